@@ -1,0 +1,84 @@
+# Everything a clone needs. `make` alone lists the targets.
+#
+# The environment lives in .venv: uv installs exactly what requirements.lock names, checked by hash, and then
+# this project itself, in place. A target runs no installation when nothing has changed since the last one.
+
+PYTHON ?= python3
+UV_VERSION := 0.13.7
+ZENSICAL_VERSION := 0.0.73
+
+# What the tests want from Debian, beyond Python, make and Go: chromium renders the HTML report.
+TEST_PACKAGES := chromium
+
+BIN := .venv/bin
+UV := $(BIN)/uv
+INSTALLED := .venv/.installed
+PYTEST := $(BIN)/python -m pytest --numprocesses=auto
+FAST := not slow and not browser
+
+# In `make check test`, check has run the fast tests already.
+ifneq ($(filter check,$(MAKECMDGOALS)),)
+TEST_SELECTION := -m "slow or browser"
+endif
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo check test bench fuzz fuzz-short mutants docs lock clean test-packages reference
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
+
+demo: $(INSTALLED) ## a guided tour on a built-in cluster: a minute, no server
+	$(BIN)/ullage demo
+
+check: $(INSTALLED) reference ## lint, types, import contracts and the fast tests
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(PYTEST) -m "$(FAST)"
+
+test: $(INSTALLED) test-packages reference ## every test, and half a minute of fuzzing
+	@$(PYTEST) $(TEST_SELECTION) || [ $$? -eq 5 ]
+	@$(MAKE) --no-print-directory fuzz-short
+
+bench: $(INSTALLED) ## the benchmarks, with their peers
+	$(BIN)/python benchmarks/run.py
+
+fuzz: $(INSTALLED) ## a million hostile inputs to every parser
+	$(BIN)/python tests/fuzz/run.py --inputs 1000000
+
+fuzz-short: $(INSTALLED) ## half a minute of them
+	$(BIN)/python tests/fuzz/run.py --seconds 30
+
+mutants: $(INSTALLED) ## break the model and the engine on purpose, 500 times: do the tests notice?
+	$(BIN)/python tests/mutation.py
+
+docs: $(INSTALLED) ## the documentation as a site, in site/
+	$(UV) pip install --quiet --python $(BIN)/python zensical==$(ZENSICAL_VERSION)
+	$(BIN)/zensical build
+
+lock: $(UV) ## choose the versions of all dependencies anew (LOCK_FLAGS=--upgrade for the newest)
+	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --group dev --all-extras \
+		--custom-compile-command "make lock" $(LOCK_FLAGS) --output-file requirements.lock pyproject.toml
+
+clean: ## remove what make made here, the environment too
+	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist mutants site
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+test-packages:
+	@scripts/install-packages $(TEST_PACKAGES)
+
+reference: $(INSTALLED)
+	@$(BIN)/python tests/reference/build.py
+
+$(INSTALLED): $(UV) requirements.lock pyproject.toml
+	$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	$(UV) pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(UV): Makefile scripts/make-venv
+	@scripts/make-venv $(PYTHON)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@touch $@

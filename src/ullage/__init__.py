@@ -1,0 +1,1 @@
+"""Ullage: how much room a cluster has, who may use it, where things go and what breaks."""

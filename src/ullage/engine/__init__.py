@@ -1,0 +1,1 @@
+"""What follows: pure functions of a snapshot and a policy, one folder for each question."""

@@ -1,0 +1,1 @@
+"""What a node can give: reserve, ratio, limit, admission, resize, cache, counters and billing."""

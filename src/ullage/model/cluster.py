@@ -1,0 +1,238 @@
+"""The cluster at one moment: nodes, workloads, quotas and reservations, as one immutable snapshot.
+
+Everything a question needs is in the snapshot; nothing is looked up later. Amounts are exact integers in
+their type's internal steps. A snapshot changes only by a Delta, which gives a new snapshot and leaves the
+old one valid (see table.py for how the two share their rows).
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final, Literal
+
+import msgspec
+
+from ullage.model.constraints import UNCONSTRAINED, Constraints, Record
+from ullage.model.ledger_entry import LedgerEntry
+from ullage.model.policy import Policy
+from ullage.model.resources import NOTHING, Resources, ResourceTypes
+from ullage.model.table import Table
+
+DEFAULT_GROUP: Final = "default"
+
+NodeState = Literal["ready", "cordoned", "offline"]
+"""ready takes workloads; cordoned keeps what it has and takes nothing new; offline gives nothing."""
+
+WorkloadState = Literal["init", "ok", "error", "paused", "deleted"]
+"""init waits to be placed; error is final and never retried by itself; only ok and paused hold capacity."""
+
+HOLDING_STATES: Final = frozenset(("ok", "paused"))
+
+DriveClass = Literal["HDD", "SSD", "NVME"]
+
+
+class Taint(Record, frozen=True):
+    """What keeps workloads off a node unless they tolerate it."""
+
+    key: str
+    value: str = ""
+    effect: str = "NoSchedule"
+
+
+class Device(Record, frozen=True):
+    """One GPU or other accelerator; `resource` is the name under which whole devices are requested."""
+
+    id: str
+    resource: str = "nvidia.com/gpu"
+    model: str = ""
+    memory_bytes: int = 0
+
+
+class Drive(Record, frozen=True):
+    """One disk of a node, in the words of csi-baremetal."""
+
+    uuid: str
+    drive_class: DriveClass
+    size_bytes: int
+    health: str = "GOOD"
+    status: str = "ONLINE"
+    usage: str = "IN_USE"
+    system: bool = False
+    clean: bool = True
+    path: str = ""
+    model: str = ""
+
+
+class VolumeGroup(Record, frozen=True):
+    """A group of extents on one or more drives, from which logical volumes are cut."""
+
+    name: str
+    drive_class: DriveClass
+    size_bytes: int
+    free_bytes: int
+    extent_bytes: int = 4 * 1024 * 1024
+    drives: tuple[str, ...] = ()
+    system: bool = False
+
+
+class Node(Record, frozen=True):
+    """A machine: what it has, what of it is kept back, and the state it is in.
+
+    `reserve` is what the source states (None: the policy's rule decides, resource by resource where the
+    map does not name one). `actual` is what is really in use on the machine, system included.
+    """
+
+    name: str
+    capacity: Resources = NOTHING
+    reserve: Resources | None = None
+    group: str = DEFAULT_GROUP
+    domain: str = ""
+    state: NodeState = "ready"
+    labels: Mapping[str, str] = {}
+    taints: tuple[Taint, ...] = ()
+    swap_bytes: int | None = None
+    cpu_conversion_factor: Fraction = Fraction(1)
+    actual: Resources | None = None
+    devices: tuple[Device, ...] = ()
+    drives: tuple[Drive, ...] = ()
+    volume_groups: tuple[VolumeGroup, ...] = ()
+    qualities: Mapping[str, str] = {}
+
+    @property
+    def key(self) -> str:
+        """Nodes are known by name."""
+        return self.name
+
+
+class Group(Record, frozen=True):
+    """A set of nodes that share a policy and stand in for each other when one fails."""
+
+    name: str
+    labels: Mapping[str, str] = {}
+
+    @property
+    def key(self) -> str:
+        """Groups are known by name."""
+        return self.name
+
+
+class Container(Record, frozen=True):
+    """A part of a workload with its own requests and limits; a sidecar is an init part that keeps running."""
+
+    name: str
+    role: Literal["main", "init", "sidecar"] = "main"
+    requests: Resources = NOTHING
+    limits: Resources = NOTHING
+
+
+class Volume(Record, frozen=True):
+    """Disk space that a workload asks for: by a claim of its own, or inline and gone with it."""
+
+    name: str
+    claim: str = ""
+    storage_class: str = ""
+    size_bytes: int = 0
+    inline: bool = False
+
+
+class Workload(Record, frozen=True):
+    """Something that runs, or would like to, on one node.
+
+    `requests` is the effective request: what the node gives up for it. A resource missing from `limits`
+    is unbounded. `containers` and `overhead` are the terms that the request was made of.
+    """
+
+    name: str
+    namespace: str = ""
+    kind: str = "Pod"
+    node: str = ""
+    standby: str = ""
+    state: WorkloadState = "ok"
+    requests: Resources = NOTHING
+    limits: Resources = NOTHING
+    containers: tuple[Container, ...] = ()
+    overhead: Resources = NOTHING
+    priority: int = 0
+    owner: str = ""
+    created_seconds: int | None = None
+    terminating: bool = False
+    labels: Mapping[str, str] = {}
+    constraints: Constraints = UNCONSTRAINED
+    volumes: tuple[Volume, ...] = ()
+    scheduler: str = ""
+    qualities: Mapping[str, str] = {}
+
+    @property
+    def key(self) -> str:
+        """Workloads are known by namespace and name."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def holds_capacity(self) -> bool:
+        """Whether its requests are committed on its node."""
+        return self.state in HOLDING_STATES and bool(self.node)
+
+
+class Batch(Record, frozen=True):
+    """A number of equal workloads that are asked for together; `atomic` means all or none of them."""
+
+    workload: Workload
+    replicas: int = 1
+    atomic: bool = False
+
+    @property
+    def key(self) -> str:
+        """Batches are known by their workload."""
+        return self.workload.key
+
+
+class Quota(Record, frozen=True):
+    """What namespaces are guaranteed (`min`) and may never exceed (`max`), and its place in a tree."""
+
+    name: str
+    kind: Literal["ElasticQuota", "CompositeElasticQuota", "Quota"] = "Quota"
+    namespaces: tuple[str, ...] = ()
+    min: Resources = NOTHING
+    max: Resources = NOTHING
+    parent: str = ""
+    weight: Fraction | None = None
+    lending_limit: Resources | None = None
+    borrowing_limit: Resources | None = None
+
+    @property
+    def key(self) -> str:
+        """Quotas are known by name."""
+        return self.name
+
+
+class Claim(Record, frozen=True):
+    """A PersistentVolumeClaim: disk space promised to whoever names it."""
+
+    name: str
+    namespace: str = ""
+    storage_class: str = ""
+    size_bytes: int = 0
+    bound: bool = False
+
+    @property
+    def key(self) -> str:
+        """Claims are known by namespace and name."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole cluster at one revision, with the policy that applies to it.
+
+    `unknowns` says what the source could not tell or what is not modelled: every answer repeats it.
+    """
+
+    name: str = ""
+    revision: int = 0
+    policy: Policy = Policy()
+    resource_types: ResourceTypes = ResourceTypes()
+    nodes: Table[Node] = Table()
+    groups: Table[Group] = Table()
+    workloads: Table[Workload] = Table()
+    quotas: Table[Quota] = Table()
+    reservations: Table[LedgerEntry] = Table()
+    claims: Table[Claim] = Table()
+    unknowns: tuple[str, ...] = ()

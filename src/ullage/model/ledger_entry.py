@@ -1,0 +1,51 @@
+"""One promise: who holds how much of what, where, since when and until when.
+
+Compute admissions, quota use, disk holds and deployments are entries of this one kind, so that a promise
+can be checked against all others. Totals are always summed from entries and never kept beside them.
+"""
+
+from typing import Final, Literal
+
+from ullage.model.constraints import Record
+from ullage.model.resources import NOTHING, Resources
+
+EntryState = Literal["REQUESTED", "WAITING", "RESERVED", "BOUND", "RELEASED", "REJECTED", "EXPIRED"]
+
+HOLDING: Final = frozenset(("RESERVED", "BOUND"))
+FINAL: Final = frozenset(("RELEASED", "REJECTED", "EXPIRED"))
+
+STATE_OF_WORKLOAD: Final = {
+    "init": "REQUESTED",
+    "ok": "BOUND",
+    "paused": "BOUND",
+    "error": "REJECTED",
+    "deleted": "RELEASED",
+}
+"""The words that workloads use for the states of their entries; paused is a flag on a bound entry."""
+
+
+class LedgerEntry(Record, frozen=True):
+    """What one request of one reservation holds of one capacity (a node, a drive, a volume group)."""
+
+    reservation: str
+    request: str
+    capacity: str
+    owner: str
+    resources: Resources = NOTHING
+    state: EntryState = "REQUESTED"
+    paused: bool = False
+    created_seconds: int | None = None
+    expires_seconds: int | None = None
+    queue_position: int | None = None
+    blocked_by: str = ""
+    reason: str = ""
+
+    @property
+    def key(self) -> str:
+        """An entry is one request of one reservation on one capacity."""
+        return f"{self.reservation}/{self.request}@{self.capacity}"
+
+    @property
+    def holds(self) -> bool:
+        """Whether the resources are taken by this entry."""
+        return self.state in HOLDING

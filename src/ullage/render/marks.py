@@ -1,0 +1,35 @@
+"""The words and signs that carry a tone where there is no colour, the same in every format."""
+
+from ullage.render.view import Severity, Tone, VerdictTone
+
+_MARKS: dict[Tone, tuple[str, str]] = {"warn": ("▲", "!"), "bad": ("✗", "!!")}
+_VERDICTS: dict[VerdictTone, tuple[str, str]] = {"yes": ("✓", "yes:"), "no": ("✗", "no:"), "info": ("", "")}
+_SEVERITIES: dict[Severity, tuple[str, str]] = {
+    "critical": ("✗", "!!"),
+    "warning": ("▲", "!"),
+    "info": ("·", "-"),
+}
+_OPERATORS = {"-": "−", "x": "×", "*": "×", "/": "÷"}
+
+VERDICT_TONES: dict[VerdictTone, Tone] = {"yes": "ok", "no": "bad", "info": "strong"}
+SEVERITY_TONES: dict[Severity, Tone] = {"critical": "bad", "warning": "warn", "info": "muted"}
+
+
+def mark(tone: Tone, *, unicode: bool = True) -> str:
+    """Return the sign beside a cell that warns, or nothing."""
+    return _MARKS.get(tone, ("", ""))[0 if unicode else 1]
+
+
+def verdict_mark(tone: VerdictTone, *, unicode: bool = True) -> str:
+    """Return the sign before a verdict."""
+    return _VERDICTS[tone][0 if unicode else 1]
+
+
+def severity_mark(severity: Severity, *, unicode: bool = True) -> str:
+    """Return the sign before a finding; its word always follows."""
+    return _SEVERITIES[severity][0 if unicode else 1]
+
+
+def operator_sign(operator: str, *, unicode: bool = True) -> str:
+    """Return an operator as it is set in print."""
+    return _OPERATORS.get(operator, operator) if unicode else operator

@@ -1,0 +1,81 @@
+"""What every test may use: hypothesis profiles, the shared oracles, and the Go quantity reference."""
+
+import functools
+import json
+import os
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from reference.build import quantity_reference as find_quantity_reference
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = Path(os.environ.get("ULLAGE_SHARED", "") or ROOT.parent / "shared")
+REFERENCE_SECONDS_MAX = 300
+
+# `ci` draws the same examples in every run and judges no test by the clock of a busy machine; `explore`
+# draws new ones (pytest --hypothesis-profile=explore); `mutation` is what a mutant is tried with.
+UNTIMED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
+settings.register_profile("ci", derandomize=True, database=None, **UNTIMED)
+settings.register_profile("explore", max_examples=2000, **UNTIMED)
+settings.register_profile("mutation", derandomize=True, database=None, max_examples=25, **UNTIMED)
+settings.load_profile("ci")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    if not SHARED.is_dir():
+        pytest.skip("../shared is absent")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def oracle(shared: Path) -> Callable[[str], Any]:
+    """What a real program answered: `oracle("zos")` is the content of oracles/zos.json."""
+
+    @functools.cache
+    def load(name: str) -> Any:
+        return json.loads((shared / "oracles" / f"{name}.json").read_text(encoding="utf-8"))
+
+    return load
+
+
+class QuantityReference:
+    """Kubernetes' resource.Quantity in one process per call; see tests/reference/quantity/main.go."""
+
+    def __init__(self, program: Path) -> None:
+        self.program = program
+
+    def __call__(self, texts: Sequence[str]) -> list[dict[str, Any]]:
+        """Say for each text: ok or error, and if ok its value, milli, canonical, unscaled, scale."""
+        return self._ask(texts)
+
+    def compare(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+        """Say for each pair how its first compares with its second: ok, error, compared."""
+        return self._ask(pairs)
+
+    def _ask(self, questions: Sequence[Any]) -> list[dict[str, Any]]:
+        done = subprocess.run(
+            [self.program],
+            input="".join(f"{json.dumps(question)}\n" for question in questions),
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=REFERENCE_SECONDS_MAX,
+        )
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+        assert len(answers) == len(questions)
+        return answers
+
+
+@pytest.fixture(scope="session")
+def quantity_reference() -> QuantityReference:
+    said: list[str] = []
+    program = find_quantity_reference(said.append)
+    if program is None:
+        pytest.skip(said[-1])
+    return QuantityReference(program)
