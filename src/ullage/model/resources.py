@@ -19,6 +19,9 @@ RESERVED_DOMAIN: Final = "kubernetes.io"
 ALIASES: Final = MappingProxyType({"disk-space": "storage-space"})
 GPU_MEMORY: Final = "nos.nebuly.com/gpu-memory"
 GPU_MILLI: Final = "ullage.dev/gpu-milli"
+SSD_SPACE: Final = "ullage.dev/ssd-space"
+HDD_SPACE: Final = "ullage.dev/hdd-space"
+ADDRESSES: Final = "ullage.dev/public-addresses"
 HUGEPAGES_PREFIX: Final = "hugepages-"
 ATTACHABLE_PREFIX: Final = "attachable-volumes-"
 
@@ -84,6 +87,9 @@ def _built_in() -> dict[str, ResourceType]:
         ResourceType("network-iops", f"operation per {second}", is_compressible=True),
         ResourceType(GPU_MEMORY, "gigabyte"),
         ResourceType(GPU_MILLI, "milligpu"),
+        ResourceType(SSD_SPACE, "byte"),
+        ResourceType(HDD_SPACE, "byte"),
+        ResourceType(ADDRESSES, "address"),
     )
     return {each.name: each for each in types}
 

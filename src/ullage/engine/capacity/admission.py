@@ -1,0 +1,132 @@
+"""Admission: may this workload have this node, judged resource by resource with every term shown.
+
+A request of nothing always fits. Growing a workload counts only what it grows by; shrinking is always
+allowed. One workload never gets more CPUs than its node has, however far CPU is over-committed.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from ullage.engine.capacity.bounds import CPU, Bounds, Figures
+from ullage.model.cluster import Workload
+from ullage.model.resources import NOTHING, Amount, Resources, ResourceTypes
+from ullage.model.settings import UNLIMITED, Rules, print_fraction
+from ullage.model.verdict import Shortfall, Terms, Verdict
+
+ABSENT: Final = Figures(Bounds(0, 0, "none", 0, None, 0), 0, None, 0, 0)
+"""The terms of a resource that a node does not have."""
+
+
+class Place(NamedTuple):
+    """A node as admission sees it: its name, the terms of its resources, and the rules that apply."""
+
+    node: str
+    figures: Mapping[str, Figures]
+    rules: Rules
+    types: ResourceTypes
+
+
+def admit(place: Place, workload: Workload) -> Verdict:
+    """Return whether a node takes a workload that is not counted in its figures."""
+    return judge(place, workload.key, workload.requests)
+
+
+def admit_resize(place: Place, old: Workload, new: Workload) -> Verdict:
+    """Return whether a workload that is counted in the figures at its old size may have its new one."""
+    return judge(place, new.key, new.requests, held=old.requests)
+
+
+def judge(place: Place, subject: str, requests: Resources, held: Resources = NOTHING) -> Verdict:
+    """Return the verdict on a request of which `held` is already counted as committed."""
+    terms: list[Terms] = []
+    shortfalls: list[Shortfall] = []
+    for resource, requested in requests.items():
+        found = place.figures.get(resource)
+        if found is not None:
+            terms.append(terms_of(place.node, resource, found))
+        short = shortfall_of(place, resource, requested, held.of(resource))
+        if short is not None:
+            shortfalls.append(short)
+    reason = "; ".join(explain_shortfall(short, place) for short in shortfalls)
+    return Verdict(subject, place.node, not shortfalls, tuple(terms), tuple(shortfalls), reason)
+
+
+def shortfall_of(place: Place, resource: str, requested: int, held: int = 0) -> Shortfall | None:
+    """Return what is missing of one resource, None where it suffices."""
+    growth = requested - held
+    if requested <= 0 or growth <= 0:
+        return None
+    found = place.figures.get(resource, ABSENT)
+    capacity = found.bounds.capacity
+    if found.free is None or found.bounds.limit is None:
+        free, limit = capacity, capacity
+        missing = requested - capacity
+    else:
+        free, limit = found.free, found.bounds.limit
+        missing = growth - free + (place.rules.fill == "below")
+    if resource == CPU:
+        missing = max(missing, requested - capacity)
+    if missing <= 0:
+        return None
+    return Shortfall(
+        place.node,
+        resource,
+        requested=Amount(resource, requested),
+        committed=Amount(resource, found.committed),
+        limit=Amount(resource, limit),
+        free=Amount(resource, free),
+        missing=Amount(resource, missing),
+        eviction_could_help=missing <= found.committed - held,
+    )
+
+
+def terms_of(node: str, resource: str, figures: Figures) -> Terms:
+    """Return the figures as a record whose every number prints with its unit."""
+    bounds = figures.bounds
+
+    def amount(value: int | None) -> Amount | None:
+        return None if value is None else Amount(resource, value)
+
+    return Terms(
+        node,
+        resource,
+        Amount(resource, bounds.capacity),
+        Amount(resource, bounds.reserve),
+        bounds.reserve_origin,
+        Amount(resource, bounds.allocatable),
+        UNLIMITED if bounds.ratio is None else print_fraction(bounds.ratio),
+        Amount(resource, figures.promised),
+        amount(figures.actual),
+        Amount(resource, figures.committed),
+        amount(bounds.limit),
+        amount(figures.free),
+    )
+
+
+def explain_shortfall(short: Shortfall, place: Place) -> str:
+    """Return fact, number and remedy of a shortfall in one line."""
+    show = place.types[short.resource].readable
+    found = place.figures.get(short.resource, ABSENT)
+    if not found.bounds.capacity:
+        return f"node {short.node} has no {short.resource} (asked {show(short.requested.value)})"
+    bounds = found.bounds
+    after = f" after {show(bounds.reserve)} reserve" if bounds.reserve else ""
+    ratio = (
+        f" at ratio {print_fraction(bounds.ratio)}" if bounds.ratio is not None and bounds.ratio != 1 else ""
+    )
+    line = (
+        f"node {short.node}: {short.resource} short by {show(short.missing.value)} "
+        f"(asked {show(short.requested.value)}, free {show(short.free.value)} of "
+        f"{show(bounds.capacity)}{after}{ratio})"
+    )
+    fitting = short.requested.value - short.missing.value
+    if fitting > 0:
+        return f"{line}; fits if the request is at most {show_down(short.resource, fitting, place.types)}"
+    return line
+
+
+def show_down(resource: str, amount: int, types: ResourceTypes) -> str:
+    """Return an amount for people that is not above the real one, so that a remedy really fits."""
+    kind = types[resource]
+    shown = kind.readable(amount)
+    return shown if kind.parse(shown) <= amount else kind.print(amount)

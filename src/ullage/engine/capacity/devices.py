@@ -1,0 +1,46 @@
+"""GPUs by model: how many are free, and how many workloads of a size still start.
+
+Free GPUs on different nodes cannot serve one workload: three nodes with two free GPUs each start no
+workload of four. Hence the counts by size beside the plain number.
+"""
+
+from typing import Final, NamedTuple
+
+from ullage.engine.capacity.summary import takes_workloads
+from ullage.engine.columns import Columns
+
+SIZES: Final = (8, 4, 2, 1)
+UNKNOWN_MODEL: Final = "unknown model"
+
+
+class DeviceSummary(NamedTuple):
+    """Devices of one model over all nodes: in all, free, and how many workloads of each size start."""
+
+    model: str
+    resource: str
+    nodes: int
+    devices: int
+    free: int
+    starts: dict[int, int]
+
+
+def summarise_devices(columns: Columns) -> list[DeviceSummary]:
+    """Return every model of device with its free room, by name."""
+    free = columns.free
+    found: dict[tuple[str, str], DeviceSummary] = {}
+    for row, node in enumerate(columns.nodes):
+        if not node.devices:
+            continue
+        resource = node.devices[0].resource
+        model = node.devices[0].model or UNKNOWN_MODEL
+        column = columns.resource_index.get(resource)
+        room = 0 if column is None or not takes_workloads(node) else int(free[row, column])
+        empty = DeviceSummary(model, resource, 0, 0, 0, dict.fromkeys(SIZES, 0))
+        before = found.get((model, resource), empty)
+        found[model, resource] = before._replace(
+            nodes=before.nodes + 1,
+            devices=before.devices + len(node.devices),
+            free=before.free + room,
+            starts={size: count + room // size for size, count in before.starts.items()},
+        )
+    return [found[key] for key in sorted(found)]

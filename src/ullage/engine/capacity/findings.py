@@ -1,0 +1,187 @@
+"""Findings: what is wrong or worth knowing in a snapshot, each with its number and a remedy."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from ullage.engine.capacity.cache import cache_without_ssd
+from ullage.engine.capacity.summary import Summary
+from ullage.engine.columns import Columns
+from ullage.engine.quota.use import QuotaUse
+from ullage.model.cluster import Node, Snapshot
+from ullage.model.resources import ResourceTypes
+from ullage.model.verdict import Finding, Severity
+
+MEMORY: Final = "memory"
+SHOWN_NAMES: Final = 3
+_ORDER: Final = {"error": 0, "warning": 1, "info": 2}
+
+
+def findings_of(columns: Columns, groups: list[Summary], quotas: list[QuotaUse]) -> tuple[Finding, ...]:
+    """Return every finding, the worst first, then by subject."""
+    snapshot = columns.snapshot
+    found = [
+        *_over_committed(columns),
+        *_without_spare(groups, snapshot.resource_types),
+        *_node_states(columns),
+        *_drives(columns),
+        *_quotas(quotas, snapshot.resource_types),
+        *_workloads(snapshot),
+    ]
+    return tuple(sorted(found, key=lambda each: (_ORDER[each.severity], each.code, each.subject)))
+
+
+def _over_committed(columns: Columns) -> Iterator[Finding]:
+    committed = columns.committed
+    over = columns.bounded & (committed > columns.limit)
+    hollow = (columns.actual - columns.reserve > columns.limit) & columns.bounded & ~over
+    types = columns.snapshot.resource_types
+    for row, column in zip(*over.nonzero(), strict=True):
+        node, resource = columns.nodes[row].name, columns.resources[column]
+        show = types[resource].readable
+        limit, taken = int(columns.limit[row, column]), int(committed[row, column])
+        by_use = columns.promised[row, column] < taken
+        what = "in use beyond the reserve" if by_use else "promised"
+        yield Finding(
+            "over-committed",
+            "error",
+            f"node/{node}",
+            f"node {node}: {show(taken)} of {resource} {what}, "
+            f"{show(taken - limit)} over its limit {show(limit)}",
+            f"move or shrink workloads of {show(taken - limit)}, or raise {resource}-ratio",
+        )
+    for row, column in zip(*hollow.nonzero(), strict=True):
+        node, resource = columns.nodes[row].name, columns.resources[column]
+        show = types[resource].readable
+        used = int(columns.actual[row, column])
+        yield Finding(
+            "over-used",
+            "warning",
+            f"node/{node}",
+            f"node {node}: {show(used)} of {resource} really in use, more than its limit "
+            f"{show(int(columns.limit[row, column]))} and reserve {show(int(columns.reserve[row, column]))}",
+            "find what uses more than it asked for, or count actual use (policy committed=actual)",
+        )
+
+
+def _without_spare(groups: list[Summary], types: ResourceTypes) -> Iterator[Finding]:
+    for group in groups:
+        short = {name: -amount for name, amount in group.ullage.items() if amount < 0}
+        for name, amount in short.items():
+            yield Finding(
+                "no-spare",
+                "error",
+                f"group/{group.name}",
+                f"group {group.name}: losing {group.spare_nodes} of {group.nodes} nodes needs "
+                f"{types[name].readable(amount)} more {name} than is free",
+                "add a node, or lower what is promised",
+            )
+
+
+def _node_states(columns: Columns) -> Iterator[Finding]:
+    holding: dict[str, int] = {}
+    for workload in columns.snapshot.workloads:
+        if workload.holds_capacity:
+            holding[workload.node] = holding.get(workload.node, 0) + 1
+    for node in columns.nodes:
+        if node.state == "ready":
+            continue
+        count = holding.get(node.name, 0)
+        offline = node.state == "offline"
+        severity: Severity = "error" if offline and count else "warning" if offline else "info"
+        yield Finding(
+            f"node-{node.state}",
+            severity,
+            f"node/{node.name}",
+            f"node {node.name} is {node.state} and holds {count} workloads",
+            "bring it back or remove it" if offline else "uncordon it when its work is done",
+        )
+
+
+def _drives(columns: Columns) -> Iterator[Finding]:
+    for row, node in enumerate(columns.nodes):
+        for drive in node.drives:
+            if drive.health in {"SUSPECT", "BAD"} or drive.status != "ONLINE":
+                yield Finding(
+                    "drive-unhealthy",
+                    "error" if drive.health == "BAD" else "warning",
+                    f"drive/{drive.uuid}",
+                    f"drive {drive.uuid} on node {node.name} is {drive.health} and {drive.status}: "
+                    "it offers nothing",
+                    "replace it",
+                )
+        rules = columns.rules(row)
+        if rules.storage_mode == "zos" and node.drives and not _has_ssd(node):
+            yield cache_without_ssd(node.name, rules)[1]
+
+
+def _has_ssd(node: Node) -> bool:
+    return any(drive.drive_class != "HDD" for drive in node.drives)
+
+
+def _quotas(quotas: list[QuotaUse], types: ResourceTypes) -> Iterator[Finding]:
+    for use in quotas:
+        quota = use.quota
+        for name, bound in quota.max.items():
+            if use.used.of(name) > bound:
+                yield Finding(
+                    "quota-exceeded",
+                    "error",
+                    f"quota/{quota.name}",
+                    f"quota {quota.name} uses {types[name].readable(use.used.of(name))} of {name}, "
+                    f"more than its max {types[name].readable(bound)}",
+                    "stop a workload of the quota, or raise max",
+                )
+        borrowed = use.borrowed.without_zeros()
+        if borrowed:
+            amounts = ", ".join(f"{types[name].readable(amount)} {name}" for name, amount in borrowed.items())
+            yield Finding(
+                "quota-borrowing",
+                "info",
+                f"quota/{quota.name}",
+                f"quota {quota.name} borrows {amounts} beyond its min",
+                "its owner may be asked to give it back",
+            )
+
+
+def _workloads(snapshot: Snapshot) -> Iterator[Finding]:
+    waiting, unbounded, inverted = [], [], []
+    for workload in snapshot.workloads:
+        if workload.state == "init":
+            waiting.append(workload.key)
+        if workload.holds_capacity:
+            if MEMORY not in workload.limits:
+                unbounded.append(workload.key)
+            if any(amount < workload.requests.of(name) for name, amount in workload.limits.items()):
+                inverted.append(workload.key)
+    if waiting:
+        yield Finding(
+            "pending",
+            "warning",
+            "cluster",
+            f"{_counted(waiting)} to be placed",
+            "ask ullage fit why",
+        )
+    if unbounded:
+        yield Finding(
+            "memory-unbounded",
+            "info",
+            "cluster",
+            f"{_counted(unbounded, 'without a memory limit', 'without a memory limit')}: "
+            "bounded only by the node",
+            "give them memory limits",
+        )
+    if inverted:
+        yield Finding(
+            "limit-below-request",
+            "warning",
+            "cluster",
+            f"{_counted(inverted, 'has a limit below its request', 'have limits below their requests')}",
+            "raise the limit to the request",
+        )
+
+
+def _counted(keys: list[str], one: str = "waits", many: str = "wait") -> str:
+    shown = ", ".join(keys[:SHOWN_NAMES])
+    more = f" and {len(keys) - SHOWN_NAMES} more" if len(keys) > SHOWN_NAMES else ""
+    noun = "workload" if len(keys) == 1 else "workloads"
+    return f"{len(keys)} {noun} ({shown}{more}) {one if len(keys) == 1 else many}"

@@ -1,0 +1,1 @@
+"""Where workloads go: what fits on which node, and why not."""

@@ -1,0 +1,1 @@
+"""Shares of teams: what is guaranteed, used and borrowed."""

@@ -1,0 +1,272 @@
+"""What every snapshot must satisfy, whichever source it comes from: the one place where that is written.
+
+Names are present and known where they are referred to, no size is negative or beyond 64 bits, quotas form a
+tree. The hard part is that it runs over every row of every cluster that is read: maps of resources are
+shared by many rows, so each distinct map is looked at once.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final, TypeVar
+
+import msgspec
+
+from ullage.model.cluster import Claim, Group, Node, Quota, Snapshot, Workload
+from ullage.model.delta import TABLES, Delta
+from ullage.model.errors import InputError
+from ullage.model.ledger_entry import LedgerEntry
+from ullage.model.quantity import INT64_MAX
+from ullage.model.resources import Resources, ResourceTypes
+from ullage.model.table import Keyed, Table
+
+NAME_LENGTH_MAX: Final = 253
+FACTOR_MAX: Final = 1_000_000
+REPLICAS_MAX: Final = 10_000_000
+_NAME: Final = re.compile(rf"[^\x00-\x1f\x7f-\x9f]{{1,{NAME_LENGTH_MAX}}}")
+_SINGULAR: Final = {
+    "nodes": "node",
+    "groups": "group",
+    "workloads": "workload",
+    "quotas": "quota",
+    "reservations": "reservation",
+    "claims": "claim",
+}
+Row = TypeVar("Row", bound=Keyed)
+
+
+def unique(rows: Iterable[Row], what: str) -> Table[Row]:
+    """Return rows as a table; two of one key are an error, because a table would keep only the later."""
+    listed = list(rows)
+    table = Table(listed)
+    if len(table) == len(listed):
+        return table
+    seen: set[str] = set()
+    repeated = next(row.key for row in listed if row.key in seen or seen.add(row.key))
+    raise InputError("is there twice", where=f"{what} {repeated}", remedy="remove or rename one of the two")
+
+
+def check_snapshot(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot, with a group for every group that a node names; else raise an InputError."""
+    rows = _Rows(snapshot.resource_types)
+    for node in snapshot.nodes:
+        rows.node(node)
+    for workload in snapshot.workloads:
+        rows.workload(workload)
+    for name in TABLES[3:]:
+        for row in getattr(snapshot, name):
+            rows.other(name, row)
+    _check_nodes_known(snapshot)
+    _check_quota_tree(snapshot.quotas)
+    named = {node.group for node in snapshot.nodes}
+    missing = [Group(name) for name in sorted(named) if name not in snapshot.groups]
+    if not missing:
+        return snapshot
+    return msgspec.structs.replace(snapshot, groups=snapshot.groups.changed(missing))
+
+
+def check_delta(delta: Delta, types: ResourceTypes) -> Delta:
+    """Return the delta if each of its rows can stand in a snapshot and none is there twice."""
+    rows = _Rows(types)
+    for name in TABLES:
+        for row in unique(getattr(delta, name), _SINGULAR[name]):
+            rows.row(name, row)
+    return delta
+
+
+def check_workload(workload: Workload, types: ResourceTypes) -> None:
+    """Raise where a workload that stands alone has no name or a size that nothing can have."""
+    _Rows(types).workload(workload)
+
+
+class _Rows:
+    """The checks that need no other row; remembers the maps of resources that it has found good."""
+
+    def __init__(self, types: ResourceTypes) -> None:
+        self.types = types
+        self.good: set[Resources] = set()
+
+    def row(self, table: str, row: object) -> None:
+        if isinstance(row, Node):
+            self.node(row)
+        elif isinstance(row, Workload):
+            self.workload(row)
+        else:
+            self.other(table, row)
+
+    def amounts(self, resources: Resources | None, where: str, field: str) -> None:
+        if resources is None or resources in self.good:
+            return
+        for name, amount in resources.items():
+            if amount < 0:
+                raise InputError(
+                    f"{name} is {self.types[name].print(amount)}",
+                    where=f"{where}: {field}",
+                    remedy="use 0 or more",
+                )
+        self.good.add(resources)
+
+    def node(self, node: Node) -> None:
+        where = f"node {node.name}"
+        _check_name(node.name, "node")
+        _check_name(node.group, where, "group")
+        self.amounts(node.capacity, where, "capacity")
+        self.amounts(node.reserve, where, "reserve")
+        self.amounts(node.actual, where, "actual")
+        if not 0 < node.cpu_conversion_factor <= FACTOR_MAX:
+            raise InputError(
+                f"cpuConversionFactor is {node.cpu_conversion_factor}",
+                where=where,
+                remedy=f"use more than 0 and at most {FACTOR_MAX}",
+            )
+        if node.swap_bytes is not None:
+            _check_size(node.swap_bytes, where, "swapBytes")
+        for device in node.devices:
+            _check_size(device.memory_bytes, where, f"device {device.id}: memoryBytes")
+        for drive in node.drives:
+            _check_size(drive.size_bytes, where, f"drive {drive.uuid}: sizeBytes")
+        for group in node.volume_groups:
+            inside = f"volume group {group.name}"
+            _check_size(group.size_bytes, where, f"{inside}: sizeBytes")
+            _check_size(group.free_bytes, where, f"{inside}: freeBytes", group.size_bytes)
+            _check_size(group.extent_bytes, where, f"{inside}: extentBytes")
+            if not group.extent_bytes:
+                raise InputError(
+                    "extentBytes is 0", where=f"{where}: {inside}", remedy="LVM's own is 4194304"
+                )
+
+    def workload(self, workload: Workload) -> None:
+        if not _NAME.fullmatch(workload.name):
+            _check_name(workload.name, "workload")
+        if workload.requests not in self.good:
+            self.amounts(workload.requests, f"workload {workload.key}", "requests")
+        if workload.limits not in self.good:
+            self.amounts(workload.limits, f"workload {workload.key}", "limits")
+        if not -INT64_MAX <= workload.priority <= INT64_MAX:
+            raise _too_large(f"workload {workload.key}", "priority")
+        if workload.created_seconds is not None and abs(workload.created_seconds) > INT64_MAX:
+            raise _too_large(f"workload {workload.key}", "createdSeconds")
+        if workload.containers or workload.volumes or workload.overhead:
+            self._workload_parts(workload)
+
+    def _workload_parts(self, workload: Workload) -> None:
+        where = f"workload {workload.key}"
+        self.amounts(workload.overhead, where, "overhead")
+        for container in workload.containers:
+            self.amounts(container.requests, where, f"container {container.name}: requests")
+            self.amounts(container.limits, where, f"container {container.name}: limits")
+        for volume in workload.volumes:
+            _check_size(volume.size_bytes, where, f"volume {volume.name}: sizeBytes")
+
+    def other(self, table: str, row: object) -> None:
+        if isinstance(row, Quota):
+            self._quota(row)
+        elif isinstance(row, LedgerEntry):
+            where = f"reservation {row.key}"
+            _check_name(row.reservation, where, "reservation")
+            self.amounts(row.resources, where, "resources")
+            for field, value in (
+                ("createdSeconds", row.created_seconds),
+                ("expiresSeconds", row.expires_seconds),
+                ("queuePosition", row.queue_position),
+            ):
+                if value is not None and abs(value) > INT64_MAX:
+                    raise _too_large(where, field)
+        elif isinstance(row, Claim):
+            _check_name(row.name, "claim")
+            _check_size(row.size_bytes, f"claim {row.key}", "sizeBytes")
+        elif isinstance(row, Group):
+            _check_name(row.name, "group")
+        else:
+            raise TypeError(f"a row of {table} is a {type(row).__name__}")
+
+    def _quota(self, quota: Quota) -> None:
+        where = f"quota {quota.name}"
+        _check_name(quota.name, "quota")
+        for field in ("min", "max", "lending_limit", "borrowing_limit"):
+            self.amounts(getattr(quota, field), where, field.replace("_l", "L"))
+        if quota.weight is not None and not 0 <= quota.weight <= FACTOR_MAX:
+            raise InputError(
+                f"weight is {quota.weight}", where=where, remedy=f"use 0 or more, at most {FACTOR_MAX}"
+            )
+        for name, least in quota.min.items():
+            most = quota.max.get(name)
+            if most is not None and least > most:
+                shown = self.types[name].print
+                raise InputError(
+                    f"{name} has min {shown(least)} above max {shown(most)}",
+                    where=where,
+                    remedy="lower min or raise max",
+                )
+
+
+def _check_name(name: str, where: str, field: str = "name") -> None:
+    if not name:
+        raise InputError(f"the {field} is empty", where=where, remedy="give it a name")
+    if len(name) > NAME_LENGTH_MAX:
+        raise InputError(
+            f"the {field} {name[:20]!r}… has {len(name)} characters",
+            where=where,
+            remedy=f"use at most {NAME_LENGTH_MAX}",
+        )
+    if not _NAME.fullmatch(name):
+        raise InputError(f"the {field} {name!r} holds a control character", where=where, remedy="remove it")
+
+
+def _check_size(size: int, where: str, field: str, most: int = INT64_MAX) -> None:
+    if abs(size) > INT64_MAX:
+        raise _too_large(where, field)
+    if size < 0:
+        raise InputError(f"{field} is {size}", where=where, remedy="use 0 or more")
+    if size > most:
+        raise InputError(
+            f"{field} {size} is above its size {most}", where=where, remedy=f"use at most {most}"
+        )
+
+
+def _too_large(where: str, field: str) -> InputError:
+    # The number itself is not shown: it may have thousands of digits.
+    return InputError(f"{field} does not fit 64 bits", where=where, remedy="use a smaller number")
+
+
+def _check_nodes_known(snapshot: Snapshot) -> None:
+    known = set(snapshot.nodes.keys())
+    for workload in snapshot.workloads:
+        if workload.node and workload.node not in known:
+            raise _unknown_node(workload, "node", workload.node, len(known))
+        if workload.standby and workload.standby not in known:
+            raise _unknown_node(workload, "standby", workload.standby, len(known))
+
+
+def _unknown_node(workload: Workload, field: str, name: str, known: int) -> InputError:
+    return InputError(
+        f"{field} {name!r} is none of the {known} nodes",
+        where=f"workload {workload.key}",
+        remedy="add the node, correct the name, or leave it out for a workload that waits",
+    )
+
+
+def _check_quota_tree(quotas: Table[Quota]) -> None:
+    rooted: set[str] = set()
+    for quota in quotas:
+        chain: list[str] = []
+        above = quota
+        while above.name not in rooted:
+            if above.name in chain:
+                circle = " -> ".join([*chain[chain.index(above.name) :], above.name])
+                raise InputError(
+                    f"its parents form a circle: {circle}",
+                    where=f"quota {above.name}",
+                    remedy="remove the parent of one of them",
+                )
+            chain.append(above.name)
+            if not above.parent:
+                break
+            parent = quotas.get(above.parent)
+            if parent is None:
+                raise InputError(
+                    f"parent {above.parent!r} is no quota",
+                    where=f"quota {above.name}",
+                    remedy="add it, correct the name, or leave parent out",
+                )
+            above = parent
+        rooted.update(chain)
