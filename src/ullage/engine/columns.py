@@ -12,11 +12,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ullage.engine.capacity.bounds import Bounds, Figures, bounds_of, committed_of, free_of
-from ullage.model.cluster import Node, Snapshot, Workload
+from ullage.engine.capacity.bounds import Bounds, Figures, bounds_of, committed_of, figures_of, free_of
+from ullage.model.cluster import HOLDING_STATES, Node, Snapshot, Workload
 from ullage.model.delta import Delta
 from ullage.model.delta import apply as apply_delta
 from ullage.model.errors import InputError
+from ullage.model.quantity import INT64_MAX
 from ullage.model.resources import Resources
 from ullage.model.settings import Rules, rules_for
 
@@ -28,8 +29,8 @@ ARRAYS: Final = ("capacity", "reserve", "allocatable", "limit", "promised", "act
 BY_NODE: Final = ("counts_actual", "strict")
 """Rules as columns of width one: whether actual use counts, and what a limit must keep unfilled."""
 
-SUM_MAX: Final = float(2**62)
-"""Sums of promises beyond this are refused: the next addition could wrap."""
+SUM_MAX: Final = 1 << 61
+"""Sums that floating point puts below this surely fit 64 bits; larger ones are added up exactly."""
 
 
 class RulesByPlace:
@@ -54,7 +55,7 @@ class Columns:
     """Capacity, reserve, limit, promises and actual use of every node, as arrays [node, resource]."""
 
     __slots__ = (
-        "_bounds_cache", "_rules", "_stale", "_workloads", "actual", "allocatable", "bounded", "capacity",
+        "_bounds_cache", "_rules", "_stale", "actual", "allocatable", "bounded", "capacity",
         "counts_actual", "limit", "node_index", "nodes", "promised", "reserve", "resource_index",
         "resources", "snapshot", "strict",
     )  # fmt: skip
@@ -66,17 +67,17 @@ class Columns:
         self._bounds_cache: dict[object, dict[str, Bounds]] = {}
         self.nodes = list(snapshot.nodes)
         self.node_index = {node.name: row for row, node in enumerate(self.nodes)}
-        self.resources = sorted(_named_resources(snapshot))
+        shapes = _Shapes(snapshot.workloads, self.node_index)
+        self.resources = sorted(_named_resources(self.nodes) | shapes.named())
         self.resource_index = {name: column for column, name in enumerate(self.resources)}
-        shape = (len(self.nodes), len(self.resources))
-        self.capacity, self.reserve, self.allocatable = (np.zeros(shape, np.int64) for _ in range(3))
-        self.limit, self.promised, self.actual = (np.zeros(shape, np.int64) for _ in range(3))
-        self.bounded = np.ones(shape, np.bool_)
+        size = (len(self.nodes), len(self.resources))
+        self.capacity, self.reserve, self.allocatable = (np.zeros(size, np.int64) for _ in range(3))
+        self.limit, self.promised, self.actual = (np.zeros(size, np.int64) for _ in range(3))
+        self.bounded = np.ones(size, np.bool_)
         self.counts_actual = np.zeros((len(self.nodes), 1), np.bool_)
         self.strict = np.zeros((len(self.nodes), 1), np.int64)
         self._set_nodes(range(len(self.nodes)))
-        self._workloads: dict[str, tuple[str, Resources]] = {}
-        self._add_all(snapshot.workloads)
+        shapes.add_to(self.promised, self.resources)
 
     # What is read
 
@@ -99,24 +100,9 @@ class Columns:
     def figures(self, row: int) -> dict[str, Figures]:
         """Return the terms of one node."""
         self._check_current()
-        rules = self.rules(row)
-        bounds = self._bounds(self.nodes[row], rules)
-        known = self.nodes[row].actual
-        found: dict[str, Figures] = {}
-        for resource, column in self.resource_index.items():
-            promised, actual = int(self.promised[row, column]), int(self.actual[row, column])
-            bound = bounds.get(resource)
-            if bound is None:
-                if not promised:
-                    continue
-                bound = Bounds(0, 0, "none", 0, rules.ratio(resource), 0)
-            committed = committed_of(
-                promised, actual, bound.reserve, counts_actual=rules.committed == "actual"
-            )
-            free = None if bound.limit is None else free_of(bound.limit, committed)
-            seen = actual if known is not None and resource in known else None
-            found[resource] = Figures(bound, promised, seen, committed, free)
-        return found
+        node, rules = self.nodes[row], self.rules(row)
+        promised = Resources(zip(self.resources, self.promised[row].tolist(), strict=True))
+        return figures_of(node, rules, promised, self._bounds(node, rules))
 
     # What changes
 
@@ -129,24 +115,42 @@ class Columns:
         self._check_current()
         after = apply_delta(self.snapshot, delta)
         successor = self._shallow()
-        successor.snapshot = after
         try:
-            successor._change(delta)  # noqa: SLF001 - the successor is a Columns too
+            successor._change(delta, after)  # noqa: SLF001 - the successor is a Columns too
         except InputError:
             self.__init__(self.snapshot)  # type: ignore[misc]  # the arrays are half changed: count again
             raise
         self._stale = True
         return successor
 
-    def _change(self, delta: Delta) -> None:
-        for key in delta.dropped.get("workloads", ()):
-            self._remove(key)
-        for workload in delta.workloads:
-            self._remove(workload.key)
+    def _change(self, delta: Delta, after: Snapshot) -> None:
+        before = self.snapshot.workloads
+        put = dict.fromkeys(workload.key for workload in delta.workloads)
+        for key in {**put, **dict.fromkeys(delta.dropped.get("workloads", ()))}:
+            old = before.get(key)
+            if old is not None and old.holds_capacity:
+                self.promise(old.node, old.requests * -1)
+        self.snapshot = after
         self._change_nodes(delta.nodes, delta.dropped.get("nodes", ()))
         self._name_resources(name for each in delta.workloads for name in each.requests)
-        for workload in delta.workloads:
-            self._add(workload)
+        for key in put:
+            new = after.workloads[key]
+            if new.holds_capacity:
+                if new.node not in self.node_index:
+                    raise _unknown_node(new)
+                self.promise(new.node, new.requests)
+
+    def promise(self, node: str, requests: Resources) -> None:
+        """Count requests on a node; a negative amount is given back."""
+        row = self.node_index[node]
+        for resource, amount in requests.items():
+            if not amount:
+                continue
+            column = self.resource_index[resource]
+            total = int(self.promised[row, column]) + amount
+            if total > INT64_MAX:
+                raise _too_much(resource)
+            self.promised[row, column] = total
 
     def copy(self) -> "Columns":
         """Return columns with arrays of their own."""
@@ -155,7 +159,6 @@ class Columns:
         other.nodes = list(self.nodes)
         for name in (*ARRAYS, *BY_NODE):
             setattr(other, name, getattr(self, name).copy())
-        other._workloads = dict(self._workloads)  # noqa: SLF001 - likewise
         return other
 
     def _shallow(self) -> "Columns":
@@ -172,11 +175,11 @@ class Columns:
     def _change_nodes(self, put: Iterable[Node], dropped: Iterable[str]) -> None:
         """Replace rows in place; insert and delete rows so that they stay in order of names."""
         changed = {node.name: node for node in put}
-        gone = [self.node_index[name] for name in dropped if name in self.node_index]
+        gone = {self.node_index[name] for name in dropped if name in self.node_index and name not in changed}
         if gone:
             self._check_empty({self.nodes[row].name for row in gone})
-            self._move_rows(lambda column: np.delete(column, gone, axis=0))
-            self._index_nodes([node for row, node in enumerate(self.nodes) if row not in set(gone)])
+            self._move_rows(lambda column: np.delete(column, sorted(gone), axis=0))
+            self._index_nodes([node for row, node in enumerate(self.nodes) if row not in gone])
         self._name_resources(
             name for node in changed.values() for name in {*node.capacity, *(node.actual or ())}
         )
@@ -194,9 +197,9 @@ class Columns:
         self._set_nodes(rows)
 
     def _check_empty(self, gone: set[str]) -> None:
-        for key, (node, _) in self._workloads.items():
-            if node in gone:
-                raise _unknown_node(key, node)
+        for workload in self.snapshot.workloads:
+            if workload.node in gone and workload.holds_capacity:
+                raise _unknown_node(workload)
 
     def _move_rows(self, move: Callable[[npt.NDArray[np.generic]], npt.NDArray[np.generic]]) -> None:
         for name in (*ARRAYS, *BY_NODE):
@@ -250,62 +253,50 @@ class Columns:
                 self.limit[members, column] = bound.limit or 0
                 self.bounded[members, column] = bound.limit is not None
 
-    def _add_all(self, workloads: Iterable[Workload]) -> None:
-        """Count all workloads in one pass: their requests are few shapes, summed shape by shape."""
-        shapes: dict[Resources, int] = {}
-        rows: list[int] = []
-        kinds: list[int] = []
-        for workload in workloads:
-            if workload.holds_capacity:
-                row = self._row(workload)
-                rows.append(row)
-                kinds.append(shapes.setdefault(workload.requests, len(shapes)))
-                self._workloads[workload.key] = (workload.node, workload.requests)
-        table = np.zeros((len(shapes), len(self.resources)), np.int64)
-        for requests, shape in shapes.items():
-            for resource, amount in requests.items():
-                table[shape, self.resource_index[resource]] = amount
-        if not rows:
+
+class _Shapes:
+    """The workloads that hold capacity, as pairs of node row and shape: requests come in few shapes."""
+
+    def __init__(self, workloads: Iterable[Workload], node_index: dict[str, int]) -> None:
+        self.shapes: dict[Resources, int] = {}
+        holding = [each for each in workloads if each.node and each.state in HOLDING_STATES]
+        self.rows = [node_index.get(each.node, -1) for each in holding]
+        if -1 in self.rows:
+            raise _unknown_node(holding[self.rows.index(-1)])
+        # Equal requests are mostly one object: its identity is found faster than its value.
+        by_identity: dict[int, int] = {}
+        self.kinds: list[int] = []
+        for workload in holding:
+            requests = workload.requests
+            kind = by_identity.get(id(requests))
+            if kind is None:
+                kind = by_identity[id(requests)] = self.shapes.setdefault(requests, len(self.shapes))
+            self.kinds.append(kind)
+
+    def named(self) -> set[str]:
+        """Return every resource that some workload requests."""
+        return {name for requests in self.shapes for name in requests}
+
+    def add_to(self, promised: Integers, resources: list[str]) -> None:
+        """Add the requests of all workloads to the rows of their nodes."""
+        if not self.rows:
             return
-        totals = np.bincount(kinds, minlength=len(shapes)).astype(np.float64) @ np.abs(table).astype(
-            np.float64
-        )
-        if totals.max(initial=0) > SUM_MAX:
-            raise _too_much(self.resources[int(totals.argmax())])
-        np.add.at(self.promised, np.array(rows), table[np.array(kinds)])
-
-    def _row(self, workload: Workload) -> int:
-        row = self.node_index.get(workload.node)
-        if row is None:
-            raise _unknown_node(workload.key, workload.node)
-        return row
-
-    def _add(self, workload: Workload) -> None:
-        if not workload.holds_capacity:
+        table = np.array([[requests.of(name) for name in resources] for requests in self.shapes], np.int64)
+        totals = np.bincount(self.kinds).astype(np.float64) @ table.astype(np.float64)
+        if totals.max(initial=0) < SUM_MAX:
+            np.add.at(promised, self.rows, table[self.kinds])
             return
-        row = self._row(workload)
-        for resource, amount in workload.requests.items():
-            column = self.resource_index[resource]
-            total = int(self.promised[row, column]) + amount
-            if abs(total) > SUM_MAX:
-                raise _too_much(resource)
-            self.promised[row, column] = total
-        self._workloads[workload.key] = (workload.node, workload.requests)
-
-    def _remove(self, key: str) -> None:
-        if key not in self._workloads:
-            return
-        node, requests = self._workloads.pop(key)
-        row = self.node_index[node]
-        for resource, amount in requests.items():
-            self.promised[row, self.resource_index[resource]] -= amount
+        exact = np.zeros(promised.shape, object)
+        np.add.at(exact, self.rows, table.astype(object)[self.kinds])
+        over = (exact > INT64_MAX).any(axis=0)
+        if over.any():
+            raise _too_much(resources[int(over.argmax())])
+        promised += exact.astype(np.int64)
 
 
-def _named_resources(snapshot: Snapshot) -> set[str]:
-    named = {name for maps in {node.capacity for node in snapshot.nodes} for name in maps}
-    named.update(name for node in snapshot.nodes if node.actual for name in node.actual)
-    named.update(name for maps in {each.requests for each in snapshot.workloads} for name in maps)
-    return named
+def _named_resources(nodes: Iterable[Node]) -> set[str]:
+    maps = {each for node in nodes for each in (node.capacity, node.actual) if each is not None}
+    return {name for each in maps for name in each}
 
 
 def _too_much(resource: str) -> InputError:
@@ -314,8 +305,8 @@ def _too_much(resource: str) -> InputError:
     )
 
 
-def _unknown_node(workload: str, node: str) -> InputError:
+def _unknown_node(workload: Workload) -> InputError:
     return InputError(
-        f"workload {workload} runs on node {node!r}, which is unknown",
+        f"workload {workload.key} runs on node {workload.node!r}, which is unknown",
         remedy="add the node, or remove the workload",
     )

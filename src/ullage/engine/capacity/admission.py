@@ -4,11 +4,12 @@ A request of nothing always fits. Growing a workload counts only what it grows b
 allowed. One workload never gets more CPUs than its node has, however far CPU is over-committed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from ullage.engine.capacity.bounds import CPU, Bounds, Figures
 from ullage.model.cluster import Workload
+from ullage.model.errors import InputError
 from ullage.model.resources import NOTHING, Amount, Resources, ResourceTypes
 from ullage.model.settings import UNLIMITED, Rules, print_fraction
 from ullage.model.verdict import Shortfall, Terms, Verdict
@@ -59,12 +60,14 @@ def shortfall_of(place: Place, resource: str, requested: int, held: int = 0) -> 
     found = place.figures.get(resource, ABSENT)
     capacity = found.bounds.capacity
     if found.free is None or found.bounds.limit is None:
-        free, limit = capacity, capacity
+        free, limit, largest = capacity, capacity, capacity
         missing = requested - capacity
     else:
-        free, limit = found.free, found.bounds.limit
-        missing = growth - free + (place.rules.fill == "below")
+        unfilled = int(place.rules.fill == "below")
+        free, limit, largest = found.free, found.bounds.limit, found.bounds.limit - unfilled
+        missing = growth - free + unfilled
     if resource == CPU:
+        largest = min(largest, capacity)
         missing = max(missing, requested - capacity)
     if missing <= 0:
         return None
@@ -76,7 +79,7 @@ def shortfall_of(place: Place, resource: str, requested: int, held: int = 0) -> 
         limit=Amount(resource, limit),
         free=Amount(resource, free),
         missing=Amount(resource, missing),
-        eviction_could_help=missing <= found.committed - held,
+        eviction_could_help=requested <= largest and found.promised > held,
     )
 
 
@@ -109,15 +112,9 @@ def explain_shortfall(short: Shortfall, place: Place) -> str:
     found = place.figures.get(short.resource, ABSENT)
     if not found.bounds.capacity:
         return f"node {short.node} has no {short.resource} (asked {show(short.requested.value)})"
-    bounds = found.bounds
-    after = f" after {show(bounds.reserve)} reserve" if bounds.reserve else ""
-    ratio = (
-        f" at ratio {print_fraction(bounds.ratio)}" if bounds.ratio is not None and bounds.ratio != 1 else ""
-    )
     line = (
         f"node {short.node}: {short.resource} short by {show(short.missing.value)} "
-        f"(asked {show(short.requested.value)}, free {show(short.free.value)} of "
-        f"{show(bounds.capacity)}{after}{ratio})"
+        f"(asked {show(short.requested.value)}, {_room_of(short, found.bounds, show)})"
     )
     fitting = short.requested.value - short.missing.value
     if fitting > 0:
@@ -125,8 +122,22 @@ def explain_shortfall(short: Shortfall, place: Place) -> str:
     return line
 
 
+def _room_of(short: Shortfall, bounds: Bounds, show: Callable[[int], str]) -> str:
+    """Return what stands against a request: what is free, or the size of the node itself."""
+    capped = short.resource == CPU and short.requested.value - short.missing.value == bounds.capacity
+    if bounds.limit is None or (capped and short.free.value != bounds.capacity):
+        return f"one workload gets at most the node's {show(bounds.capacity)}"
+    after = f" after {show(bounds.reserve)} reserve" if bounds.reserve else ""
+    ratio = f" at ratio {print_fraction(bounds.ratio)}" if bounds.ratio not in {None, 1} else ""
+    return f"free {show(short.free.value)} of {show(bounds.capacity)}{after}{ratio}"
+
+
 def show_down(resource: str, amount: int, types: ResourceTypes) -> str:
     """Return an amount for people that is not above the real one, so that a remedy really fits."""
     kind = types[resource]
     shown = kind.readable(amount)
-    return shown if kind.parse(shown) <= amount else kind.print(amount)
+    try:
+        rounded_up = kind.parse(shown) > amount
+    except InputError:  # rounded up beyond 64 bits
+        rounded_up = True
+    return kind.print(amount) if rounded_up else shown

@@ -10,6 +10,7 @@ rule. `committed_of` and `free_of` take integers or NumPy arrays, so that one no
 are judged by the same lines.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
@@ -110,13 +111,18 @@ def _larger(one: Amounts, other: Amounts) -> Amounts:
     return np.maximum(one, other)
 
 
-def figures_of(node: Node, rules: Rules, promised: Resources = NOTHING) -> dict[str, Figures]:
-    """Return the terms of every resource that a node has or that is promised on it."""
+def figures_of(
+    node: Node, rules: Rules, promised: Resources = NOTHING, bounds: Mapping[str, Bounds] | None = None
+) -> dict[str, Figures]:
+    """Return the terms of every resource that a node has or that is promised on it.
+
+    `bounds` are those of the node where the caller has them already.
+    """
     found: dict[str, Figures] = {}
-    bounds = bounds_of(node, rules)
+    known = bounds_of(node, rules) if bounds is None else bounds
     actual = node.actual or NOTHING
-    for resource in sorted({*bounds, *promised}):
-        bound = bounds.get(resource) or Bounds(0, 0, "none", 0, rules.ratio(resource), 0)
+    for resource in sorted({*known, *promised.without_zeros()}):
+        bound = known.get(resource) or Bounds(0, 0, "none", 0, rules.ratio(resource), 0)
         here = promised.of(resource)
         in_use = actual.of(resource)
         committed = committed_of(here, in_use, bound.reserve, counts_actual=rules.committed == "actual")
