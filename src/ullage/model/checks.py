@@ -6,6 +6,7 @@ shared by many rows, so each distinct map is looked at once.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final, TypeVar
 
@@ -40,8 +41,8 @@ def unique(rows: Iterable[Row], what: str) -> Table[Row]:
     table = Table(listed)
     if len(table) == len(listed):
         return table
-    seen: set[str] = set()
-    repeated = next(row.key for row in listed if row.key in seen or seen.add(row.key))
+    counts = Counter(row.key for row in listed)
+    repeated = min(key for key, count in counts.items() if count > 1)
     raise InputError("is there twice", where=f"{what} {repeated}", remedy="remove or rename one of the two")
 
 

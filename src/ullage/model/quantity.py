@@ -163,7 +163,8 @@ def _too_large(text: str) -> InputError:
 
 def _bad_suffix(text: str, position: int) -> InputError:
     suffix = text[position:]
-    by_lower_case = {known.lower(): known for known in (*_BINARY_SHIFTS, *_DECIMAL_EXPONENTS) if known}
+    canonical = {*_BINARY_SHIFTS, *_DECIMAL_EXPONENTS} - {"", "K", "m"}
+    by_lower_case = {known.lower(): known for known in canonical}
     meant = by_lower_case.get(suffix.lower().removesuffix("b"))
     hint = f"did you mean {meant!r}? " if meant is not None else ""
     if not suffix[:1].isalpha():

@@ -43,7 +43,7 @@ class ResourceType(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
     @property
     def is_bytes(self) -> bool:
         """Whether amounts are printed with binary suffixes."""
-        return self.units in {"byte", "bytes"}
+        return self.units in {"byte", "bytes"} and not self.internal_scale_exponent
 
     def parse(self, text: str) -> int:
         """Return a quantity in this type's internal steps, rounded up."""
@@ -117,10 +117,10 @@ def _built_in_name(short: str, name: str) -> str:
     short = ALIASES.get(short, short)
     if short in BUILT_IN:
         return short
+    _check_local_name(short, name)
     if short.startswith(HUGEPAGES_PREFIX):
         _hugepage_bytes(short)
         return short
-    _check_local_name(short, name)
     if short.startswith(ATTACHABLE_PREFIX):
         return short
     if short == name:
@@ -166,7 +166,10 @@ def _bad_name(name: str, problem: str, remedy: str) -> InputError:
 
 
 def _hugepage_bytes(short: str) -> int:
-    size = quantity.parse_amount(short.removeprefix(HUGEPAGES_PREFIX))
+    try:
+        size = quantity.parse_amount(short.removeprefix(HUGEPAGES_PREFIX))
+    except InputError as error:
+        raise error.at(short) from None
     if size <= 0:
         raise _bad_name(short, "has no page size", "write it as hugepages-2Mi")
     return size
@@ -247,12 +250,17 @@ def _quantity_text(value: object) -> str:
         return value
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InputError(f"{value!r} is no quantity", remedy="write a number or text such as 40Mi")
+    if isinstance(value, int) and abs(value) > quantity.INT64_MAX:
+        # Python refuses to write out integers of thousands of digits, which some readers let through.
+        raise InputError(f"an integer of {value.bit_length()} bits does not fit", remedy="use at most 63 bits")
     return repr(value)
 
 
 def _checked_type(given: ResourceType) -> ResourceType:
     name = canonical_name(given.name)
-    if name in BUILT_IN and given != BUILT_IN[name]:
+    checked = msgspec.structs.replace(given, name=name)
+    built_in = BUILT_IN.get(name)
+    if checked != built_in and (built_in is not None or "/" not in name):
         raise InputError(
             f"resource type {name} is built in", remedy="give your own type a domain of your own"
         )
@@ -264,8 +272,11 @@ def _checked_type(given: ResourceType) -> ResourceType:
         )
     if not 1 <= given.quantization <= quantity.INT64_MAX:
         raise InputError(f"resource type {name}: quantization {given.quantization}", remedy="use 1 or more")
-    checked = msgspec.structs.replace(given, name=name)
-    if checked.default_amount() < 0:
+    try:
+        default_amount = checked.default_amount()
+    except InputError as error:
+        raise error.at(f"resource type {name}: defaultRequest") from None
+    if default_amount < 0:
         raise InputError(f"resource type {name}: defaultRequest is negative", remedy="use 0 or more")
     return checked
 

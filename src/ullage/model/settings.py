@@ -166,7 +166,7 @@ def _optional_bytes(text: str) -> int | None:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(word for word in text.replace(",", " ").split() if word)
+    return tuple(text.replace(",", " ").split())
 
 
 SETTINGS: Final = (
@@ -242,6 +242,7 @@ def rules_for(policy: Policy, types: ResourceTypes, group: str = "", node: str =
 
 
 def _typed(settings: Mapping[str, Effective], types: ResourceTypes) -> Rules:
+    """Read settings that come nearest level first: of two spellings of a resource the nearer counts."""
     fields: dict[str, object] = {}
     ratios: dict[str, Fraction | None] = {}
     reserves: dict[str, ReserveRule] = {}
@@ -251,11 +252,12 @@ def _typed(settings: Mapping[str, Effective], types: ResourceTypes) -> Rules:
             if key in _BY_KEY:
                 fields[_FIELDS.get(key, key.replace("-", "_"))] = _BY_KEY[key].read(setting.text)
             elif key.endswith(RATIO_SUFFIX):
-                ratios[canonical_name(key.removesuffix(RATIO_SUFFIX))] = parse_ratio(setting.text)
+                ratios.setdefault(canonical_name(key.removesuffix(RATIO_SUFFIX)), parse_ratio(setting.text))
             elif key.endswith(RESERVE_SUFFIX):
                 resource = canonical_name(key.removesuffix(RESERVE_SUFFIX))
-                reserves[resource] = parse_reserve(setting.text, types[resource].parse)
-                by_user |= set() if setting.built_in else {resource}
+                rule = parse_reserve(setting.text, types[resource].parse)
+                if reserves.setdefault(resource, rule) is rule and not setting.built_in:
+                    by_user.add(resource)
             else:
                 raise _unknown_setting(key)
         except InputError as error:

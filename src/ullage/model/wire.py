@@ -37,7 +37,7 @@ def decode_hook(types: ResourceTypes) -> Callable[[type, Any], Any]:
 
     def decode(wanted: type, value: Any) -> Any:
         if wanted is Resources:
-            if not isinstance(value, Mapping):
+            if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
                 raise InputError("expected a map of resources", remedy="write {cpu: 2, memory: 40Mi}")
             return types.parse(value)
         if wanted is Fraction:

@@ -4,7 +4,7 @@ A bar must not lie at its ends: it is empty only for nothing, full only for the 
 exists is seen, however small. Patterns differ as well as colours.
 """
 
-from ullage.render.lines import Line, Span
+from ullage.render.lines import Line, Span, SpanTone
 from ullage.render.view import BarRow, Share, Tone
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -12,9 +12,9 @@ _PATTERN: dict[Tone, tuple[str, str]] = {
     "plain": ("█", "#"),
     "strong": ("▇", "@"),
     "muted": ("▒", "="),
-    "warn": ("▚", "%"),
+    "warn": ("▓", "%"),
     "ok": ("░", "-"),
-    "bad": ("▓", "X"),
+    "bad": ("▞", "X"),
 }
 _TRACK = ("·", ".")
 
@@ -24,11 +24,15 @@ def pattern(tone: Tone, *, unicode: bool) -> str:
     return _PATTERN[tone][0 if unicode else 1]
 
 
+def bar_tone(tone: Tone) -> SpanTone:
+    """Return the tone a bar is drawn in: an ordinary one has a colour of its own, calmer than text."""
+    return "bar" if tone in {"plain", "strong"} else tone
+
+
 def gauge(share: Share, size: int, tone: Tone, *, unicode: bool) -> Line:
     """Draw a share as a bar of `size` cells; more than the whole ends in an arrow."""
-    track = _TRACK[0] if unicode else "-"
     if share.fraction > 1:
-        return (Span(("█" if unicode else "#") * (size - 1) + ("▶" if unicode else ">"), tone),)
+        return (Span(("█" if unicode else "#") * (size - 1) + ("▶" if unicode else ">"), bar_tone(tone)),)
     steps = 8 if unicode else 1
     full = size * steps
     filled = round(share.fraction * full)
@@ -36,14 +40,14 @@ def gauge(share: Share, size: int, tone: Tone, *, unicode: bool) -> Line:
         filled = max(1, filled if share.part >= share.whole else min(filled, full - 1))
     whole, eighths = divmod(filled, steps)
     bar = ("█" if unicode else "#") * whole + (_EIGHTHS[eighths] if eighths else "")
-    return Span(bar, tone), Span(track * (size - len(bar)), "muted")
+    return Span(bar, bar_tone(tone)), Span((_TRACK[0] if unicode else "-") * (size - len(bar)), "muted")
 
 
 def stack(row: BarRow, size: int, *, unicode: bool) -> Line:
     """Draw the segments of a row side by side in `size` cells, the rest as an empty track."""
     sizes = _apportioned([max(0, segment.part) for segment in row.segments], row.scale, size)
     spans = [
-        Span(pattern(segment.tone, unicode=unicode) * count, segment.tone)
+        Span(pattern(segment.tone, unicode=unicode) * count, bar_tone(segment.tone))
         for segment, count in zip(row.segments, sizes, strict=True)
         if count
     ]

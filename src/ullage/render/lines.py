@@ -6,6 +6,7 @@ after its own punctuation (`-`, `/`, `.`), and only what has neither is broken a
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -14,13 +15,14 @@ from ullage.render.visible import cell_width
 
 _PIECE = re.compile(r"[^-/._:,=@]*[-/._:,=@]+|[^-/._:,=@]+")
 GAP = 2
+SpanTone = Tone | Literal["bar", "rule"]
 
 
 class Span(msgspec.Struct, frozen=True):
-    """A run of visible characters in one tone."""
+    """A run of visible characters in one tone; `bar` and `rule` are drawn, not read."""
 
     text: str
-    tone: Tone = "plain"
+    tone: SpanTone = "plain"
 
 
 Line = tuple[Span, ...]
@@ -56,7 +58,7 @@ def wrap(text: str, width: int) -> list[str]:
             lines.append(line)
         *full, line = [word] if cell_width(word) <= width else _broken(word, width)
         lines.extend(full)
-    return [*lines, line] if line else lines
+    return [*lines, line]
 
 
 def _broken(word: str, width: int) -> list[str]:
@@ -88,10 +90,8 @@ def paragraph(text: str, width: int, tone: Tone = "plain", *, indent: int = 0, l
     """Wrap a text behind a lead; the following lines are indented (by the lead's width at least)."""
     indent = max(indent, cell_width(lead))
     wrapped = wrap(text, width - indent)
-    first = Span(lead.ljust(indent), tone)
-    return [
-        (first if number == 0 else Span(" " * indent), Span(part, tone)) for number, part in enumerate(wrapped)
-    ]
+    leads = [Span(lead.ljust(indent), tone), *[Span(" " * indent)] * (len(wrapped) - 1)]
+    return [(first, Span(part, tone)) for first, part in zip(leads, wrapped, strict=True)]
 
 
 def padded(line: Line, width: int, align: Align) -> Line:
@@ -110,7 +110,7 @@ def side_by_side(strips: Sequence[Strip], *, rule: str) -> list[Line]:
         height = max(len(strip.header) for strip in strips)
         headers = [((),) * (height - len(strip.header)) + strip.header for strip in strips]
         lines += _rows(strips, headers)
-        lines.append(_joined([(Span(rule * strip.width, "muted"),) for strip in strips], strips))
+        lines.append(_joined([(Span(rule * strip.width, "rule"),) for strip in strips], strips))
     for cells in zip(*(strip.cells for strip in strips), strict=True):
         lines += _rows(strips, cells)
     return lines

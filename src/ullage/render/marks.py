@@ -1,18 +1,19 @@
 """The words and signs that carry a tone where there is no colour, the same in every format."""
 
-from ullage.render.view import Severity, Tone, VerdictTone
+from ullage.model.verdict import Severity
+from ullage.render.view import Tone, VerdictTone
 
 _MARKS: dict[Tone, tuple[str, str]] = {"warn": ("▲", "!"), "bad": ("✗", "!!")}
 _VERDICTS: dict[VerdictTone, tuple[str, str]] = {"yes": ("✓", "yes:"), "no": ("✗", "no:"), "info": ("", "")}
 _SEVERITIES: dict[Severity, tuple[str, str]] = {
-    "critical": ("✗", "!!"),
+    "error": ("✗", "!!"),
     "warning": ("▲", "!"),
     "info": ("·", "-"),
 }
-_OPERATORS = {"-": "−", "x": "×", "*": "×", "/": "÷"}
+_OPERATORS = {"-": "\N{MINUS SIGN}", "x": "\N{MULTIPLICATION SIGN}", "/": "\N{DIVISION SIGN}"}
 
 VERDICT_TONES: dict[VerdictTone, Tone] = {"yes": "ok", "no": "bad", "info": "strong"}
-SEVERITY_TONES: dict[Severity, Tone] = {"critical": "bad", "warning": "warn", "info": "muted"}
+SEVERITY_TONES: dict[Severity, Tone] = {"error": "bad", "warning": "warn", "info": "muted"}
 
 
 def mark(tone: Tone, *, unicode: bool = True) -> str:

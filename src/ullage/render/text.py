@@ -7,24 +7,42 @@ environment here.
 
 import re
 
-from ullage.render.gauge import pattern, stack
-from ullage.render.lines import GAP, Line, Span, Strip, held, paragraph, side_by_side, width_of, wrap
+from ullage.render.gauge import bar_tone, pattern, stack
+from ullage.render.lines import (
+    GAP,
+    Line,
+    Span,
+    SpanTone,
+    Strip,
+    held,
+    paragraph,
+    side_by_side,
+    width_of,
+    wrap,
+)
 from ullage.render.marks import (
     SEVERITY_TONES,
     VERDICT_TONES,
-    mark,
     operator_sign,
     severity_mark,
     verdict_mark,
 )
 from ullage.render.text_table import table_lines
-from ullage.render.view import Bars, Block, Findings, Page, Table, Terms, Text, Tone
+from ullage.render.view import Bars, Block, Findings, Page, Table, Terms, Text, Tone, Verdict, respelled
 from ullage.render.visible import cell_width
 
 WIDTH_MIN = 20
 _BAR_MIN, _BAR_MAX = 16, 48
 _READABLE = 100  # prose in longer lines is hard to follow
-_SGR: dict[Tone, str] = {"strong": "1", "muted": "2", "ok": "32", "warn": "35", "bad": "1;31"}
+_SGR: dict[SpanTone, str] = {
+    "strong": "1",
+    "muted": "2",
+    "rule": "2",
+    "bar": "36",
+    "ok": "32",
+    "warn": "35",
+    "bad": "1;31",
+}
 _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*"|['"])+""")
 
 
@@ -39,9 +57,9 @@ def render(
 def page_lines(page: Page, *, width: int = 80, unicode: bool = True, wide: bool = False) -> list[Line]:
     """Return the page as toned lines, the form that text and terminal pictures share."""
     width = max(WIDTH_MIN, width)
-    tone = VERDICT_TONES[page.verdict.tone]
-    sign = verdict_mark(page.verdict.tone, unicode=unicode)
-    lines = paragraph(page.verdict.text, width, tone, lead=f"{sign} " if sign else "")
+    if not unicode:
+        page = respelled(page)
+    lines = _verdict(page.verdict, width, unicode=unicode)
     if page.about:
         lines += paragraph(page.about, width, "muted")
     for block in page.blocks:
@@ -56,6 +74,14 @@ def page_lines(page: Page, *, width: int = 80, unicode: bool = True, wide: bool 
     if page.next_command:
         lines += [(), *_command(page.next_command, width)]
     return lines if wide else held(lines, width)
+
+
+def _verdict(verdict: Verdict, width: int, *, unicode: bool) -> list[Line]:
+    """Set the sign in its tone, the sentence in bold."""
+    sign = verdict_mark(verdict.tone, unicode=unicode)
+    lines = paragraph(verdict.text, width, "strong", lead=f"{sign} " if sign else "")
+    lead, *rest = lines[0]
+    return [(Span(lead.text, VERDICT_TONES[verdict.tone]), *rest), *lines[1:]]
 
 
 def _ansi(line: Line) -> str:
@@ -86,12 +112,14 @@ def _block_lines(block: Block, *, width: int, unicode: bool, wide: bool) -> list
 
 def _bars(bars: Bars, width: int, *, unicode: bool) -> list[Line]:
     """Draw bars with their amounts in columns; the header of a column is the legend of its segment."""
+    if not bars.rows:
+        return [(Span("none", "muted"),)]
     table = bars.table
     amounts = [
-        _amount_strip(table, number, pattern(tone, unicode=unicode) + " ", tone)
+        _amount_strip(table, number, Span(pattern(tone, unicode=unicode) + " ", bar_tone(tone)))
         for number, (_, tone) in enumerate(bars.legend, start=1)
     ]
-    total = _amount_strip(table, len(table.columns) - 1, "", "muted")
+    total = _amount_strip(table, len(table.columns) - 1, Span(""))
     shown = [*amounts, total] if any(row.total for row in bars.rows) else amounts
     label = max((cell_width(row.label) for row in bars.rows), default=0)
     room = width - sum(strip.width + GAP for strip in shown) - GAP
@@ -105,11 +133,11 @@ def _bars(bars: Bars, width: int, *, unicode: bool) -> list[Line]:
     return side_by_side(strips, rule="─" if unicode else "-")
 
 
-def _amount_strip(table: Table, number: int, key: str, tone: Tone) -> Strip:
+def _amount_strip(table: Table, number: int, key: Span) -> Strip:
     title = table.columns[number].title
-    header = (Span(key, tone), Span(title, "muted"))
+    header = (key, Span(title, "muted"))
     cells = [row[number].text for row in table.rows]
-    width = max(width_of(header), *map(cell_width, cells))
+    width = max([width_of(header), *map(cell_width, cells)])
     return Strip(width, "right", (header,), tuple(((Span(cell),),) for cell in cells))
 
 
@@ -119,9 +147,15 @@ def _bars_stacked(bars: Bars, width: int, *, unicode: bool) -> list[Line]:
     for row in bars.rows:
         lines += paragraph(f"{row.label}  {row.total}".strip(), width)
         lines.append((Span("  "), *stack(row, min(width - 2, _BAR_MAX), unicode=unicode)))
+        line: Line = ()
         for segment in row.segments:
-            key = f"  {pattern(segment.tone, unicode=unicode)} "
-            lines += paragraph(f"{segment.word} {segment.text}", width, segment.tone, lead=key)
+            key = Span(f"  {pattern(segment.tone, unicode=unicode)} ", bar_tone(segment.tone))
+            item = (key, Span(f"{segment.word} {segment.text}"))
+            if line and width_of(line) + width_of(item) > width:
+                lines.append(line)
+                line = ()
+            line = (*line, *item)
+        lines.append(line)
     return lines
 
 
@@ -138,7 +172,8 @@ def _terms(terms: Terms, width: int, *, unicode: bool) -> list[Line]:
     for term, operator in zip(every, operators, strict=True):
         last = term is terms.result
         if last:
-            lines.append((Span(" " * (first + GAP)), Span(("─" if unicode else "-") * (name + GAP + amount), "muted")))
+            rule = ("─" if unicode else "-") * (name + GAP + amount)
+            lines.append((Span(" " * (first + GAP)), Span(rule, "rule")))
         tone: Tone = "strong" if last else "plain"
         names = tuple((Span(part, tone),) for part in wrap(term.name, name))
         note = wrap(term.explanation, min(room, _READABLE)) if beside else []
@@ -192,8 +227,6 @@ def _command(command: str, width: int) -> list[Line]:
             lines.append(word)
         else:
             lines[-1] = longer
-    last = len(lines) - 1
-    return [
-        (Span(lead if number == 0 else " " * len(lead), "muted"), Span(line if number == last else f"{line} \\", "strong"))
-        for number, line in enumerate(lines)
-    ]
+    leads = [lead, *[" " * len(lead)] * (len(lines) - 1)]
+    continued = [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
+    return [(Span(first, "muted"), Span(line)) for first, line in zip(leads, continued, strict=True)]

@@ -5,15 +5,15 @@ names arrive from dumps that nobody vouches for, so a record makes each of its t
 built, and no renderer can be handed an escape sequence.
 """
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, cast
 
 import msgspec
 
-from ullage.render.visible import visible
+from ullage.model.verdict import Severity
+from ullage.render.visible import ascii_only, visible
 
 Tone = Literal["plain", "strong", "muted", "ok", "warn", "bad"]
 VerdictTone = Literal["yes", "no", "info"]
-Severity = Literal["critical", "warning", "info"]
 Align = Literal["left", "right"]
 
 
@@ -254,3 +254,18 @@ class Page(Printable, frozen=True):
             chosen = self.blocks[self.main]
             return chosen if isinstance(chosen, Table) else None
         return next((block for block in self.blocks if isinstance(block, Table)), None)
+
+
+def respelled(page: Page) -> Page:
+    """Return the page with every text in ASCII."""
+    return cast("Page", _respelled(page))
+
+
+def _respelled(value: object) -> object:
+    if isinstance(value, str):
+        return ascii_only(value)
+    if isinstance(value, tuple):
+        return tuple(_respelled(item) for item in value)
+    if isinstance(value, msgspec.Struct):
+        return type(value)(*(_respelled(getattr(value, name)) for name in value.__struct_fields__))
+    return value

@@ -32,6 +32,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Values of one YAML file, those behind aliases counted each time they are used."""
     yaml_aliases_max: int = 100
     """Aliases (`*name`) of one YAML document."""
+    yaml_alias_nodes_max: int = 1_000_000
+    """Values that the aliases of one YAML file stand for: a bomb is small as text and large as records."""
     yaml_text_characters_max: int = 16 * MIB
     """One text of a YAML file."""
     strict_bytes_max: int = 64 * MIB

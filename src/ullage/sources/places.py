@@ -7,8 +7,15 @@ message needs one is the text parsed again, as far as the path leads.
 import re
 from typing import TypeAlias
 
+from ullage.model.errors import InputError
+
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and list positions from the root of a document."""
+
+Position: TypeAlias = tuple[int, int]
+"""Line and column, from 1."""
+
+Bytes: TypeAlias = bytes | bytearray
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 _STEP = re.compile(r'\.?([A-Za-z_][A-Za-z0-9_-]*)|\[(\d{1,9})\]|\["((?:[^"\\]|\\.)*)"\]')
@@ -17,11 +24,16 @@ _SHOWN_CHARACTERS_MAX = 60
 _COLUMN_BYTES_MAX = 1 << 20
 
 
+def one_line(text: str) -> str:
+    """Text from outside as a message may show it: on one line, control characters escaped."""
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+
+
 def shown(text: str) -> str:
-    """Text from an input as a message may show it: short, on one line, without control characters."""
+    """Text from an input as a message may quote it: on one line, and not all of it when it is long."""
     if len(text) > _SHOWN_CHARACTERS_MAX:
         text = text[: _SHOWN_CHARACTERS_MAX - 1] + "…"
-    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+    return one_line(text)
 
 
 def path_text(path: Path) -> str:
@@ -55,10 +67,20 @@ def parse_path(text: str) -> Path:
     return tuple(steps)
 
 
-def line_and_column(data: bytes | bytearray, offset: int) -> tuple[int, int]:
+def line_and_column(data: Bytes, offset: int) -> Position:
     """The line and column, from 1, of a byte of UTF-8 text; columns of an enormous line are bytes."""
     line_start = data.rfind(b"\n", 0, offset) + 1
     line = data.count(b"\n", 0, line_start) + 1
     if offset - line_start > _COLUMN_BYTES_MAX:
         return line, offset - line_start + 1
     return line, len(data[line_start:offset].decode("utf-8", "replace")) + 1
+
+
+def duplicate_key(key: str, source: str, second: Position, first: Position | None) -> InputError:
+    """The InputError for a key that its mapping already has."""
+    seen = f" (first at {first[0]}:{first[1]})" if first else ""
+    return InputError(
+        f'key "{shown(key)}" is given twice{seen}',
+        where=f"{source}:{second[0]}:{second[1]}",
+        remedy="keep one of them",
+    )

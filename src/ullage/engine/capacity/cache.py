@@ -40,7 +40,7 @@ def wanted_quota(quota_bytes: int, used_bytes: int, rules: Rules) -> int:
     if used_bytes * 100 >= quota_bytes * rules.cache_grow_percent:
         return quota_bytes + unit
     if used_bytes * 100 < quota_bytes * rules.cache_shrink_percent and quota_bytes > unit:
-        return 2 * used_bytes // unit * unit + unit
+        return min(quota_bytes, 2 * used_bytes // unit * unit + unit)
     return quota_bytes
 
 

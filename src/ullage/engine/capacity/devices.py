@@ -1,7 +1,8 @@
 """GPUs by model: how many are free, and how many workloads of a size still start.
 
 Free GPUs on different nodes cannot serve one workload: three nodes with two free GPUs each start no
-workload of four. Hence the counts by size beside the plain number.
+workload of four. Hence the counts by size beside the plain number. A node with several models under one
+resource name counts as a model of its own: which of them is free nobody knows.
 """
 
 from typing import Final, NamedTuple
@@ -29,18 +30,18 @@ def summarise_devices(columns: Columns) -> list[DeviceSummary]:
     free = columns.free
     found: dict[tuple[str, str], DeviceSummary] = {}
     for row, node in enumerate(columns.nodes):
-        if not node.devices:
-            continue
-        resource = node.devices[0].resource
-        model = node.devices[0].model or UNKNOWN_MODEL
-        column = columns.resource_index.get(resource)
-        room = 0 if column is None or not takes_workloads(node) else int(free[row, column])
-        empty = DeviceSummary(model, resource, 0, 0, 0, dict.fromkeys(SIZES, 0))
-        before = found.get((model, resource), empty)
-        found[model, resource] = before._replace(
-            nodes=before.nodes + 1,
-            devices=before.devices + len(node.devices),
-            free=before.free + room,
-            starts={size: count + room // size for size, count in before.starts.items()},
-        )
+        for resource in dict.fromkeys(device.resource for device in node.devices):
+            models = [device.model or UNKNOWN_MODEL for device in node.devices if device.resource == resource]
+            model = " + ".join(sorted(set(models)))
+            column = columns.resource_index.get(resource)
+            room = 0 if column is None or not takes_workloads(node) else int(free[row, column])
+            usable = max(0, room - int(columns.strict[row, 0]))
+            empty = DeviceSummary(model, resource, 0, 0, 0, dict.fromkeys(SIZES, 0))
+            before = found.get((model, resource), empty)
+            found[model, resource] = before._replace(
+                nodes=before.nodes + 1,
+                devices=before.devices + len(models),
+                free=before.free + room,
+                starts={size: count + usable // size for size, count in before.starts.items()},
+            )
     return [found[key] for key in sorted(found)]

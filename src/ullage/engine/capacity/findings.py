@@ -92,7 +92,7 @@ def _node_states(columns: Columns) -> Iterator[Finding]:
             f"node-{node.state}",
             severity,
             f"node/{node.name}",
-            f"node {node.name} is {node.state} and holds {count} workloads",
+            f"node {node.name} is {node.state} and holds {count} workload{'' if count == 1 else 's'}",
             "bring it back or remove it" if offline else "uncordon it when its work is done",
         )
 

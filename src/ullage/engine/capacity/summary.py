@@ -18,7 +18,10 @@ from ullage.model.settings import rules_for
 
 
 class Summary(NamedTuple):
-    """Sums over a set of nodes by resource; resources without a bound are in no sum from `limit` on."""
+    """Sums over a set of nodes by resource.
+
+    What a node has without a bound is in none of the sums that need one: limit, free, blocked, spare, ullage.
+    """
 
     name: str
     nodes: int

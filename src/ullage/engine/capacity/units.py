@@ -29,7 +29,7 @@ def root_bytes(cpus: int, memory_bytes: int, rules: Rules) -> int:
 def _machine(asked: Resources, rules: Rules) -> Resources:
     cpus = asked.of("cpu") // 1000
     root = max(asked.of(SSD_SPACE), root_bytes(cpus, asked.of("memory"), rules))
-    return Resources({"cpu": asked.of("cpu"), "memory": asked.of("memory"), SSD_SPACE: root})
+    return Resources({**asked, SSD_SPACE: root})
 
 
 def _ssd(asked: Resources, _: Rules) -> Resources:
@@ -48,6 +48,10 @@ def _address(asked: Resources, _: Rules) -> Resources:
     return asked.only({ADDRESSES})
 
 
+def _address_v4(asked: Resources, _: Rules) -> Resources:
+    return Resources({ADDRESSES: max(1, asked.of(ADDRESSES))})
+
+
 def _nothing(_: Resources, __: Rules) -> Resources:
     return NOTHING
 
@@ -60,7 +64,7 @@ CONSUMPTION: Final = MappingProxyType[str, Callable[[Resources, Rules], Resource
         "zdb": _hdd,
         "qsfs": _file_system,
         "ip": _address,
-        "ipv4": _address,
+        "ipv4": _address_v4,
         "network": _nothing,
         "zlogs": _nothing,
         "gateway": _nothing,

@@ -23,7 +23,7 @@ from ullage.engine.placement.refusal import explain_refusal
 from ullage.model.cluster import Batch, Workload
 from ullage.model.errors import InputError
 from ullage.model.plan import Plan, Refusal, Step
-from ullage.model.resources import Resources
+from ullage.model.resources import NOTHING, Resources
 from ullage.model.settings import Rules, rules_for
 from ullage.model.verdict import Verdict
 
@@ -35,7 +35,10 @@ SHARE_LIMIT: Final = 1 << 42
 
 
 class Outcome(NamedTuple):
-    """What became of one batch: how many replicas stand where, and why not all of them do."""
+    """What became of one batch: how many replicas stand where, and why not all of them do.
+
+    `requests` is what one replica takes from its node, which may be more than was asked for.
+    """
 
     subject: str
     kind: str
@@ -45,6 +48,8 @@ class Outcome(NamedTuple):
     nodes: tuple[tuple[str, int], ...]
     verdict: Verdict | None = None
     refusal: Refusal | None = None
+    requests: Resources = NOTHING
+    action: Literal["place", "resize"] = "place"
 
 
 class FitAnswer(NamedTuple):
@@ -78,8 +83,7 @@ def fit(columns: Columns, batches: Sequence[Batch], *, atomic: bool = False) -> 
         outcomes.append(outcome)
     if atomic and any(outcome.refusal for outcome in outcomes):
         outcomes = [_undone(outcome) for outcome in outcomes]
-    asked = {batch.key: batch.workload.requests for batch in batches}
-    steps = tuple(step for outcome in outcomes for step in _steps(outcome, asked[outcome.subject]))
+    steps = tuple(step for outcome in outcomes for step in _steps(outcome))
     refusals = tuple(outcome.refusal for outcome in outcomes if outcome.refusal)
     return FitAnswer(tuple(outcomes), Plan("fit", snapshot.revision, snapshot.policy.name, steps, refusals))
 
@@ -109,10 +113,13 @@ def _place(trial: Columns, batch: Batch, rules: Rules) -> Outcome:
     if too_small:
         return outcome._replace(state="error", refusal=Refusal(workload.key, batch.replicas, too_small))
     asked = msgspec.structs.replace(workload, requests=consumption(workload.kind, workload.requests, rules))
+    outcome = outcome._replace(requests=asked.requests)
     running = trial.snapshot.workloads.get(workload.key)
-    if running is not None and running.holds_capacity and batch.replicas == 1:
-        return _resize(trial, running, asked, outcome)
-    return _spread(trial, asked, outcome)
+    if running is None or not running.holds_capacity or batch.replicas != 1:
+        return _spread(trial, asked, outcome)
+    if asked.node not in {"", running.node}:
+        return _spread(trial, asked, outcome)
+    return _resize(trial, running, asked, outcome._replace(action="resize"))
 
 
 def _resize(trial: Columns, running: Workload, asked: Workload, outcome: Outcome) -> Outcome:
@@ -122,7 +129,7 @@ def _resize(trial: Columns, running: Workload, asked: Workload, outcome: Outcome
     if not verdict.admitted:
         refusal = Refusal(outcome.subject, 1, verdict.reason, verdict.shortfalls)
         return outcome._replace(state="error", verdict=verdict, refusal=refusal)
-    _promise(trial, row, asked.requests - running.requests)
+    trial.promise(running.node, asked.requests - running.requests)
     return outcome._replace(placed=1, nodes=((running.node, 1),), verdict=verdict)
 
 
@@ -137,7 +144,7 @@ def _spread(trial: Columns, asked: Workload, outcome: Outcome) -> Outcome:
     placed = 0
     while heap and placed < outcome.replicas:
         _, row = heapq.heappop(heap)
-        _promise(trial, row, asked.requests)
+        trial.promise(trial.nodes[row].name, asked.requests)
         counts[row] = counts.get(row, 0) + 1
         placed += 1
         fitting, shares = _room(trial, np.array([row]), asked)
@@ -148,15 +155,16 @@ def _spread(trial: Columns, asked: Workload, outcome: Outcome) -> Outcome:
     if placed == outcome.replicas:
         return outcome
     places = [place_of(trial, int(row)) for row in rows]
-    refusal = explain_refusal(asked, outcome.replicas - placed, places, len(trial.nodes))
+    refusal = explain_refusal(asked, outcome.replicas - placed, places, trial.nodes)
     return outcome._replace(state="error", refusal=refusal)
 
 
 def _candidates(trial: Columns, asked: Workload) -> Integers:
-    """Return the rows that a workload may go to: the one it names, else all that take workloads."""
+    """Return the rows that a workload may go to: all that take workloads, or of those the one it names."""
+    taking = [row for row, node in enumerate(trial.nodes) if takes_workloads(node)]
     if asked.node:
-        return np.array([trial.node_index[asked.node]] if asked.node in trial.node_index else [], np.int64)
-    return np.array([row for row, node in enumerate(trial.nodes) if takes_workloads(node)], np.int64)
+        taking = [row for row in taking if trial.nodes[row].name == asked.node]
+    return np.array(taking, np.int64)
 
 
 def _room(trial: Columns, rows: Integers, asked: Workload) -> tuple[Flags, Integers]:
@@ -198,20 +206,14 @@ def place_of(columns: Columns, row: int) -> Place:
     )
 
 
-def _promise(trial: Columns, row: int, requests: Resources) -> None:
-    for resource, amount in requests.items():
-        if amount:
-            trial.promised[row, trial.resource_index[resource]] += amount
-
-
 def _undone(outcome: Outcome) -> Outcome:
     """Return an outcome of which nothing stands, because another one failed."""
     state = outcome.state if outcome.refusal else "init"
     return outcome._replace(placed=0, nodes=(), state=state)
 
 
-def _steps(outcome: Outcome, requests: Resources) -> list[Step]:
+def _steps(outcome: Outcome) -> list[Step]:
     return [
-        Step("place", outcome.subject, to_node=node, resources=requests, count=count)
+        Step(outcome.action, outcome.subject, to_node=node, resources=outcome.requests, count=count)
         for node, count in outcome.nodes
     ]

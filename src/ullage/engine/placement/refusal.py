@@ -1,31 +1,28 @@
 """Why something does not fit, over all nodes: which resource is short how often, and the nearest remedy.
 
-The remedy is the smallest single change that would let one more replica in: the node that lacks fewest
-resources, and there the request that would just fit.
+The remedy is the smallest single change that would let one more replica in, on the node that lacks fewest
+resources: the request that would just fit there, else what would have to go, else a node that has it.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Final
 
 from ullage.engine.capacity.admission import Place, explain_shortfall, shortfall_of, show_down
-from ullage.model.cluster import Workload
+from ullage.model.cluster import Node, Workload
 from ullage.model.plan import Refusal
+from ullage.model.resources import ResourceTypes
 from ullage.model.verdict import Shortfall
 
-SHOWN_NODES: Final = 3
 
-
-def explain_refusal(asked: Workload, count: int, places: Sequence[Place], nodes: int) -> Refusal:
-    """Return why `count` replicas have no place among the nodes that were considered."""
+def explain_refusal(asked: Workload, count: int, places: Sequence[Place], nodes: Sequence[Node]) -> Refusal:
+    """Return why `count` replicas have no place among the places that it may have of all nodes."""
     if not places:
         return _nowhere(asked, count, nodes)
     short = [(place, _shortfalls(place, asked)) for place in places]
     tally = Counter(each.resource for _, shortfalls in short for each in shortfalls)
     resources = ", ".join(f"{name} short on {tally[name]}" for name in sorted(tally))
-    nearest = sorted((pair for pair in short if pair[1]), key=_distance)[:SHOWN_NODES]
-    place, shortfalls = nearest[0]
+    place, shortfalls = min(short, key=_distance)
     lines = "; ".join(explain_shortfall(each, place) for each in shortfalls)
     reason = f"0/{len(places)} nodes have room ({resources}); nearest is {lines}"
     return Refusal(asked.key, count, reason, shortfalls, _remedy(place, shortfalls))
@@ -45,24 +42,35 @@ def _distance(pair: tuple[Place, tuple[Shortfall, ...]]) -> tuple[int, Fraction,
 
 def _remedy(place: Place, shortfalls: Sequence[Shortfall]) -> str:
     fitting = [(each.resource, each.requested.value - each.missing.value) for each in shortfalls]
-    if any(amount <= 0 for _, amount in fitting):
-        missing = ", ".join(
-            f"{place.types[each.resource].readable(each.missing.value)} of {each.resource}"
-            for each in shortfalls
+    if all(amount > 0 for _, amount in fitting):
+        smaller = " and ".join(
+            f"{name} to {show_down(name, amount, place.types)}" for name, amount in fitting
         )
-        return f"free {missing} on node {place.node}, or add a node that has it"
-    smaller = " and ".join(f"{name} to {show_down(name, amount, place.types)}" for name, amount in fitting)
-    return f"lower the request of {smaller}: one more then fits on node {place.node}"
+        return f"lower the request of {smaller}: one more then fits on node {place.node}"
+    if all(each.eviction_could_help for each in shortfalls):
+        freed = [(each.resource, each.missing.value + _over(each)) for each in shortfalls]
+        return f"free {_amounts(freed, place.types)} on node {place.node}, or add a node that has it"
+    needed = [(each.resource, each.requested.value) for each in shortfalls]
+    return f"add a node with {_amounts(needed, place.types)}"
 
 
-def _nowhere(asked: Workload, count: int, nodes: int) -> Refusal:
-    if asked.node:
-        return Refusal(
-            asked.key,
-            count,
-            f"node {asked.node}, which it names, is unknown",
-            remedy="name a node of the cluster",
-        )
-    return Refusal(
-        asked.key, count, f"none of {nodes} nodes takes workloads", remedy="uncordon a node or add one"
-    )
+def _over(short: Shortfall) -> int:
+    """Return what is committed beyond the limit: it has to go before anything is free."""
+    return max(0, short.committed.value - short.limit.value)
+
+
+def _amounts(pairs: Sequence[tuple[str, int]], types: ResourceTypes) -> str:
+    return " and ".join(f"{types[name].readable(amount)} of {name}" for name, amount in pairs)
+
+
+def _nowhere(asked: Workload, count: int, nodes: Sequence[Node]) -> Refusal:
+    if not asked.node:
+        reason = f"none of {len(nodes)} nodes takes workloads"
+        return Refusal(asked.key, count, reason, remedy="uncordon a node or add one")
+    named = next((node for node in nodes if node.name == asked.node), None)
+    if named is None:
+        reason, remedy = f"node {asked.node}, which it names, is unknown", "name a node of the cluster"
+    else:
+        reason = f"node {named.name}, which it names, is {named.state} and takes nothing new"
+        remedy = "make the node ready, or name another"
+    return Refusal(asked.key, count, reason, remedy=remedy)

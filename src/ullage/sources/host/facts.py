@@ -36,7 +36,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What all records here have in common: immutable, built by name, camelCase on the wire."""
 
 
-class Problem(Record):
+class Problem(Record, frozen=True, kw_only=True):
     """A probe that failed: which one, why, and what the user can do about it (may be empty)."""
 
     probe: str
@@ -44,7 +44,7 @@ class Problem(Record):
     remedy: str = ""
 
 
-class CpuFacts(Record):
+class CpuFacts(Record, frozen=True, kw_only=True):
     """Processors the kernel has online; loads are thousandths (0.52 is 520)."""
 
     logical_cores: Amount
@@ -56,7 +56,7 @@ class CpuFacts(Record):
     load_fifteen_minutes_milli: Amount | None = None
 
 
-class HugePages(Record):
+class HugePages(Record, frozen=True, kw_only=True):
     """One pool of huge pages; its memory (total_pages * page_size_bytes) is part of memory_total_bytes."""
 
     page_size_bytes: Amount
@@ -66,7 +66,7 @@ class HugePages(Record):
     surplus_pages: Amount
 
 
-class MemoryFacts(Record):
+class MemoryFacts(Record, frozen=True, kw_only=True):
     """Memory as the kernel and ZOS see it: actual = total - available, never below 0.
 
     Available and actual are None on kernels before 3.14, which do not report MemAvailable.
@@ -80,7 +80,7 @@ class MemoryFacts(Record):
     huge_pages: tuple[HugePages, ...] = ()
 
 
-class GanetiFacts(Record):
+class GanetiFacts(Record, frozen=True, kw_only=True):
     """The machine as Ganeti's node report has it; `origin` says where the numbers were read.
 
     From meminfo: free = MemFree + Buffers + Cached, dom0 = Active (which includes the active memory of
@@ -95,7 +95,7 @@ class GanetiFacts(Record):
     logical_cores: Amount | None = None
 
 
-class PressureShare(Record):
+class PressureShare(Record, frozen=True, kw_only=True):
     """Share of time in which tasks stalled, in hundredths of a per cent, and the stalled time since boot."""
 
     avg10_basis_points: Amount
@@ -104,14 +104,14 @@ class PressureShare(Record):
     total_microseconds: Amount
 
 
-class Pressure(Record):
+class Pressure(Record, frozen=True, kw_only=True):
     """`some`: at least one task stalled; `full`: all did (None for cpu on kernels before 5.13)."""
 
     some: PressureShare
     full: PressureShare | None = None
 
 
-class PressureFacts(Record):
+class PressureFacts(Record, frozen=True, kw_only=True):
     """Pressure stall information per resource; None where the kernel has none for that resource."""
 
     cpu: Pressure | None = None
@@ -119,7 +119,7 @@ class PressureFacts(Record):
     io: Pressure | None = None
 
 
-class CgroupFacts(Record):
+class CgroupFacts(Record, frozen=True, kw_only=True):
     """The control group of the collecting process: the tightest bound on the way up to its root.
 
     `path` is that of the memory controller. A None limit or quota means that none is set.
@@ -131,7 +131,7 @@ class CgroupFacts(Record):
     cpu_quota_milli: Amount | None = None
 
 
-class DiskFacts(Record):
+class DiskFacts(Record, frozen=True, kw_only=True):
     """One whole disk (no partitions, no loop or memory devices).
 
     `class_source` says what the class rests on; `virtual` disks report a rotational flag that the hypervisor
@@ -160,7 +160,7 @@ class DiskFacts(Record):
     mount_points: tuple[str, ...] = ()
 
 
-class MountFacts(Record):
+class MountFacts(Record, frozen=True, kw_only=True):
     """A mounted file system on a real device, once per device; `available` is what ordinary users get."""
 
     source: str
@@ -172,7 +172,7 @@ class MountFacts(Record):
     read_only: bool = False
 
 
-class PhysicalVolume(Record):
+class PhysicalVolume(Record, frozen=True, kw_only=True):
     """An LVM physical volume; `allocatable` false or `missing` true: its free extents cannot be used."""
 
     name: str
@@ -185,7 +185,7 @@ class PhysicalVolume(Record):
     missing: bool = False
 
 
-class LogicalVolume(Record):
+class LogicalVolume(Record, frozen=True, kw_only=True):
     """An LVM logical volume; one in a thin `pool` has a virtual size and takes no extents of its own."""
 
     name: str
@@ -197,7 +197,7 @@ class LogicalVolume(Record):
     attributes: str = ""
 
 
-class VolumeGroup(Record):
+class VolumeGroup(Record, frozen=True, kw_only=True):
     """An LVM volume group; size and free are whole extents."""
 
     name: str
@@ -211,14 +211,14 @@ class VolumeGroup(Record):
     logical_volumes: tuple[LogicalVolume, ...] = ()
 
 
-class LvmFacts(Record):
+class LvmFacts(Record, frozen=True, kw_only=True):
     """All volume groups by name, and the physical volumes that belong to none."""
 
     volume_groups: tuple[VolumeGroup, ...] = ()
     unassigned_physical_volumes: tuple[PhysicalVolume, ...] = ()
 
 
-class GpuFacts(Record):
+class GpuFacts(Record, frozen=True, kw_only=True):
     """One GPU. From PCI alone the model is not known: `note` says so and names the PCI identifiers."""
 
     vendor: Literal["nvidia", "amd"]
@@ -231,14 +231,14 @@ class GpuFacts(Record):
     note: str | None = None
 
 
-class HostFacts(Record, tag_field="kind", tag=KIND):
+class HostFacts(Record, frozen=True, kw_only=True, tag_field="kind", tag=KIND):
     """Everything one machine told; a part that is None was not readable, see `problems`.
 
     `virtualisation` is a hint about what the system runs in: a container, a Xen domain (also the control
     domain), a KVM or other virtual machine, or none.
     """
 
-    api_version: Literal["ullage.dev/v1"] = API_VERSION
+    api_version: Literal["ullage.dev/v1"] = "ullage.dev/v1"
     collected_at: Annotated[datetime, msgspec.Meta(tz=True)]
     hostname: str | None = None
     kernel: str | None = None

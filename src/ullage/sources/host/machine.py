@@ -1,12 +1,14 @@
 """The seam between probes and the machine they ask: read a file, list a folder, run a command, size a mount.
 
 Probes never touch the system themselves, so the same probes read this machine (LocalMachine) and one that
-was recorded elsewhere (recorded.RecordedMachine). Absent ("there is no such thing here") is told apart from
-Unavailable ("it is there and cannot be read"): the first is often an ordinary answer, the second never is.
+was recorded elsewhere (recorded.RecordedMachine). AbsentError ("there is no such thing here") is told apart
+from UnavailableError ("it is there and cannot be read"): the first is often an ordinary answer, the second
+never is.
 """
 
 import os
 import shutil
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
@@ -17,17 +19,18 @@ from ullage.sources.host.process import Completed, run_bounded
 COMMAND_SECONDS_MAX = 10
 CONTENT_BYTES_MAX = 16 * 1024 * 1024
 ENTRIES_MAX = 65536
+_CHUNK_BYTES = 65536
 SYSTEM_PROGRAM_FOLDERS = "/usr/sbin:/sbin:/usr/bin:/bin"
 TIMED_OUT_STATUS = 124  # of coreutils' and busybox' timeout, which bounds commands on recorded machines
 
 Argv = tuple[str, ...]
 
 
-class Unavailable(InputError):
+class UnavailableError(InputError):
     """Something that exists on the machine and could not be read."""
 
 
-class Absent(Unavailable):
+class AbsentError(UnavailableError):
     """No such file, folder or command on the machine."""
 
 
@@ -41,7 +44,7 @@ class FileSystemSize(msgspec.Struct, frozen=True):
 
 
 class Machine(Protocol):
-    """What a probe may ask; every method raises Unavailable or Absent when there is no answer."""
+    """What a probe may ask; every method raises UnavailableError or AbsentError when there is no answer."""
 
     def read_text(self, path: str) -> str:
         """Return the content of a file."""
@@ -70,13 +73,16 @@ class LocalMachine:
 
     def read_text(self, path: str) -> str:
         """Return the content of a file of at most 16 MiB; bytes that are no UTF-8 are replaced."""
+        data = bytearray()
         try:
-            with open(path, "rb") as file:  # noqa: PTH123 - sysfs and procfs paths, thousands of them
-                data = file.read(CONTENT_BYTES_MAX + 1)
-        except OSError as error:
+            # In small pieces: /proc/sys answers a request for megabytes with "cannot allocate memory".
+            with Path(path).open("rb", buffering=0) as file:
+                while len(data) <= CONTENT_BYTES_MAX and (chunk := file.read(_CHUNK_BYTES)):
+                    data += chunk
+        except (OSError, ValueError) as error:
             raise _unreadable(path, error) from error
         if len(data) > CONTENT_BYTES_MAX:
-            raise Unavailable(f"more than {CONTENT_BYTES_MAX} bytes", where=path)
+            raise UnavailableError(f"more than {CONTENT_BYTES_MAX} bytes", where=path)
         return data.decode("utf-8", "replace")
 
     def list_dir(self, path: str) -> tuple[str, ...]:
@@ -86,7 +92,7 @@ class LocalMachine:
         except OSError as error:
             raise _unreadable(path, error) from error
         if len(names) > ENTRIES_MAX:
-            raise Unavailable(f"more than {ENTRIES_MAX} entries", where=path)
+            raise UnavailableError(f"more than {ENTRIES_MAX} entries", where=path)
         return tuple(sorted(names))
 
     def run(self, argv: Argv) -> str:
@@ -94,12 +100,15 @@ class LocalMachine:
         program = shutil.which(argv[0], path=self._environment["PATH"])
         if program is None:
             raise no_such_command(argv)
-        completed = run_bounded(
-            (program, *argv[1:]),
-            environment=self._environment,
-            timeout_seconds=COMMAND_SECONDS_MAX,
-            stdout_bytes_max=CONTENT_BYTES_MAX,
-        )
+        try:
+            completed = run_bounded(
+                (program, *argv[1:]),
+                environment=self._environment,
+                timeout_seconds=COMMAND_SECONDS_MAX,
+                stdout_bytes_max=CONTENT_BYTES_MAX,
+            )
+        except InputError as error:
+            raise UnavailableError(error.what, where=argv[0]) from error
         return output_of(argv, completed)
 
     def file_system_size(self, mount_point: str) -> FileSystemSize:
@@ -116,29 +125,31 @@ def output_of(argv: Argv, completed: Completed) -> str:
     if completed.status == 0:
         return completed.stdout
     if completed.status == TIMED_OUT_STATUS:
-        raise Unavailable(f"no answer within {COMMAND_SECONDS_MAX} s", where=argv[0])
+        raise UnavailableError(f"no answer within {COMMAND_SECONDS_MAX} s", where=argv[0])
     said = (completed.stderr.strip() or completed.stdout.strip()).rpartition("\n")[2].strip()[:200]
     detail = f": {said}" if said else ""
     remedy = "run as root" if "permission" in said.lower() or "root" in said.lower() else ""
-    raise Unavailable(f"ended with status {completed.status}{detail}", where=argv[0], remedy=remedy)
+    raise UnavailableError(f"ended with status {completed.status}{detail}", where=argv[0], remedy=remedy)
 
 
-def no_such_command(argv: Argv) -> Absent:
+def no_such_command(argv: Argv) -> AbsentError:
     """Return the error for a command that is not installed."""
-    return Absent("command not found", where=argv[0], remedy=f"install {_PACKAGES.get(argv[0], argv[0])}")
+    return AbsentError(
+        "command not found", where=argv[0], remedy=f"install {_PACKAGES.get(argv[0], argv[0])}"
+    )
 
 
-def _unreadable(path: str, error: OSError | ValueError) -> Unavailable:
+def _unreadable(path: str, error: OSError | ValueError) -> UnavailableError:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return Absent("does not exist", where=path)
+        return AbsentError("does not exist", where=path)
     if isinstance(error, PermissionError):
         return permission_denied(path)
-    return Unavailable(getattr(error, "strerror", None) or str(error), where=path)
+    return UnavailableError(getattr(error, "strerror", None) or str(error), where=path)
 
 
-def permission_denied(path: str) -> Unavailable:
+def permission_denied(path: str) -> UnavailableError:
     """Return the error for a file that this user may not read."""
-    return Unavailable("permission denied", where=path, remedy="run as root")
+    return UnavailableError("permission denied", where=path, remedy="run as root")
 
 
 _PACKAGES = {

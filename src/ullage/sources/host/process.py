@@ -4,6 +4,8 @@ The hard thing is the bound: subprocess.run would keep whatever a broken tool pr
 together until they close, the deadline passes or one of them is full; then the program is killed.
 """
 
+import contextlib
+import os
 import selectors
 import subprocess
 import tempfile
@@ -17,6 +19,7 @@ from ullage.model.errors import InputError
 
 _CHUNK_BYTES = 65536
 _STDERR_BYTES_MAX = 65536
+_KILL_SECONDS = 1
 
 
 class Completed(msgspec.Struct, frozen=True):
@@ -48,40 +51,43 @@ def run_bounded(
                 env=dict(environment),
             )
         except OSError as error:
-            raise InputError(f"cannot be run: {error.strerror}", where=argv[0]) from error
-    with process:
-        try:
-            stdout, stderr = _read_both(process, argv[0], timeout_seconds, stdout_bytes_max)
-        except BaseException:
-            process.kill()
-            raise
-    return Completed(
-        process.returncode, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace")
-    )
+            raise InputError(f"cannot be run: {error.strerror}") from error
+    try:
+        stdout, stderr = _read_both(process, timeout_seconds, stdout_bytes_max)
+    except BaseException:
+        process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):  # a process stuck in the kernel is left behind
+            process.wait(_KILL_SECONDS)
+        raise
+    finally:
+        _pipe(process.stdout).close()
+        _pipe(process.stderr).close()
+    return Completed(process.returncode, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
 
 
 def _read_both(
-    process: subprocess.Popen[bytes], program: str, timeout_seconds: float, stdout_bytes_max: int
+    process: subprocess.Popen[bytes], timeout_seconds: float, stdout_bytes_max: int
 ) -> tuple[bytearray, bytearray]:
     deadline = time.monotonic() + timeout_seconds
-    late = InputError(f"no answer within {timeout_seconds:g} s", where=program)
+    late = InputError(f"no answer within {timeout_seconds:g} s")
     stdout, stderr = bytearray(), bytearray()
     with selectors.DefaultSelector() as selector:
         selector.register(_pipe(process.stdout), selectors.EVENT_READ, stdout)
         selector.register(_pipe(process.stderr), selectors.EVENT_READ, stderr)
         while selector.get_map():
-            ready = selector.select(max(0.0, deadline - time.monotonic()))
+            left_seconds = deadline - time.monotonic()
+            ready = selector.select(left_seconds) if left_seconds > 0 else []
             if not ready:
                 raise late
             for key, _ in ready:
-                chunk = key.fileobj.read1(_CHUNK_BYTES)  # type: ignore[union-attr] # a BufferedReader
+                chunk = os.read(key.fd, _CHUNK_BYTES)
                 if chunk:
                     key.data.extend(chunk)
                 else:
                     selector.unregister(key.fileobj)
             if len(stdout) > stdout_bytes_max:
-                raise InputError(f"more than {stdout_bytes_max} bytes of output", where=program)
-            del stderr[_STDERR_BYTES_MAX:]
+                raise InputError(f"more than {stdout_bytes_max} bytes of output")
+            del stderr[:-_STDERR_BYTES_MAX]
     try:
         process.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
@@ -90,5 +96,5 @@ def _read_both(
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
-    assert pipe is not None, "both outputs are pipes"  # noqa: S101 - stated two functions above
+    assert pipe is not None, "both outputs are pipes"  # noqa: S101 - Popen was given PIPE for both
     return pipe

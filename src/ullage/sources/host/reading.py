@@ -28,17 +28,21 @@ def whole_number(text: str, *, where: str, unit: int = 1) -> int:
     """Return `text` (ASCII digits only) times `unit` as an integer of at most 63 bits."""
     if not (text.isascii() and text.isdigit()) or len(text) > 19:
         raise InputError(f"{shown(text)} is not a whole number", where=where)
-    number = int(text) * unit
-    if number > INT64_MAX:
-        raise InputError(f"{shown(text)} is out of range", where=where)
+    return in_range(int(text) * unit, where=where)
+
+
+def in_range(number: int, *, where: str) -> int:
+    """Return the number if 63 bits hold it."""
+    if not 0 <= number <= INT64_MAX:
+        raise InputError(f"{number} is out of range", where=where)
     return number
 
 
 def decimal_parts(text: str, *, where: str, digits: int) -> int:
     """Return a decimal such as 0.52 in units of 10**-digits; more digits than that are bad input."""
     whole, _, fraction = text.partition(".")
-    if len(fraction) > digits:
-        raise InputError(f"{shown(text)} has more than {digits} decimals", where=where)
+    if not whole or len(fraction) > digits:
+        raise InputError(f"{shown(text)} is not a number with at most {digits} decimals", where=where)
     return whole_number(whole + fraction.ljust(digits, "0"), where=where)
 
 

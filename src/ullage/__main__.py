@@ -1,0 +1,5 @@
+"""`python -m ullage`."""
+
+from ullage.cli.main import main
+
+main()

@@ -1,0 +1,145 @@
+"""The entry of the command line: finding the command, and turning whatever happens into an exit code.
+
+Commands are imported when they are called, so that help and completions wait for nothing. Exit codes: 0 yes,
+1 error (usage errors too), 2 "the answer is no".
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, Final
+
+import click
+
+from ullage import __version__
+from ullage.model.errors import InputError
+
+EXIT_YES: Final = 0
+EXIT_ERROR: Final = 1
+EXIT_NO: Final = 2
+EXIT_INTERRUPTED: Final = 130
+
+COMMANDS: Final = MappingProxyType(
+    {
+        "status": "How full the cluster is: every term, by resource, group and node.",
+        "fit": "Does it fit, where, and if not: why, and the smallest change that helps.",
+        "explain": "Every number behind a node or a resource.",
+        "inspect": "What this host (or others, over SSH) can give.",
+        "policy": "Show, set and check the rules that apply.",
+        "snapshot": "Save, show and compare clusters as files.",
+        "schema": "The JSON Schema of our documents.",
+        "demo": "A guided tour on a built-in cluster.",
+        "completion": "Completions for bash, zsh and fish.",
+        "version": "The version of this program.",
+    }
+)
+"""Every command with its line of help; the module of the same name in this folder holds it."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when one is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of the table, the most asked for first."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, its module imported."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        found = getattr(import_module(f"ullage.cli.{cmd_name}"), "command")  # noqa: B009 - found by name
+        assert isinstance(found, click.Command)  # noqa: S101 - every module of the table holds one
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command named first, or say which one may have been meant."""
+        name = args[0] if args else ""
+        if name and name not in COMMANDS and not name.startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, COMMANDS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(COMMANDS)}"
+            raise click.UsageError(f"no command {name!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table without importing any command."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    invoke_without_command=True,
+    epilog="Try: ullage status -c demo",
+)
+@click.version_option(__version__, "--version", message="%(prog)s %(version)s")
+@click.pass_context
+def root(context: click.Context) -> None:
+    """How much room a cluster has, who may use it, where things go and what breaks.
+
+    Reads only: works on a kubectl dump and needs nothing installed on the cluster.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def program_name(called: str) -> str:
+    """Return the name people typed: kubectl calls plugins kubectl-ullage for `kubectl ullage`."""
+    name = os.path.basename(called)  # noqa: PTH119 - pathlib would cost start-up time
+    return "kubectl ullage" if name.startswith("kubectl-") else "ullage"
+
+
+def run(arguments: Sequence[str] | None = None, called: str = "ullage") -> int:
+    """Run one command line and return its exit code; every expected failure is one line on stderr."""
+    name = program_name(called)
+    try:
+        result: Any = root.main(
+            args=None if arguments is None else list(arguments), prog_name=name, standalone_mode=False
+        )
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.Abort:
+        return EXIT_INTERRUPTED
+    except click.ClickException as error:
+        return _fail(name, error.format_message())
+    except InputError as error:
+        return _fail(name, str(error))
+    except BrokenPipeError:
+        # The reader went away (head, less): nothing is wrong and nothing is left to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_YES
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except OSError as error:
+        return _fail(name, f"{error.filename or 'system'}: {error.strerror or error}")
+    except Exception as error:  # the last line of defence
+        if os.environ.get("ULLAGE_TRACEBACK"):
+            raise
+        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        return _fail(
+            name,
+            f"this is a defect of ullage {__version__}: {what}; "
+            "please report it with the output of the same command under ULLAGE_TRACEBACK=1",
+        )
+    return result if isinstance(result, int) else EXIT_YES
+
+
+def _fail(name: str, message: str) -> int:
+    line = " ".join(message.split())
+    printable = "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in line)
+    click.echo(f"{name}: error: {printable}", err=True)
+    return EXIT_ERROR
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    sys.exit(run(called=sys.argv[0]))

@@ -1,0 +1,20 @@
+"""An answer: one report for machines and one page for people, made from the same values."""
+
+from typing import Any, NamedTuple
+
+from ullage.model.resources import ResourceTypes
+from ullage.model.wire import API_VERSION, to_builtins
+from ullage.render.view import Page
+
+
+class Answer(NamedTuple):
+    """What a question gave: `data` for JSON and YAML, `page` for everything people read, and yes or no."""
+
+    page: Page
+    data: Any
+    yes: bool = True
+
+
+def versioned(kind: str, report: Any, types: ResourceTypes) -> dict[str, Any]:
+    """Return a report as JSON data that names its version and kind first."""
+    return {"apiVersion": API_VERSION, "kind": kind, **to_builtins(report, types)}

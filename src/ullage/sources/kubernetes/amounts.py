@@ -1,0 +1,139 @@
+"""Resource maps as Kubernetes writes them (`{"cpu": "500m"}`) to exact amounts, each text read once.
+
+The hard thing: a cluster of 150 000 pods has a few hundred different resource maps. The JSON text of a map is
+the key under which its value is kept, so equal maps are one object and most are never parsed at all.
+"""
+
+from typing import Final, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from ullage.model.errors import InputError
+from ullage.model.resources import NOTHING, RESERVED_DOMAIN, Resources, ResourceTypes, canonical_name
+from ullage.sources.kubernetes.faults import Fault, wrong_type
+from ullage.sources.kubernetes.wire import NULL, Wire
+
+STORAGE: Final = "storage"
+_MAP: Final = msgspec.json.Decoder(dict[str, Raw] | None)
+_QUANTITY: Final = msgspec.json.Decoder(str | int | float)
+_QUOTE: Final = b'"'
+
+
+class Requirements(NamedTuple):
+    """Requests and limits as they are written, without defaults."""
+
+    requests: Resources
+    limits: Resources
+
+
+class _RequirementsWire(Wire):
+    requests: Raw = NULL
+    limits: Raw = NULL
+
+
+_REQUIREMENTS: Final = msgspec.json.Decoder(_RequirementsWire | None)
+
+
+class Amounts:
+    """The reader of resource maps; it remembers every map and every quantity that it has seen."""
+
+    def __init__(self, types: ResourceTypes) -> None:
+        self._types = types
+        self._maps: dict[bytes, Resources] = {}
+        self._requirements: dict[bytes, Requirements] = {}
+        self._quantities: dict[tuple[str, bytes], int] = {}
+        self.names_left_out: set[str] = set()
+
+    def resources(self, raw: Raw) -> Resources:
+        """The amounts of a map; null is an empty one."""
+        text = bytes(raw)
+        found = self._maps.get(text)
+        if found is None:
+            found = self._maps[text] = self._read_map(text)
+        return found
+
+    def requirements(self, raw: Raw) -> Requirements:
+        """The requests and limits of a container or pod."""
+        text = bytes(raw)
+        found = self._requirements.get(text)
+        if found is None:
+            found = self._requirements[text] = self._read_requirements(text)
+        return found
+
+    def storage_bytes(self, raw: Raw) -> int:
+        """The amount of `storage` in the map of a claim, 0 where it is not named."""
+        text = bytes(raw)
+        entries = _decoded_map(text)
+        return self._quantity("storage-space", STORAGE, bytes(entries[STORAGE])) if STORAGE in entries else 0
+
+    def _read_requirements(self, text: bytes) -> Requirements:
+        try:
+            wire = _REQUIREMENTS.decode(text)
+        except msgspec.ValidationError as error:
+            raise wrong_type(error, text) from None
+        if wire is None:
+            return Requirements(NOTHING, NOTHING)
+        parts: list[Resources] = []
+        for name, raw in (("requests", wire.requests), ("limits", wire.limits)):
+            try:
+                parts.append(self.resources(raw))
+            except Fault as fault:
+                raise fault.under(name) from None
+        return Requirements(*parts)
+
+    def _read_map(self, text: bytes) -> Resources:
+        amounts: dict[str, int] = {}
+        for name, raw in _decoded_map(text).items():
+            canonical = self._canonical(name)
+            if canonical is None:
+                continue
+            if canonical in amounts:
+                error = InputError(
+                    f"resource {canonical} is named twice", remedy="keep one of the spellings"
+                )
+                raise Fault(error, (name,))
+            amounts[canonical] = self._quantity(canonical, name, bytes(raw))
+        return Resources(amounts) if amounts else NOTHING
+
+    def _canonical(self, name: str) -> str | None:
+        """The one spelling of a name; None for a name of the reserved domain that is not built in.
+
+        Kubernetes takes such names and some schedulers use them (kubernetes.io/batch-cpu): a cluster that has
+        one can still be read, without it.
+        """
+        try:
+            return canonical_name(name)
+        except InputError as error:
+            if name.startswith(f"{RESERVED_DOMAIN}/"):
+                self.names_left_out.add(name)
+                return None
+            raise Fault(error, (name,)) from None
+
+    def _quantity(self, canonical: str, name: str, text: bytes) -> int:
+        key = (canonical, text)
+        amount = self._quantities.get(key)
+        if amount is None:
+            try:
+                amount = self._types[canonical].parse(_quantity_text(text))
+            except msgspec.ValidationError as error:
+                raise wrong_type(error, text).under(name) from None
+            except InputError as error:
+                raise Fault(error, (name,)) from None
+            if amount < 0:
+                raise Fault(InputError(f"{name} is negative", remedy="use 0 or more"), (name,))
+            self._quantities[key] = amount
+        return amount
+
+
+def _decoded_map(text: bytes) -> dict[str, Raw]:
+    try:
+        return _MAP.decode(text) or {}
+    except msgspec.ValidationError as error:
+        raise wrong_type(error, text) from None
+
+
+def _quantity_text(text: bytes) -> str:
+    """A quantity as it was written: text, or the digits of a number, which no float has rounded."""
+    value = _QUANTITY.decode(text)
+    return value if isinstance(value, str) else text.decode().strip()

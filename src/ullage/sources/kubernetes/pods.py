@@ -1,0 +1,128 @@
+"""Pods to workloads.
+
+The hard thing is size: 150 000 pods must stay small, so everything that replicas share (containers, amounts,
+constraints, labels, names of nodes and owners) is one object for all of them.
+"""
+
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from ullage.model.cluster import Volume, Workload, WorkloadState
+from ullage.model.errors import InputError
+from ullage.model.resources import ResourceTypes
+from ullage.sources.kubernetes.amounts import Amounts
+from ullage.sources.kubernetes.faults import Fault
+from ullage.sources.kubernetes.interned import Interned, reader
+from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE, claimed
+from ullage.sources.kubernetes.pod_constraints import ConstraintsReader
+from ullage.sources.kubernetes.pod_shapes import ShapeReader
+from ullage.sources.kubernetes.wire import Metadata, Owner, PodSpec, PodWire, VolumeWire
+
+OVER: Final = frozenset(("Succeeded", "Failed"))
+"""Phases in which a pod gives back all that it had."""
+
+_LABELS: Final = msgspec.json.Decoder(dict[str, str] | None)
+_SIZE: Final = "size"
+_STORAGE_TYPE: Final = "storageType"
+_NO_LABELS: Final[Mapping[str, str]] = {}
+
+
+class PodReader:
+    """The reader of pods; whatever two of them share is made once."""
+
+    def __init__(self, types: ResourceTypes, amounts: Amounts) -> None:
+        self._amounts = amounts
+        self._shapes = ShapeReader(types, amounts)
+        self._constraints = ConstraintsReader()
+        self._labels: Interned[Mapping[str, str]] = Interned(_read_labels)
+
+    def read(self, pod: PodWire, *, namespace: str = DEFAULT_NAMESPACE) -> Workload:
+        """The workload that a pod is; raises a Fault. `namespace` is that of a pod which names none."""
+        metadata, spec, status = pod.metadata or Metadata(), pod.spec or PodSpec(), pod.status
+        if not spec.containers:
+            raise Fault(InputError("a pod without containers", remedy="add spec.containers"), ("spec",))
+        name = object_name(metadata)
+        shape = self._shapes.read(spec, status)
+        created = metadata.creation_timestamp
+        try:
+            labels = self._labels(metadata.labels)
+        except Fault as fault:
+            raise fault.under("metadata", "labels") from None
+        return Workload(
+            name=name,
+            namespace=sys.intern(metadata.namespace or namespace),
+            node=sys.intern(spec.node_name or ""),
+            state=_state(spec, status.phase if status else None),
+            requests=shape.requests,
+            limits=shape.limits,
+            containers=shape.containers,
+            overhead=shape.overhead,
+            priority=spec.priority or 0,
+            owner=_owner(metadata.owner_references),
+            created_seconds=None if created is None else int(created.timestamp()),
+            terminating=metadata.deletion_timestamp is not None,
+            labels=labels,
+            constraints=self._constraints.read(spec),
+            volumes=self.volumes(spec, name) if spec.volumes else (),
+            scheduler=sys.intern(spec.scheduler_name or ""),
+        )
+
+    def volumes(self, spec: PodSpec, pod_name: str) -> tuple[Volume, ...]:
+        """The volumes of a pod that take disk space; configuration and secrets take none."""
+        found = []
+        for index, wire in enumerate(spec.volumes or ()):
+            try:
+                volume = self._volume(wire, pod_name)
+            except Fault as fault:
+                raise fault.under("spec", "volumes", index) from None
+            if volume is not None:
+                found.append(volume)
+        return tuple(found)
+
+    def _volume(self, wire: VolumeWire, pod_name: str) -> Volume | None:
+        if wire.persistent_volume_claim is not None:
+            return Volume(wire.name, claim=wire.persistent_volume_claim.claim_name)
+        if wire.ephemeral is not None:
+            template = wire.ephemeral.volume_claim_template
+            try:
+                storage_class, size_bytes = claimed(template and template.spec, self._amounts)
+            except Fault as fault:
+                raise fault.under("ephemeral", "volumeClaimTemplate", "spec") from None
+            return Volume(wire.name, f"{pod_name}-{wire.name}", storage_class, size_bytes, inline=True)
+        attributes = wire.csi.volume_attributes if wire.csi is not None else None
+        if attributes and _SIZE in attributes:
+            size = msgspec.Raw(msgspec.json.encode({"storage": attributes[_SIZE]}))
+            try:
+                size_bytes = self._amounts.storage_bytes(size)
+            except Fault as fault:
+                raise Fault(fault.error, ("csi", "volumeAttributes", _SIZE)) from None
+            return Volume(wire.name, "", attributes.get(_STORAGE_TYPE, ""), size_bytes, inline=True)
+        return None
+
+
+def object_name(metadata: Metadata) -> str:
+    """An object's name, or what its name will begin with; raises a Fault where it has neither."""
+    name = metadata.name or (metadata.generate_name or "").removesuffix("-")
+    if not name:
+        raise Fault(InputError("the object has no name", remedy="add metadata.name"), ("metadata",))
+    return name
+
+
+def _state(spec: PodSpec, phase: str | None) -> WorkloadState:
+    if phase in OVER:
+        return "deleted"
+    return "ok" if spec.node_name else "init"
+
+
+def _owner(references: list[Owner] | None) -> str:
+    for reference in references or ():
+        if reference.controller:
+            return sys.intern(f"{reference.kind}/{reference.name}")
+    return ""
+
+
+def _read_labels(text: bytes) -> Mapping[str, str]:
+    return reader(_LABELS)(text) or _NO_LABELS

@@ -1,0 +1,136 @@
+"""What each kind of workload takes from its node."""
+
+import pytest
+
+from builders import policy, resources
+from ullage.engine.capacity.units import (
+    CONSUMPTION,
+    UNIT_RESOURCES,
+    consumption,
+    refused_by_kind,
+    root_bytes,
+)
+from ullage.model.resources import ADDRESSES, HDD_SPACE, NOTHING, SSD_SPACE, Resources, ResourceTypes
+from ullage.model.settings import rules_for
+
+GIB = 1 << 30
+SMALL_ROOT = 500 << 20
+LARGE_ROOT = 2 * GIB
+ZOS = rules_for(
+    policy(machine_memory="250Mi", machine_root_small="500Mi", machine_root_large="2Gi"), ResourceTypes()
+)
+PLAIN = rules_for(policy(), ResourceTypes())
+EVERYTHING = resources({SSD_SPACE: "7Gi", HDD_SPACE: "9Gi", ADDRESSES: "2"}, cpu="3", memory="5Gi")
+
+
+def test_units_are_names_for_resources():
+    assert UNIT_RESOURCES == {
+        "CU": "cpu",
+        "MU": "memory",
+        "SU": "ullage.dev/ssd-space",
+        "HU": "ullage.dev/hdd-space",
+        "addresses": "ullage.dev/public-addresses",
+    }
+
+
+@pytest.mark.parametrize(
+    ("cpus", "memory", "root"),
+    [
+        (1, 8 * GIB, LARGE_ROOT),
+        (1, 8 * GIB - 1, SMALL_ROOT),
+        (1, 4 * GIB, SMALL_ROOT),
+        (2, 4 * GIB, LARGE_ROOT),
+        (2, 4 * GIB - 1, SMALL_ROOT),
+        (3, 4 * GIB, LARGE_ROOT),
+        (4, 5 * GIB, LARGE_ROOT),
+        (1, GIB, SMALL_ROOT),
+        (1, 250 << 20, SMALL_ROOT),
+        (0, 1 << 50, SMALL_ROOT),
+        (16, 1 << 40, LARGE_ROOT),
+    ],
+)
+def test_a_root_disk_is_small_while_cpus_times_memory_is_under_8_gibibytes(cpus, memory, root):
+    assert root_bytes(cpus, memory, ZOS) == root
+
+
+@pytest.mark.parametrize(
+    ("kind", "taken"),
+    [
+        ("zmount", {SSD_SPACE: 7 * GIB}),
+        ("volume", {SSD_SPACE: 7 * GIB}),
+        ("zdb", {HDD_SPACE: 9 * GIB}),
+        ("qsfs", {"cpu": 1000, "memory": GIB, SSD_SPACE: 7 * GIB}),
+        ("ip", {ADDRESSES: 2}),
+        ("ipv4", {ADDRESSES: 2}),
+        ("network", {}),
+        ("zlogs", {}),
+        ("gateway", {}),
+    ],
+)
+def test_each_kind_takes_its_own_units_only(kind, taken):
+    assert consumption(kind, EVERYTHING, ZOS) == Resources(taken)
+
+
+def test_a_kind_that_is_not_in_the_table_takes_what_it_asks_for():
+    assert consumption("Pod", EVERYTHING, ZOS) is EVERYTHING
+
+
+def test_the_table_names_the_kinds_that_the_seed_has():
+    assert sorted(CONSUMPTION) == [
+        "gateway", "ip", "ipv4", "network", "qsfs", "volume", "zdb", "zlogs", "zmachine", "zmount",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "root"),
+    [
+        (resources(cpu="1", memory="4Gi"), SMALL_ROOT),
+        (resources({SSD_SPACE: "499Mi"}, cpu="1", memory="4Gi"), SMALL_ROOT),
+        (resources({SSD_SPACE: "501Mi"}, cpu="1", memory="4Gi"), 501 << 20),
+        (resources(cpu="2", memory="4Gi"), LARGE_ROOT),
+        (resources({SSD_SPACE: "3Gi"}, cpu="2", memory="4Gi"), 3 * GIB),
+        (resources(cpu="1999m", memory="4Gi"), SMALL_ROOT),
+        (resources(memory="100Gi"), SMALL_ROOT),
+    ],
+)
+def test_a_machine_takes_at_least_its_root_disk(asked, root):
+    assert consumption("zmachine", asked, ZOS) == Resources({**asked, SSD_SPACE: root})
+
+
+def test_a_machine_keeps_what_else_it_asks_for():
+    assert consumption("zmachine", resources(cpu="1", memory="1Gi", gpu=1), ZOS) == resources(
+        {SSD_SPACE: "500Mi"}, cpu="1", memory="1Gi", gpu=1
+    )
+
+
+def test_an_address_of_version_six_only_takes_none_and_one_of_version_four_always_one():
+    assert consumption("ip", NOTHING, ZOS) == NOTHING
+    assert consumption("ipv4", NOTHING, ZOS) == Resources({ADDRESSES: 1})
+
+
+def test_a_file_system_takes_a_cpu_and_a_gibibyte_even_without_a_cache():
+    assert consumption("qsfs", NOTHING, ZOS) == Resources({"cpu": 1000, "memory": GIB, SSD_SPACE: 0})
+
+
+@pytest.mark.parametrize(
+    ("kind", "memory", "rules", "reason"),
+    [
+        ("zmachine", 250 << 20, ZOS, ""),
+        (
+            "zmachine",
+            (250 << 20) - 1,
+            ZOS,
+            "a machine needs at least 262144000 bytes of memory, 1 more than asked",
+        ),
+        (
+            "zmachine",
+            0,
+            ZOS,
+            "a machine needs at least 262144000 bytes of memory, 262144000 more than asked",
+        ),
+        ("zmachine", 0, PLAIN, ""),
+        ("Pod", 0, ZOS, ""),
+    ],
+)
+def test_a_machine_asks_for_the_least_memory_that_its_policy_names(kind, memory, rules, reason):
+    assert refused_by_kind(kind, Resources({"memory": memory}), rules) == reason
