@@ -8,7 +8,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 
-INPUT_BYTES_MAX = 4096
+INPUT_BYTES_MAX = 2048
 _WORDS = re.compile(rb"\w+|[^\w\s]|\s+")
 _ODD_WORDS = (
     b"",

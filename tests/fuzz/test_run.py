@@ -132,4 +132,4 @@ def test_the_same_seed_draws_the_same_mutations():
     assert first == again != other
     assert first[:2] == seeds
     assert len(set(first)) > 200
-    assert max(map(len, first)) <= 4096
+    assert max(map(len, first)) <= 2048

@@ -8,6 +8,10 @@ from ullage.render.text_table import table_lines
 from ullage.render.view import Cell, Column, Share, Table
 
 
+def toned(table, width=80):
+    return [span for line in table_lines(table, width=width, wide=False, unicode=True) for span in line]
+
+
 def laid_out(table, width, *, wide=False, unicode=True):
     lines = table_lines(table, width=width, wide=wide, unicode=unicode)
     return ["".join(span.text for span in line).rstrip() for line in lines]
@@ -62,25 +66,53 @@ def test_a_wide_table_keeps_every_column_however_narrow_the_terminal():
     assert laid_out(numbers(1, 1, 1), 20, wide=True)[2] == "n1    1234567890  1234567890  1234567890"
 
 
-def test_room_is_won_by_shorter_bars_then_titles_then_names_then_no_bars():
+@pytest.mark.parametrize(
+    ("width", "bar", "name_lines", "hidden"),
+    [
+        (77, 16, 1, False),
+        (76, 10, 1, False),
+        (65, 10, 1, False),
+        (64, 6, 1, False),
+        (57, 6, 1, False),
+        (56, 4, 1, False),
+        (53, 4, 1, False),
+        (52, 4, 2, False),
+        (48, 4, 2, False),
+        (47, 0, 1, False),
+        (46, 0, 2, False),
+        (34, 0, 3, False),
+        (33, 0, 2, True),
+    ],
+)
+def test_room_is_won_by_shorter_bars_then_wrapped_names_then_no_bars_then_a_column(
+    width, bar, name_lines, hidden
+):
     share = Share(1, 2)
     rows = ((Cell("storage-archive-node-0123"), Cell("1", share), Cell("2", share)),)
     columns = (Column("node"), Column("cpu committed", "right"), Column("memory committed", "right"))
-    table = Table("t", columns, rows)
-    bars = {width: max(laid_out(table, width)[-1].count("█"), 0) for width in (77, 76, 65, 64, 60, 57, 50)}
-    heights = {width: len(laid_out(table, width)) for width in bars}
-    assert laid_out(table, 77)[0].endswith("memory committed")
-    assert bars[77] == 16
-    assert bars[76] == 10
-    assert heights[77] == heights[76] == heights[65] == 3
-    assert "storage-archive-node-0123" in laid_out(table, 60)[-1]
-    assert all("hidden" not in line for width in (40, 50, 60) for line in laid_out(table, width))
+    lines = laid_out(Table("t", columns, rows), width)
+    notice = [line for line in lines if "hidden" in line]
+    rule = next(number for number, line in enumerate(lines) if "─" in line)
+    body = lines[rule + 1 : lines.index(notice[0]) if notice else None]
+    assert (len(body), bool(notice)) == (name_lines, hidden)
+    assert sum(body[0].count(sign) for sign in "█·") == bar * (1 if hidden else 2)
 
 
 def test_names_wrap_and_numbers_do_not():
     rows = ((Cell("storage-archive-9.example.internal"), Cell("1234567890123456Gi")),)
     lines = laid_out(Table("t", (Column("node"), Column("memory", "right")), rows), 40)
     assert lines[2:] == ["storage-archive-9.    1234567890123456Gi", "example.internal"]
+
+
+@pytest.mark.parametrize("align", ["left", "right"])
+@pytest.mark.parametrize(
+    ("tone", "letters"), [("bad", "strong"), ("warn", "strong"), ("ok", "plain"), ("muted", "muted")]
+)
+def test_a_sign_has_a_colour_and_letters_have_none(align, tone, letters):
+    rows = ((Cell("n1"), Cell("520Gi", tone=tone)),)
+    spans = toned(Table("t", (Column("node"), Column("memory", align)), rows))
+    assert letters in {span.tone for span in spans if "520Gi" in span.text}
+    assert {span.tone for span in spans if span.text.strip() in {"✗", "▲"}} == ({tone} & {"bad", "warn"})
 
 
 def test_an_empty_table_says_so():

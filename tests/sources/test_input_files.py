@@ -1,5 +1,6 @@
 """Files, folders and standard input as bytes, each within its limits."""
 
+import errno
 import gzip
 import io
 import os
@@ -174,9 +175,12 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
         names_and_data("a\0b")
 
 
-def test_standard_input_that_cannot_be_read_is_refused(tmp_path, monkeypatch):
-    with open(os.open(tmp_path, os.O_RDONLY), "rb", buffering=0) as folder:  # noqa: PTH123 - no path can do it
-        assert refusal("-", stdin=folder) == "standard input: cannot be read: is a directory"
+def test_standard_input_that_cannot_be_read_is_refused(monkeypatch):
+    class HungUp(io.RawIOBase):
+        def read(self, _=-1):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    assert refusal("-", stdin=HungUp()) == "standard input: cannot be read: input/output error"
     monkeypatch.setattr("sys.stdin", None)
     assert refusal("-") == "standard input: closed; name a file, or pipe a dump in"
 

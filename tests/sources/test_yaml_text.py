@@ -269,8 +269,13 @@ LIMITED = {
         "[&a [[]], &b [*a], [[*b]]]",
         "f.yaml:1:22: nested deeper than 5 levels; flatten it",
     ),
+    "depth behind an alias that holds an anchor": (
+        "[&o [[[]], &i []], [*o]]",
+        "[&o [[[]], &i []], [[*o]]]",
+        "f.yaml:1:22: nested deeper than 5 levels; flatten it",
+    ),
     "aliases": (
-        "[&a 1, *a, *a, *a]",
+        "[&a 1, *a, *a, *a]\n---\n[&a 1, *a]",
         "[&a 1, *a, *a, *a, *a]",
         "f.yaml:1:20: more than 3 aliases in one document; write the values out",
     ),

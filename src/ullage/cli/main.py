@@ -9,22 +9,24 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from ullage import __version__
+from ullage.cli.groups import SharingGroup
 from ullage.model.errors import InputError
 
 EXIT_YES: Final = 0
 EXIT_ERROR: Final = 1
 EXIT_NO: Final = 2
 EXIT_INTERRUPTED: Final = 130
+COMPLETE_VARIABLE: Final = "_ULLAGE_COMPLETE"
 
 COMMANDS: Final = MappingProxyType(
     {
-        "status": "How full the cluster is: every term, by resource, group and node.",
-        "fit": "Does it fit, where, and if not: why, and the smallest change that helps.",
+        "status": "How full the cluster is, and what is wrong with it.",
+        "fit": "Does it fit, where, and if not: why, and what would help.",
         "explain": "Every number behind a node or a resource.",
         "inspect": "What this host (or others, over SSH) can give.",
         "policy": "Show, set and check the rules that apply.",
@@ -38,7 +40,7 @@ COMMANDS: Final = MappingProxyType(
 """Every command with its line of help; the module of the same name in this folder holds it."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(SharingGroup):
     """A group whose commands are imported when one is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -55,41 +57,29 @@ class LazyGroup(click.Group):
         assert isinstance(found, click.Command)  # noqa: S101 - every module of the table holds one
         return found
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command named first, or say which one may have been meant."""
-        name = args[0] if args else ""
-        if name and name not in COMMANDS and not name.startswith("-"):
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, COMMANDS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(COMMANDS)}"
-            raise click.UsageError(f"no command {name!r}; {hint}")
-        return super().resolve_command(ctx, args)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table without importing any command."""
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """End with something to try, under the name that was typed."""
+        formatter.write_paragraph()
+        formatter.write_text(f"Try: {ctx.command_path} status -c demo")
+
 
 @click.group(
-    cls=LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    invoke_without_command=True,
-    epilog="Try: ullage status -c demo",
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.version_option(__version__, "--version", message="%(prog)s %(version)s")
-@click.pass_context
-def root(context: click.Context) -> None:
+def root() -> None:
     """How much room a cluster has, who may use it, where things go and what breaks.
 
     Reads only: works on a kubectl dump and needs nothing installed on the cluster.
+
+    Exit codes: 0 yes, 1 error, 2 the answer is no.
     """
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
 
 
 def program_name(called: str) -> str:
@@ -98,27 +88,25 @@ def program_name(called: str) -> str:
     return "kubectl ullage" if name.startswith("kubectl-") else "ullage"
 
 
-def run(arguments: Sequence[str] | None = None, called: str = "ullage") -> int:
+def run(arguments: Sequence[str], called: str = "ullage") -> int:
     """Run one command line and return its exit code; every expected failure is one line on stderr."""
     name = program_name(called)
     try:
-        result: Any = root.main(
-            args=None if arguments is None else list(arguments), prog_name=name, standalone_mode=False
-        )
+        with root.make_context(name, list(arguments)) as context:
+            result = root.invoke(context)
+        sys.stdout.flush()
     except click.exceptions.Exit as done:
         return done.exit_code
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
     except click.ClickException as error:
-        return _fail(name, error.format_message())
+        return _fail(name, _usage(error))
     except InputError as error:
         return _fail(name, str(error))
     except BrokenPipeError:
         # The reader went away (head, less): nothing is wrong and nothing is left to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_YES
-    except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
     except OSError as error:
         return _fail(name, f"{error.filename or 'system'}: {error.strerror or error}")
     except Exception as error:  # the last line of defence
@@ -133,6 +121,16 @@ def run(arguments: Sequence[str] | None = None, called: str = "ullage") -> int:
     return result if isinstance(result, int) else EXIT_YES
 
 
+def _usage(error: click.ClickException) -> str:
+    """Return a usage error in our form: no capital, no full stop, and where to read on."""
+    message = error.format_message().strip().removesuffix(".")
+    message = message[:1].lower() + message[1:] if message[1:2].islower() else message
+    context = getattr(error, "ctx", None)
+    if context is None or message.endswith("?"):
+        return message
+    return f"{message}; see `{context.command_path} --help`"
+
+
 def _fail(name: str, message: str) -> int:
     line = " ".join(message.split())
     printable = "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in line)
@@ -142,4 +140,6 @@ def _fail(name: str, message: str) -> int:
 
 def main() -> None:
     """Run the command line of this process."""
-    sys.exit(run(called=sys.argv[0]))
+    if COMPLETE_VARIABLE in os.environ:
+        root.main(prog_name="ullage", complete_var=COMPLETE_VARIABLE)
+    sys.exit(run(sys.argv[1:], sys.argv[0]))

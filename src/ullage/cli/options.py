@@ -12,30 +12,67 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from ullage.cli.main import EXIT_NO, EXIT_YES
+from ullage.cli.progress import progress
 
 if TYPE_CHECKING:
+    from ullage.render.view import Page
     from ullage.service.answer import Answer
 
 FORMATS: Final = ("table", "wide", "json", "yaml", "csv", "md", "html", "svg")
 WIDTH_WITHOUT_TERMINAL: Final = 100
 WIDTH_MIN: Final = 40
 WIDTH_MAX: Final = 1000
+LIVE_OPTIONS: Final = ("context", "kubeconfig", "as_user")
 
+
+def _files_or(*words: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Complete these words beside the names of files."""
+
+    def complete(context: click.Context, parameter: click.Parameter, text: str) -> list[CompletionItem]:
+        del context, parameter
+        return [
+            *(CompletionItem(word) for word in words if word.startswith(text)),
+            CompletionItem(text, type="file"),
+        ]
+
+    return complete
+
+
+def _policies(context: click.Context, parameter: click.Parameter, text: str) -> list[CompletionItem]:
+    from ullage.model.policy import PROFILE_NAMES
+
+    return _files_or(*PROFILE_NAMES)(context, parameter, text)
+
+
+CLUSTER_OPTION: Final = click.option(
+    "-c",
+    "--cluster",
+    metavar="SOURCE",
+    envvar="ULLAGE_CLUSTER",
+    default="",
+    shell_complete=_files_or("demo"),
+    help="A dump, a folder, a snapshot, - or demo (default: $ULLAGE_CLUSTER).",
+)
+POLICY_OPTION: Final = click.option(
+    "--policy",
+    metavar="NAME|FILE",
+    default="",
+    shell_complete=_policies,
+    help="A built-in profile or a policy file.",
+)
 _CLUSTER: Final = (
-    click.option(
-        "-c", "--cluster", metavar="SOURCE", envvar="ULLAGE_CLUSTER", default="",
-        help="A dump, a folder, a snapshot, -, demo or synthetic:nodes=100 (default: $ULLAGE_CLUSTER).",
-    ),
-    click.option("--policy", metavar="NAME|FILE", default="", help="A built-in profile or a policy file."),
-    click.option("-n", "--namespace", metavar="NAME", default="", help="Only workloads of this namespace."),
-    click.option("-A", "--all-namespaces", is_flag=True, help="Workloads of all namespaces (the default)."),
-    click.option("-l", "--selector", metavar="KEY=VALUE", default="", help="Only nodes with these labels."),
+    CLUSTER_OPTION,
+    POLICY_OPTION,
+    click.option("-n", "--namespace", metavar="NAME", default="", help="The namespace that is meant."),
+    click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces (the default)."),
+    click.option("-l", "--selector", metavar="LABELS", default="", help="Only nodes with these labels."),
     click.option("--context", metavar="NAME", default="", help="The kube context of a live cluster."),
     click.option("--kubeconfig", metavar="FILE", default="", help="The kubeconfig of a live cluster."),
     click.option("--as", "as_user", metavar="USER", default="", help="Impersonate on a live cluster."),
-)  # fmt: skip
+)
 _OUTPUT: Final = (
     click.option(
         "-o",
@@ -43,13 +80,19 @@ _OUTPUT: Final = (
         type=click.Choice(FORMATS),
         default="table",
         show_default=True,
-        help="Output format.",
+        metavar="FORMAT",
+        help=f"Output format: {', '.join(FORMATS)}.",
     ),
     click.option("--exit-zero", is_flag=True, help="Exit with 0 also when the answer is no."),
     click.option("--no-color", is_flag=True, help="No colours (NO_COLOR does the same)."),
     click.option(
-        "--width", type=click.IntRange(WIDTH_MIN, WIDTH_MAX), default=None, help="Columns of text output."
+        "--width",
+        type=click.IntRange(WIDTH_MIN, WIDTH_MAX),
+        default=None,
+        metavar="COLUMNS",
+        help="Columns of text output.",
     ),
+    click.option("-q", "--quiet", is_flag=True, help="No notes and no progress on stderr."),
 )
 
 
@@ -57,32 +100,48 @@ def asks(function: Callable[..., "Answer"]) -> Callable[..., int]:
     """Give a command the options of a question; it is called with `asked` first."""
 
     @wraps(function)
-    def command(**options: Any) -> int:
+    def command(**options: Any) -> "Answer":
         from ullage.service.asked import Asked
 
-        live = {name: options.pop(name) for name in ("context", "kubeconfig", "as_user")}
-        if any(live.values()):
-            raise click.UsageError(
-                "--context, --kubeconfig and --as are for live clusters, which this version does not read; "
-                "use a dump: kubectl get nodes,pods -A -o json > dump.json"
-            )
-        namespace = "" if options.pop("all_namespaces") else options["namespace"]
-        del options["namespace"]
-        asked = Asked(options.pop("cluster"), options.pop("policy"), namespace, options.pop("selector"))
-        return function(asked=asked, **options)  # type: ignore[return-value]  # `prints` takes the answer
+        live = [name for name in LIVE_OPTIONS if options.pop(name)]
+        quiet = options.pop("quiet")
+        if live:
+            _say_live(live, has_cluster=bool(options["cluster"]), quiet=quiet)
+        namespace = options.pop("namespace")
+        asked = Asked(
+            options.pop("cluster"),
+            options.pop("policy"),
+            "" if options.pop("all_namespaces") else namespace,
+            options.pop("selector"),
+        )
+        with progress(f"reading {asked.cluster}", quiet=quiet):
+            return function(asked=asked, **options)
 
     for option in reversed(_CLUSTER):
         command = option(command)
-    return prints(command)  # type: ignore[arg-type]  # it returns what the function returns
+    return prints(command, wants_quiet=True)
 
 
-def prints(function: Callable[..., "Answer"]) -> Callable[..., int]:
+def _say_live(live: list[str], *, has_cluster: bool, quiet: bool) -> None:
+    """Say that options for live clusters change nothing; without any other cluster that is an error."""
+    names = ", ".join(f"--{name.removesuffix('_user')}" for name in live)
+    if not has_cluster:
+        raise click.UsageError(
+            f"{names} is for live clusters, which this version does not read; "
+            "use a dump: kubectl get nodes,pods -A -o json > dump.json"
+        )
+    if not quiet:
+        click.echo(f"ullage: note: {names} matters to a live cluster only", err=True)
+
+
+def prints(function: Callable[..., "Answer"], *, wants_quiet: bool = False) -> Callable[..., int]:
     """Give a command the options of output; it returns an answer, which is printed."""
 
     @wraps(function)
     def command(**options: Any) -> int:
         shown = {name: options.pop(name) for name in ("output", "exit_zero", "no_color", "width")}
-        answer = function(**options)
+        quiet = options.pop("quiet")
+        answer = function(**options, quiet=quiet) if wants_quiet else function(**options)
         show(answer, shown["output"], no_color=shown["no_color"], width=shown["width"])
         return EXIT_YES if answer.yes or shown["exit_zero"] else EXIT_NO
 
@@ -93,21 +152,34 @@ def prints(function: Callable[..., "Answer"]) -> Callable[..., int]:
 
 def show(answer: "Answer", output: str, *, no_color: bool, width: int | None) -> None:
     """Write an answer to standard output in the wanted format."""
+    if output in {"json", "yaml"}:
+        from ullage.render.json_text import to_json, to_yaml
+
+        data = answer.data()
+        click.echo((to_json(data) if output == "json" else to_yaml(data)).encode(), nl=False)
+        return
     from ullage.render import render
 
+    page = _under_our_name(answer.page())
+    if output not in {"table", "wide"}:
+        click.echo(render(page, None, output).encode(), nl=False)
+        return
     terminal = sys.stdout.isatty()
     color = terminal and not no_color and not os.environ.get("NO_COLOR")
     columns = width or (shutil.get_terminal_size().columns if terminal else _columns_without_terminal())
-    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
-    text = render(
-        answer.page,
-        answer.data,
-        output,
-        width=max(WIDTH_MIN, columns),
-        color=color,
-        unicode=encoding.startswith("utf"),
-    )
-    click.echo(text, nl=not text.endswith("\n"), color=color)
+    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    text = render(page, None, output, width=max(WIDTH_MIN, columns), color=color, unicode=unicode)
+    click.echo(text, nl=False, color=color)
+
+
+def _under_our_name(page: "Page") -> "Page":
+    """Return the page with its next command as people call this program: perhaps `kubectl ullage`."""
+    name = click.get_current_context().find_root().info_name or "ullage"
+    if name == "ullage" or not page.next_command.startswith("ullage "):
+        return page
+    import msgspec
+
+    return msgspec.structs.replace(page, next_command=name + page.next_command.removeprefix("ullage"))
 
 
 def _columns_without_terminal() -> int:

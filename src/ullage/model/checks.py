@@ -48,6 +48,8 @@ def unique(rows: Iterable[Row], what: str) -> Table[Row]:
 
 def check_snapshot(snapshot: Snapshot) -> Snapshot:
     """Return the snapshot, with a group for every group that a node names; else raise an InputError."""
+    if not 0 <= snapshot.revision <= INT64_MAX:
+        raise InputError("the revision is not a number from 0 to 2^63 - 1", remedy="leave it out")
     rows = _Rows(snapshot.resource_types)
     for node in snapshot.nodes:
         rows.node(node)

@@ -152,7 +152,7 @@ def _check_subdomain(domain: str, name: str) -> None:
     if len(domain) > 253:
         raise _bad_name(name, f"has a domain of {len(domain)} characters", "use at most 253")
     for label in domain.split("."):
-        if not label or len(label) > 63 or not _SUBDOMAIN_LABEL.fullmatch(label):
+        if len(label) > 63 or not _SUBDOMAIN_LABEL.fullmatch(label):
             raise _bad_name(
                 name,
                 f"domain {domain!r} is not an RFC 1123 subdomain (part {label!r})",

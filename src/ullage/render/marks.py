@@ -16,6 +16,11 @@ VERDICT_TONES: dict[VerdictTone, Tone] = {"yes": "ok", "no": "bad", "info": "str
 SEVERITY_TONES: dict[Severity, Tone] = {"error": "bad", "warning": "warn", "info": "muted"}
 
 
+def letter_tone(tone: Tone) -> Tone:
+    """Return the tone of letters in a terminal, whose colours may be hard to read: only signs have them."""
+    return "strong" if tone in {"warn", "bad"} else "plain" if tone == "ok" else tone
+
+
 def mark(tone: Tone, *, unicode: bool = True) -> str:
     """Return the sign beside a cell that warns, or nothing."""
     return _MARKS.get(tone, ("", ""))[0 if unicode else 1]

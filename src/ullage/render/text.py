@@ -1,8 +1,8 @@
 """A page as terminal text: the verdict first, calm tables, and the next command last.
 
-Colour is never the only signal, and only those of the sixteen ANSI colours are used that can be read on
-light and on dark ground. The caller decides about width, colour and Unicode; nothing is asked of the
-environment here.
+Colour is never the only signal, and letters have none: what must be read is in the terminal's own colour,
+so that it can be read on any ground; signs and bars are coloured. The caller decides about width, colour
+and Unicode; nothing is asked of the environment here.
 """
 
 import re
@@ -15,6 +15,7 @@ from ullage.render.lines import (
     SpanTone,
     Strip,
     held,
+    padded,
     paragraph,
     side_by_side,
     width_of,
@@ -23,6 +24,7 @@ from ullage.render.lines import (
 from ullage.render.marks import (
     SEVERITY_TONES,
     VERDICT_TONES,
+    letter_tone,
     operator_sign,
     severity_mark,
     verdict_mark,
@@ -194,14 +196,17 @@ def _terms(terms: Terms, width: int, *, unicode: bool) -> list[Line]:
 def _findings(findings: Findings, width: int, *, unicode: bool) -> list[Line]:
     if not findings.rows:
         return [(Span("none", "muted"),)]
-    leads = [f"{severity_mark(row.severity, unicode=unicode)} {row.severity}" for row in findings.rows]
-    size = max(map(cell_width, leads)) + GAP
+    signs = [severity_mark(row.severity, unicode=unicode) for row in findings.rows]
+    sign_width = max(map(cell_width, signs)) + 1
+    size = sign_width + max(len(row.severity) for row in findings.rows) + GAP
     arrow = "→ " if unicode else "-> "
     lines: list[Line] = []
-    for row, lead in zip(findings.rows, leads, strict=True):
+    for row, sign in zip(findings.rows, signs, strict=True):
+        tone = SEVERITY_TONES[row.severity]
         text = f"{row.subject}: {row.message}" if row.subject else row.message
         body = paragraph(text, min(width, _READABLE + size), indent=size)
-        lines.append((Span(lead.ljust(size), SEVERITY_TONES[row.severity]), *body[0][1:]))
+        word = Span(row.severity.ljust(size - sign_width), letter_tone(tone))
+        lines.append((*padded((Span(sign, tone),), sign_width, "left"), word, *body[0][1:]))
         lines += body[1:]
         if row.remedy:
             lines += paragraph(row.remedy, min(width, _READABLE + size), lead=" " * size + arrow)

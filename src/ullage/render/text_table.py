@@ -11,7 +11,7 @@ import msgspec
 
 from ullage.render.gauge import gauge
 from ullage.render.lines import GAP, Line, Span, Strip, paragraph, side_by_side, width_of, wrap
-from ullage.render.marks import mark
+from ullage.render.marks import letter_tone, mark
 from ullage.render.view import Cell, Column, Table
 from ullage.render.visible import cell_width
 
@@ -31,7 +31,8 @@ _ATTEMPTS = (
     _Attempt(10, titles_wrap=False, name_floor=WIDEST),
     _Attempt(10, titles_wrap=True, name_floor=WIDEST),
     _Attempt(6, titles_wrap=True, name_floor=WIDEST),
-    _Attempt(6, titles_wrap=True, name_floor=20),
+    _Attempt(4, titles_wrap=True, name_floor=WIDEST),
+    _Attempt(4, titles_wrap=True, name_floor=20),
     _Attempt(0, titles_wrap=True, name_floor=20),
     _Attempt(0, titles_wrap=True, name_floor=12),
 )
@@ -154,15 +155,15 @@ def _cell_lines(
 ) -> tuple[Line, ...]:
     """Lay out a cell: its text, then percentage, mark and bar, each under those of the rows above."""
     sign = mark(cell.tone, unicode=unicode)
+    tone = letter_tone(cell.tone)
     if item.wraps:
-        text = f"{cell.text} {sign}" if sign else cell.text
-        return tuple((Span(part, cell.tone),) for part in wrap(text, width))
-    text = cell.text
-    missing = " " * (item.text - cell_width(text))
-    number = missing + text if item.column.align == "right" else text + missing
-    spans = [Span(number, cell.tone)]
+        *parts, last = wrap(f"{cell.text} {sign}" if sign else cell.text, width)
+        end = (Span(last.removesuffix(sign), tone), Span(sign, cell.tone))
+        return (*((Span(part, tone),) for part in parts), end)
+    missing = " " * (item.text - cell_width(cell.text))
+    spans = [Span(missing + cell.text if item.column.align == "right" else cell.text + missing, tone)]
     if item.percent:
-        spans.append(Span(" " + _percent(cell).rjust(item.percent), cell.tone))
+        spans.append(Span(" " + _percent(cell).rjust(item.percent), tone))
     if item.mark:
         spans.append(Span(" " + sign + " " * (item.mark - cell_width(sign)), cell.tone))
     if item.has_bar and attempt.bar:

@@ -1,5 +1,9 @@
-"""An answer: one report for machines and one page for people, made from the same values."""
+"""An answer: one report for machines and one page for people, made from the same values.
 
+Both are made when they are asked for: a JSON report of a hundred thousand nodes draws no table first.
+"""
+
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ullage.model.resources import ResourceTypes
@@ -10,8 +14,8 @@ from ullage.render.view import Page
 class Answer(NamedTuple):
     """What a question gave: `data` for JSON and YAML, `page` for everything people read, and yes or no."""
 
-    page: Page
-    data: Any
+    page: Callable[[], Page]
+    data: Callable[[], Any]
     yes: bool = True
 
 

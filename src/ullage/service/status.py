@@ -4,19 +4,40 @@ For the cluster, its groups, domains, nodes, quotas, devices and drives.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Final
 
 from ullage.engine.capacity.devices import DeviceSummary, summarise_devices
 from ullage.engine.capacity.findings import findings_of
 from ullage.engine.capacity.summary import Summary, summarise_domains, summarise_groups, total
 from ullage.engine.columns import Columns
 from ullage.engine.quota.use import QuotaUse, quota_use
-from ullage.model.cluster import Snapshot
+from ullage.model.cluster import Drive, Snapshot
 from ullage.model.constraints import Record
 from ullage.model.resources import Resources
 from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_cluster
+
+FAILING: Final = frozenset(("SUSPECT", "BAD"))
+
+
+class SummaryStatus(Record, frozen=True):
+    """The sums over a set of nodes; see engine/capacity/summary.py for the terms."""
+
+    name: str
+    nodes: int
+    ready: int
+    capacity: Resources
+    reserve: Resources
+    allocatable: Resources
+    limit: Resources
+    promised: Resources
+    committed: Resources
+    free: Resources
+    blocked: Resources
+    spare_nodes: int
+    spare: Resources
+    ullage: Resources
 
 
 class NodeStatus(Record, frozen=True):
@@ -37,6 +58,18 @@ class NodeStatus(Record, frozen=True):
     free: Resources
 
 
+class WorkloadStatus(Record, frozen=True):
+    """A workload of the namespace that was asked for."""
+
+    name: str
+    namespace: str
+    kind: str
+    state: str
+    node: str
+    priority: int
+    requests: Resources
+
+
 class QuotaStatus(Record, frozen=True):
     """A quota and what it uses."""
 
@@ -50,6 +83,17 @@ class QuotaStatus(Record, frozen=True):
     borrowed: Resources
 
 
+class DeviceStatus(Record, frozen=True):
+    """Devices of one model: how many are free, and how many workloads of each size still start."""
+
+    model: str
+    resource: str
+    nodes: int
+    devices: int
+    free: int
+    starts: Mapping[str, int]
+
+
 class DriveStatus(Record, frozen=True):
     """Drives of one class on one node; `offering` counts those that take new volumes."""
 
@@ -61,63 +105,71 @@ class DriveStatus(Record, frozen=True):
     offering_bytes: int
 
 
-class StatusReport(Record, frozen=True, omit_defaults=False):
-    """Everything that `ullage status` knows."""
+class StatusReport(Record, frozen=True):
+    """Everything that `ullage status` knows; `listed` holds the workloads of a namespace that was named."""
 
     cluster: str
     revision: int
     policy: str
-    total: Mapping[str, Any]
-    groups: tuple[Mapping[str, Any], ...]
-    domains: tuple[Mapping[str, Any], ...]
+    total: SummaryStatus
+    groups: tuple[SummaryStatus, ...]
+    domains: tuple[SummaryStatus, ...]
     nodes: tuple[NodeStatus, ...]
     workloads: Mapping[str, int]
+    listed: tuple[WorkloadStatus, ...]
     quotas: tuple[QuotaStatus, ...]
-    devices: tuple[Mapping[str, Any], ...]
+    devices: tuple[DeviceStatus, ...]
     drives: tuple[DriveStatus, ...]
     findings: tuple[Finding, ...]
     not_simulated: tuple[str, ...]
 
 
-def status(asked: Asked) -> Answer:
-    """Answer how full a cluster is."""
+def status(asked: Asked, by: str = "") -> Answer:
+    """Answer how full a cluster is; `by` names the one part of it that is wanted."""
+    return status_of(read_cluster(asked), asked, by)
+
+
+def status_of(snapshot: Snapshot, asked: Asked, by: str = "") -> Answer:
+    """Answer how full a cluster is that was read already."""
     from ullage.service.status_page import status_page
 
-    snapshot = read_cluster(asked)
+    report = status_report(snapshot, asked.namespace)
+    types = snapshot.resource_types
+    return Answer(
+        lambda: status_page(report, types, asked, by), lambda: versioned("StatusReport", report, types)
+    )
+
+
+def status_report(snapshot: Snapshot, namespace: str = "") -> StatusReport:
+    """Return every number of a cluster."""
     columns = Columns(snapshot)
     groups = summarise_groups(columns)
-    domains = summarise_domains(columns)
     quotas = quota_use(snapshot)
-    devices = summarise_devices(columns)
-    report = StatusReport(
+    return StatusReport(
         cluster=snapshot.name,
         revision=snapshot.revision,
         policy=snapshot.policy.name,
-        total=_map(total(groups, snapshot.name)),
-        groups=tuple(_map(group) for group in groups),
-        domains=tuple(_map(domain) for domain in domains),
+        total=_summary(total(groups, snapshot.name)),
+        groups=tuple(_summary(group) for group in groups),
+        domains=tuple(_summary(domain) for domain in summarise_domains(columns)),
         nodes=_nodes(columns),
-        workloads=_states(snapshot, asked.namespace),
-        quotas=tuple(_quota(use) for use in quotas if _in_namespace(use, asked.namespace)),
-        devices=tuple(_device_map(each) for each in devices),
+        workloads=_states(snapshot, namespace),
+        listed=_listed(snapshot, namespace),
+        quotas=tuple(_quota(use) for use in quotas if not namespace or namespace in use.quota.namespaces),
+        devices=tuple(_device(each) for each in summarise_devices(columns)),
         drives=_drives(snapshot),
         findings=findings_of(columns, groups, quotas),
         not_simulated=snapshot.unknowns,
     )
-    page = status_page(report, total(groups, snapshot.name), groups, domains, snapshot.resource_types)
-    return Answer(page, versioned("StatusReport", report, snapshot.resource_types))
 
 
-def _map(summary: Summary) -> dict[str, Any]:
-    fields = summary._asdict()
-    fields["spareNodes"] = fields.pop("spare_nodes")
-    return fields
+def _summary(summary: Summary) -> SummaryStatus:
+    return SummaryStatus(**summary._asdict())
 
 
-def _device_map(device: DeviceSummary) -> dict[str, Any]:
-    fields = device._asdict()
-    fields["starts"] = {str(size): count for size, count in device.starts.items()}
-    return fields
+def _device(device: DeviceSummary) -> DeviceStatus:
+    starts = {str(size): count for size, count in device.starts.items()}
+    return DeviceStatus(device.model, device.resource, device.nodes, device.devices, device.free, starts)
 
 
 def _nodes(columns: Columns) -> tuple[NodeStatus, ...]:
@@ -158,8 +210,14 @@ def _states(snapshot: Snapshot, namespace: str) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def _in_namespace(use: QuotaUse, namespace: str) -> bool:
-    return not namespace or namespace in use.quota.namespaces
+def _listed(snapshot: Snapshot, namespace: str) -> tuple[WorkloadStatus, ...]:
+    return tuple(
+        WorkloadStatus(
+            each.name, each.namespace, each.kind, each.state, each.node, each.priority, each.requests
+        )
+        for each in snapshot.workloads
+        if namespace and each.namespace == namespace
+    )
 
 
 def _quota(use: QuotaUse) -> QuotaStatus:
@@ -170,19 +228,27 @@ def _quota(use: QuotaUse) -> QuotaStatus:
 
 
 def _drives(snapshot: Snapshot) -> tuple[DriveStatus, ...]:
-    found: dict[tuple[str, str], DriveStatus] = {}
+    found: dict[tuple[str, str], list[Drive]] = {}
     for node in snapshot.nodes:
         for drive in node.drives:
-            offers = drive.health not in {"SUSPECT", "BAD"} and drive.status == "ONLINE" and drive.clean
-            offers = offers and drive.usage == "IN_USE" and not drive.system
-            before = found.get((node.name, drive.drive_class))
-            old = before or DriveStatus(node.name, drive.drive_class, 0, 0, 0, 0)
-            found[node.name, drive.drive_class] = DriveStatus(
-                node.name,
-                drive.drive_class,
-                old.drives + 1,
-                old.offering + offers,
-                old.size_bytes + drive.size_bytes,
-                old.offering_bytes + (drive.size_bytes if offers else 0),
+            found.setdefault((node.name, drive.drive_class), []).append(drive)
+    rows = []
+    for (node_name, drive_class), drives in sorted(found.items()):
+        offering = [drive for drive in drives if _offers(drive)]
+        rows.append(
+            DriveStatus(
+                node_name,
+                drive_class,
+                len(drives),
+                len(offering),
+                sum(drive.size_bytes for drive in drives),
+                sum(drive.size_bytes for drive in offering),
             )
-    return tuple(found[key] for key in sorted(found))
+        )
+    return tuple(rows)
+
+
+def _offers(drive: Drive) -> bool:
+    """Whether new volumes may be put on a drive."""
+    healthy = drive.health not in FAILING and drive.status == "ONLINE" and drive.usage == "IN_USE"
+    return healthy and drive.clean and not drive.system

@@ -1,107 +1,107 @@
-"""The page of `status`: what matters first, then bars, then the tables."""
+"""The page of `status`: what matters first, then bars, then the tables; or one part of it alone."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ullage.engine.capacity.devices import SIZES
-from ullage.engine.capacity.summary import Summary
 from ullage.model.quantity import readable_bytes
-from ullage.model.resources import Resources, ResourceTypes
+from ullage.model.resources import ResourceTypes
 from ullage.render import view
-from ullage.service.words import amount_cell, plural, resources_in_order, share_cell
-
-if TYPE_CHECKING:
-    from ullage.service.status import DriveStatus, NodeStatus, QuotaStatus, StatusReport
-
-_SEGMENTS: tuple[tuple[str, view.Tone], ...] = (
-    ("reserve", "muted"),
-    ("committed", "strong"),
-    ("spare", "warn"),
-    ("ullage", "ok"),
-    ("blocked", "bad"),
+from ullage.service.bars import resource_bars
+from ullage.service.words import (
+    SHOWN_LAST,
+    amount_cell,
+    amount_or_nothing,
+    findings_block,
+    nothing_cell,
+    plural,
+    resources_in_order,
+    share_cell,
 )
 
+if TYPE_CHECKING:
+    from ullage.service.asked import Asked
+    from ullage.service.status import (
+        DeviceStatus,
+        DriveStatus,
+        NodeStatus,
+        QuotaStatus,
+        StatusReport,
+        SummaryStatus,
+        WorkloadStatus,
+    )
 
-def status_page(
-    report: "StatusReport",
-    whole: Summary,
-    groups: Sequence[Summary],
-    domains: Sequence[Summary],
-    types: ResourceTypes,
-) -> view.Page:
+def status_page(report: "StatusReport", types: ResourceTypes, asked: "Asked", by: str = "") -> view.Page:
     """Return the page of a status report."""
+    whole = report.total
     names = resources_in_order({name for name, amount in whole.capacity.items() if amount})
-    blocks: list[view.Block] = []
-    if report.findings:
-        rows = tuple(
-            view.Finding(each.severity, each.subject, each.message, each.remedy) for each in report.findings
-        )
-        blocks.append(view.Findings("Findings", rows))
-    blocks.append(_bars(whole, names, types))
-    main = len(blocks)
-    blocks.append(_node_table(report.nodes, names, types))
-    if len(groups) > 1:
-        blocks.append(_summary_table("Groups", "group", groups, names, types))
-    if domains:
-        blocks.append(_summary_table("Domains", "domain", domains, names, types))
-    if report.quotas:
-        blocks.append(_quota_table(report.quotas, types))
-    if report.devices:
-        blocks.append(_device_table(report.devices))
-    if report.drives:
-        blocks.append(_drive_table(report.drives))
-    first = report.nodes[0].name if report.nodes else "NAME"
+    parts = _parts(report, names, types)
+    if by:
+        chosen = parts.get(by)
+        blocks = [chosen or view.Text("", (f"this cluster has no {by}s",))]
+    else:
+        blocks = list(parts.values())
+    tables = [number for number, block in enumerate(blocks) if isinstance(block, view.Table)]
+    nodes = parts["node"]
     return view.Page(
         title=f"Status of {report.cluster}",
-        verdict=view.Verdict(_verdict(report, whole, types), "info"),
+        verdict=view.Verdict(_verdict(report, types), "info"),
         blocks=tuple(blocks),
         not_simulated=report.not_simulated,
-        next_command=f"ullage explain node/{first} -c {report.cluster}",
+        next_command=asked.command(_next_words(report)),
         about=f"cluster {report.cluster}, revision {report.revision}, policy {report.policy}",
-        main=main,
+        main=blocks.index(nodes) if nodes in blocks else (tables[0] if tables else None),
     )
 
 
-def _verdict(report: "StatusReport", whole: Summary, types: ResourceTypes) -> str:
+def _parts(report: "StatusReport", names: Sequence[str], types: ResourceTypes) -> dict[str, view.Block]:
+    """Return the blocks by the word that asks for them, in their order."""
+    parts: dict[str, view.Block] = {}
+    if report.findings:
+        parts["finding"] = findings_block("Findings", report.findings)
+    parts["resource"] = resource_bars("How full", report.total, names, types)
+    parts["node"] = _node_table(report.nodes, names, types)
+    if len(report.groups) > 1:
+        parts["group"] = _summary_table("Groups", "group", report.groups, names, types)
+    if report.domains:
+        parts["domain"] = _summary_table("Domains", "domain", report.domains, names, types)
+    if report.quotas:
+        parts["quota"] = _quota_table(report.quotas, types)
+    if report.devices:
+        parts["device"] = _device_table(report.devices)
+    if report.drives:
+        parts["drive"] = _drive_table(report.drives)
+    if report.listed:
+        parts["workload"] = _workload_table(report.listed, types)
+    return parts
+
+
+def _next_words(report: "StatusReport") -> str:
+    """Return the question that the worst finding leads to, else how the fullest node comes about."""
+    for finding in report.findings:
+        if finding.subject.startswith("node/") and finding.severity != "info":
+            return f"explain {finding.subject}"
+    fullest = max(
+        report.nodes,
+        key=lambda node: (node.committed.of("memory") / (node.limit.of("memory") or 1), node.name),
+        default=None,
+    )
+    return "snapshot show" if fullest is None else f"explain node/{fullest.name}"
+
+
+def _verdict(report: "StatusReport", types: ResourceTypes) -> str:
+    whole = report.total
     parts = [f"{whole.ready} of {plural(whole.nodes, 'node')} ready"]
     for name in ("cpu", "memory"):
         limit = whole.limit.of(name)
         if limit:
             percent = view.Share(whole.committed.of(name), limit).percent
             left = types[name].readable(max(0, whole.ullage.of(name)))
-            parts.append(f"{name} {percent} committed, {left} can still be promised")
+            parts.append(f"{name} {percent} promised, {left} can still be promised")
     waiting = report.workloads.get("init", 0)
     if waiting:
         parts.append(f"{plural(waiting, 'workload')} waiting")
     return "; ".join(parts)
-
-
-def _bars(whole: Summary, names: Sequence[str], types: ResourceTypes) -> view.Bars:
-    rows: list[view.BarRow] = []
-    for name in names:
-        if name not in whole.limit:
-            continue
-        show = types[name].readable
-        amounts = {
-            "reserve": whole.reserve.of(name),
-            "committed": whole.committed.of(name),
-            "spare": whole.spare.of(name),
-            "ullage": max(0, whole.ullage.of(name)),
-            "blocked": whole.blocked.of(name),
-        }
-        segments = tuple(
-            view.Segment(word, show(amounts[word]), amounts[word], tone) for word, tone in _SEGMENTS
-        )
-        rows.append(
-            view.BarRow(
-                name, segments, whole.reserve.of(name) + whole.limit.of(name), show(whole.capacity.of(name))
-            )
-        )
-    return view.Bars(
-        "How full",
-        tuple(rows),
-        "reserve is kept back, ullage can still be promised, blocked lies on closed nodes",
-    )
 
 
 def _node_table(nodes: "Sequence[NodeStatus]", names: Sequence[str], types: ResourceTypes) -> view.Table:
@@ -109,19 +109,23 @@ def _node_table(nodes: "Sequence[NodeStatus]", names: Sequence[str], types: Reso
         view.Column("node", priority=9),
         view.Column("state", priority=5),
         view.Column("group", priority=2),
-        view.Column("domain", priority=2),
+        view.Column("domain", priority=3),
     ]
     for place, name in enumerate(names):
-        columns.append(view.Column(name, "right", priority=max(1, 8 - place), key=f"{name} committed"))
-    columns.append(view.Column("workloads", "right", priority=1))
+        priority = 1 if name in SHOWN_LAST else max(2, 8 - place)
+        columns.append(view.Column(name, "right", priority=priority, key=f"{name} committed"))
+    columns.append(view.Column("workloads", "right", priority=2))
     columns += [view.Column(f"{name} free", "right", wide_only=True) for name in names]
     columns += [view.Column(f"{name} limit", "right", wide_only=True) for name in names]
     rows = []
     for node in nodes:
         tone: view.Tone = "plain" if node.state == "ready" else "warn"
-        used = [_use_cell(node, name, types) for name in names]
-        free = [_amount_or_none(node.free, name, types) for name in names]
-        limit = [_amount_or_none(node.limit, name, types) for name in names]
+        used = [
+            share_cell(types, name, node.committed.of(name), node.limit.get(name))
+            if name in node.capacity
+            else nothing_cell()
+            for name in names
+        ]
         rows.append(
             (
                 view.Cell(node.name),
@@ -130,46 +134,41 @@ def _node_table(nodes: "Sequence[NodeStatus]", names: Sequence[str], types: Reso
                 view.Cell(node.domain),
                 *used,
                 view.Cell(str(node.workloads)),
-                *free,
-                *limit,
+                *(amount_or_nothing(types, node.free, name) for name in names),
+                *(amount_or_nothing(types, node.limit, name) for name in names),
             )
         )
     return view.Table("Nodes", tuple(columns), tuple(rows), "committed, and its share of the node's limit")
 
 
-def _use_cell(node: "NodeStatus", name: str, types: ResourceTypes) -> view.Cell:
-    if name not in node.capacity:
-        return view.Cell("-", tone="muted", value="")
-    return share_cell(types, name, node.committed.of(name), node.limit.get(name))
-
-
-def _amount_or_none(amounts: Resources, name: str, types: ResourceTypes) -> view.Cell:
-    return (
-        amount_cell(types, name, amounts[name]) if name in amounts else view.Cell("-", tone="muted", value="")
-    )
-
-
 def _summary_table(
-    title: str, word: str, summaries: Sequence[Summary], names: Sequence[str], types: ResourceTypes
+    title: str, word: str, summaries: "Sequence[SummaryStatus]", names: Sequence[str], types: ResourceTypes
 ) -> view.Table:
     shown = [name for name in names if any(each.limit.of(name) for each in summaries)]
     columns = [view.Column(word, priority=9), view.Column("ready", "right", priority=5)]
     for place, name in enumerate(shown):
-        columns.append(view.Column(name, "right", priority=max(1, 8 - place), key=f"{name} committed"))
-    columns += [
-        view.Column(f"{name} ullage", "right", priority=max(1, 6 - place)) for place, name in enumerate(shown)
-    ]
+        priority = max(1, 8 - 2 * place)
+        last = name in SHOWN_LAST
+        columns.append(view.Column(name, "right", last, priority, f"{name} committed"))
+        columns.append(view.Column(f"{name} ullage", "right", last, priority))
     rows = []
     for each in summaries:
-        used = [
-            share_cell(types, name, each.committed.of(name), each.limit.of(name))
-            if each.capacity.of(name)
-            else view.Cell("-", tone="muted", value="")
-            for name in shown
-        ]
-        left = [_amount_or_none(each.ullage, name, types) for name in shown]
-        rows.append((view.Cell(each.name), view.Cell(f"{each.ready}/{each.nodes}"), *used, *left))
-    return view.Table(title, tuple(columns), tuple(rows))
+        cells = [view.Cell(each.name), view.Cell(f"{each.ready}/{each.nodes}")]
+        for name in shown:
+            present = bool(each.capacity.of(name))
+            used = share_cell(types, name, each.committed.of(name), each.limit.get(name))
+            cells += [used if present else nothing_cell(), _ullage_cell(each, name, types)]
+        rows.append(tuple(cells))
+    return view.Table(
+        title, tuple(columns), tuple(rows), "committed, its share of the limit, and what can still be promised"
+    )
+
+
+def _ullage_cell(summary: "SummaryStatus", name: str, types: ResourceTypes) -> view.Cell:
+    if not summary.capacity.of(name) or name not in summary.ullage:
+        return nothing_cell()
+    left = summary.ullage[name]
+    return amount_cell(types, name, left, tone="bad" if left < 0 else "plain")
 
 
 def _quota_table(quotas: "Sequence[QuotaStatus]", types: ResourceTypes) -> view.Table:
@@ -185,43 +184,49 @@ def _quota_table(quotas: "Sequence[QuotaStatus]", types: ResourceTypes) -> view.
     rows = []
     for quota in quotas:
         for name in resources_in_order(set(quota.used)):
-            guaranteed = quota.min.get(name)
             borrowed = quota.borrowed.of(name)
+            most = quota.max.get(name)
+            used = quota.used.of(name)
+            share = view.Share(used, quota.min[name]) if quota.min.of(name) else None
+            tone: view.Tone = "bad" if most is not None and used > most else "plain"
+            kind = types[name]
             rows.append(
                 (
                     view.Cell(quota.name),
                     view.Cell(", ".join(quota.namespaces)),
                     view.Cell(name),
-                    share_cell(types, name, quota.used.of(name), guaranteed),
-                    _amount_or_none(quota.min, name, types),
-                    _amount_or_none(quota.max, name, types),
+                    view.Cell(kind.readable(used), share, tone, value=kind.print(used)),
+                    amount_or_nothing(types, quota.min, name),
+                    amount_or_nothing(types, quota.max, name),
                     amount_cell(types, name, borrowed, tone="warn" if borrowed else "muted"),
                 )
             )
     return view.Table("Quotas", columns, tuple(rows), "used, and its share of the guaranteed min")
 
 
-def _device_table(devices: Sequence[Any]) -> view.Table:
+def _device_table(devices: "Sequence[DeviceStatus]") -> view.Table:
     columns = (
         view.Column("model", priority=9),
         view.Column("resource", priority=1),
         view.Column("nodes", "right", priority=4),
         view.Column("devices", "right", priority=5),
         view.Column("free", "right", priority=8),
-        *(view.Column(f"{size}-device pods", "right", priority=6, key=f"starts {size}") for size in SIZES),
+        *(view.Column(f"start {size}", "right", priority=6, key=f"starts {size}") for size in SIZES),
     )
     rows = tuple(
         (
-            view.Cell(each["model"]),
-            view.Cell(each["resource"]),
-            view.Cell(str(each["nodes"])),
-            view.Cell(str(each["devices"])),
-            view.Cell(str(each["free"])),
-            *(view.Cell(str(each["starts"][str(size)])) for size in SIZES),
+            view.Cell(each.model),
+            view.Cell(each.resource),
+            view.Cell(str(each.nodes)),
+            view.Cell(str(each.devices)),
+            view.Cell(str(each.free), view.Share(each.free, each.devices) if each.devices else None),
+            *(view.Cell(str(each.starts[str(size)])) for size in SIZES),
         )
         for each in devices
     )
-    return view.Table("Devices", columns, rows, "how many workloads of each size still start on one node")
+    sizes = ", ".join(str(size) for size in SIZES[:-1])
+    caption = f"start: how many workloads of {sizes} or {SIZES[-1]} devices on one node still start"
+    return view.Table("Devices", columns, rows, caption)
 
 
 def _drive_table(drives: "Sequence[DriveStatus]") -> view.Table:
@@ -239,7 +244,7 @@ def _drive_table(drives: "Sequence[DriveStatus]") -> view.Table:
             view.Cell(each.drive_class),
             view.Cell(str(each.drives)),
             view.Cell(readable_bytes(each.size_bytes), value=str(each.size_bytes)),
-            view.Cell(str(each.offering)),
+            view.Cell(str(each.offering), tone="warn" if each.offering < each.drives else "plain"),
             view.Cell(readable_bytes(each.offering_bytes), value=str(each.offering_bytes)),
         )
         for each in drives
@@ -247,3 +252,27 @@ def _drive_table(drives: "Sequence[DriveStatus]") -> view.Table:
     return view.Table(
         "Drives", columns, rows, "a drive offers space when it is healthy, online, clean and not the system's"
     )
+
+
+def _workload_table(workloads: "Sequence[WorkloadStatus]", types: ResourceTypes) -> view.Table:
+    names = resources_in_order({name for each in workloads for name in each.requests})
+    columns = (
+        view.Column("workload", priority=9),
+        view.Column("kind", priority=1),
+        view.Column("state", priority=6),
+        view.Column("node", priority=7),
+        view.Column("priority", "right", priority=2),
+        *(view.Column(name, "right", priority=max(1, 8 - place)) for place, name in enumerate(names)),
+    )
+    rows = tuple(
+        (
+            view.Cell(each.name),
+            view.Cell(each.kind),
+            view.Cell(each.state, tone="bad" if each.state == "error" else "plain"),
+            view.Cell(each.node) if each.node else nothing_cell(),
+            view.Cell(str(each.priority)),
+            *(amount_or_nothing(types, each.requests, name) for name in names),
+        )
+        for each in workloads
+    )
+    return view.Table(f"Workloads of namespace {workloads[0].namespace}", columns, rows, "what each requests")

@@ -1,9 +1,13 @@
 """How amounts and names read in pages: one place, so that every page says the same thing the same way."""
 
+from collections.abc import Sequence
 from typing import Final
 
+from ullage.model.cluster import Snapshot
 from ullage.model.resources import Resources, ResourceTypes
-from ullage.render.view import Cell, Share, Tone
+from ullage.model.verdict import Finding
+from ullage.render.view import Cell, Column, Findings, Share, Table, Tone
+from ullage.render.view import Finding as ShownFinding
 
 FIRST_RESOURCES: Final = ("cpu", "memory")
 SHOWN_LAST: Final = ("ephemeral-storage", "pods")
@@ -46,3 +50,41 @@ def listed(types: ResourceTypes, resources: Resources) -> str:
 def plural(count: int, noun: str) -> str:
     """Return a count with its noun, `1 node`, `12 nodes`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def several(names: Sequence[str], most: int = 3) -> str:
+    """Return the first names of a list and how many more there are, `a, b, c and 4 more`."""
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def about(snapshot: Snapshot) -> str:
+    """Return what an answer is about: the cluster, its revision and the policy that was applied."""
+    return f"cluster {snapshot.name}, revision {snapshot.revision}, policy {snapshot.policy.name}"
+
+
+def nothing_cell() -> Cell:
+    """Return the cell of a number that does not exist here."""
+    return Cell("-", tone="muted", value="")
+
+
+def amount_or_nothing(types: ResourceTypes, amounts: Resources, resource: str) -> Cell:
+    """Return an amount, or the sign that the resource is not named."""
+    return amount_cell(types, resource, amounts[resource]) if resource in amounts else nothing_cell()
+
+
+def findings_block(title: str, findings: Sequence[Finding]) -> Findings:
+    """Return findings as a block; a message that names its subject already is not given it again."""
+    rows = []
+    for each in findings:
+        kind, _, name = each.subject.partition("/")
+        said = f"{kind} {name}" in each.message or each.subject in each.message
+        said = said or each.subject in {"", "cluster"}
+        rows.append(ShownFinding(each.severity, "" if said else each.subject, each.message, each.remedy))
+    return Findings(title, tuple(rows))
+
+
+def fact_table(title: str, facts: Sequence[tuple[str, str]]) -> Table:
+    """Return facts with their names, one under the other."""
+    rows = tuple((Cell(name, tone="muted"), Cell(text)) for name, text in facts)
+    return Table(title, (Column("what", priority=9), Column("is", priority=9)), rows)

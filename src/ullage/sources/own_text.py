@@ -125,7 +125,7 @@ class _Dumper(yaml.CSafeDumper):
 
 
 def _represent_text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
-    style = None if not isinstance(plain_value(text), str) else None
+    style = "'" if not isinstance(plain_value(text), str) else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

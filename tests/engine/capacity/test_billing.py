@@ -12,25 +12,26 @@ GIB = 1 << 30
 
 
 @pytest.mark.parametrize(
-    ("cpus", "memory", "hdd", "ssd", "compute", "storage"),
+    ("used", "compute", "storage"),
     [
-        (1, 2, 0, 25, "1/2", "1/8"),
-        (2, 4, 0, 50, "1", "1/4"),
-        (4, 16, 0, 100, "4", "1/2"),
-        (8, 16, 0, 100, "4", "1/2"),
-        (1, 8, 1200, 0, "1", "1"),
-        (16, 4, 0, 200, "4", "1"),
-        (2, 64, 600, 100, "8", "1"),
-        (0, 0, 0, 0, "0", "0"),
-        (3, 1, 1, 1, "3/4", "7/1200"),
-        (8, 4, 0, 0, "2", "0"),
-        (1, 32, 0, 0, "4", "0"),
-        (6, 8, 0, 0, "3", "0"),
+        ((1, 2, 0, 25), "1/2", "1/8"),
+        ((2, 4, 0, 50), "1", "1/4"),
+        ((4, 16, 0, 100), "4", "1/2"),
+        ((8, 16, 0, 100), "4", "1/2"),
+        ((1, 8, 1200, 0), "1", "1"),
+        ((16, 4, 0, 200), "4", "1"),
+        ((2, 64, 600, 100), "8", "1"),
+        ((0, 0, 0, 0), "0", "0"),
+        ((3, 1, 1, 1), "3/4", "7/1200"),
+        ((8, 4, 0, 0), "2", "0"),
+        ((1, 32, 0, 0), "4", "0"),
+        ((6, 8, 0, 0), "3", "0"),
     ],
 )
-def test_the_prices_of_what_is_used(cpus, memory, hdd, ssd, compute, storage):
-    used = resources({SSD_SPACE: f"{ssd}Gi", HDD_SPACE: f"{hdd}Gi"}, cpu=cpus, memory=f"{memory}Gi")
-    assert billing_units(used) == BillingUnits(Fraction(compute), Fraction(storage), Fraction(0))
+def test_the_prices_of_cpus_memory_hdd_and_ssd(used, compute, storage):
+    cpus, memory, hdd, ssd = used
+    amounts = resources({SSD_SPACE: f"{ssd}Gi", HDD_SPACE: f"{hdd}Gi"}, cpu=cpus, memory=f"{memory}Gi")
+    assert billing_units(amounts) == BillingUnits(Fraction(compute), Fraction(storage), Fraction(0))
 
 
 def test_parts_of_a_cpu_and_of_a_gibibyte_are_exact():

@@ -242,8 +242,13 @@ class TestFigures:
         found = figures_of(node("n1", cpu="4").record, rules(memory_ratio=ratio), resources(memory="3"))
         assert found["memory"] == Figures(Bounds(0, 0, "none", 0, shown, 0), 3, None, 3, 0)
 
-    def test_a_promise_of_nothing_names_no_resource(self):
-        assert list(figures_of(node("n1", cpu="4").record, rules(), resources(memory="0"))) == ["cpu"]
+    def test_what_is_in_use_but_not_there_has_a_limit_of_zero(self):
+        found = figures_of(node("n1", cpu="4").using(memory="3").record, rules(committed="actual"))
+        assert found["memory"] == Figures(Bounds(0, 0, "none", 0, Fraction(1), 0), 0, 3, 3, 0)
+
+    def test_a_promise_or_a_use_of_nothing_names_no_resource(self):
+        unused = node("n1", cpu="4").using(pods="0").record
+        assert list(figures_of(unused, rules(), resources(memory="0"))) == ["cpu"]
 
     def test_bounds_that_the_caller_has_are_not_computed_again(self):
         given = {"cpu": Bounds(7, 1, "policy", 6, Fraction(1), 6)}

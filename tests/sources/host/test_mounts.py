@@ -23,6 +23,8 @@ def test_used_is_what_is_not_free_and_available_is_what_users_get(facts_of):
 
 def test_a_mount_is_read_only_by_its_own_options_or_its_file_system(facts_of):
     assert [mount.read_only for mount in facts_of("virtual-machine").mounts] == [False, True]
+    frozen = facts_of("virtual-machine", ("/dev/sda1 rw,errors", "/dev/sda1 ro,errors"))
+    assert [mount.read_only for mount in frozen.mounts] == [True, True]
 
 
 def test_a_mount_that_cannot_be_asked_is_noted_and_left_out(facts_of):

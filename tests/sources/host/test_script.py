@@ -143,8 +143,10 @@ def test_groups_are_recorded_up_to_the_mounted_root(tmp_path, shell):
     assert machine.read_text(str(tmp_path / "memory.max")) == "5\n"
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "cpu.max").write_text("1 2\n")
+    (tmp_path / "a" / "cpu.max").write_text("3 4\n")
     machine = functions_run(shell, "limit_files='memory.max cpu.max'", f"record_group {tmp_path} /a/b")
     assert machine.read_text(str(tmp_path / "a" / "b" / "cpu.max")) == "1 2\n"
+    assert machine.read_text(str(tmp_path / "a" / "cpu.max")) == "3 4\n"
     assert machine.read_text(str(tmp_path / "memory.max")) == "5\n"
 
 

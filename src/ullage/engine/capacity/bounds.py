@@ -114,14 +114,14 @@ def _larger(one: Amounts, other: Amounts) -> Amounts:
 def figures_of(
     node: Node, rules: Rules, promised: Resources = NOTHING, bounds: Mapping[str, Bounds] | None = None
 ) -> dict[str, Figures]:
-    """Return the terms of every resource that a node has or that is promised on it.
+    """Return the terms of every resource that a node has, or that is promised or in use on it.
 
     `bounds` are those of the node where the caller has them already.
     """
     found: dict[str, Figures] = {}
     known = bounds_of(node, rules) if bounds is None else bounds
     actual = node.actual or NOTHING
-    for resource in sorted({*known, *promised.without_zeros()}):
+    for resource in sorted({*known, *promised.without_zeros(), *actual.without_zeros()}):
         bound = known.get(resource) or Bounds(0, 0, "none", 0, rules.ratio(resource), 0)
         here = promised.of(resource)
         in_use = actual.of(resource)

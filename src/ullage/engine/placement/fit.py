@@ -2,9 +2,9 @@
 
 Batches are judged in the order of the policy (volumes largest first, then networks, then machines, where
 it names one), each on the state that those before it left. One that does not fit is an error with its
-reason and the others go on; asked to be atomic, one failure leaves nothing placed. Only resources are
-judged here. Placing a replica only ever makes its node less attractive, so one heap gives exactly the
-order that scoring every node for every replica would give.
+reason and the others go on; asked to be atomic, one failure leaves nothing placed. Judged are resources
+and what opens a node to a workload (node_rules.py). Placing a replica only ever makes its node less
+attractive, so one heap gives exactly the order that scoring every node for every replica would give.
 """
 
 import heapq
@@ -16,9 +16,9 @@ import numpy as np
 
 from ullage.engine.capacity.admission import Place, admit, admit_resize
 from ullage.engine.capacity.bounds import CPU, committed_of, free_of
-from ullage.engine.capacity.summary import takes_workloads
 from ullage.engine.capacity.units import consumption, refused_by_kind
 from ullage.engine.columns import Columns, Flags, Integers
+from ullage.engine.placement.node_rules import closed_by
 from ullage.engine.placement.refusal import explain_refusal
 from ullage.model.cluster import Batch, Workload
 from ullage.model.errors import InputError
@@ -160,8 +160,8 @@ def _spread(trial: Columns, asked: Workload, outcome: Outcome) -> Outcome:
 
 
 def _candidates(trial: Columns, asked: Workload) -> Integers:
-    """Return the rows that a workload may go to: all that take workloads, or of those the one it names."""
-    taking = [row for row, node in enumerate(trial.nodes) if takes_workloads(node)]
+    """Return the rows that a workload may go to: all that are open to it, or of those the one it names."""
+    taking = [row for row, node in enumerate(trial.nodes) if not closed_by(node, asked)]
     if asked.node:
         taking = [row for row in taking if trial.nodes[row].name == asked.node]
     return np.array(taking, np.int64)

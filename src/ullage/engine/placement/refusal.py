@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ullage.engine.capacity.admission import Place, explain_shortfall, shortfall_of, show_down
+from ullage.engine.placement.node_rules import closed_by
 from ullage.model.cluster import Node, Workload
 from ullage.model.plan import Refusal
 from ullage.model.resources import ResourceTypes
@@ -24,7 +25,7 @@ def explain_refusal(asked: Workload, count: int, places: Sequence[Place], nodes:
     resources = ", ".join(f"{name} short on {tally[name]}" for name in sorted(tally))
     place, shortfalls = min(short, key=_distance)
     lines = "; ".join(explain_shortfall(each, place) for each in shortfalls)
-    reason = f"0/{len(places)} nodes have room ({resources}); nearest is {lines}"
+    reason = f"0/{len(places)} nodes have room ({resources}{_closed(asked, nodes)}); nearest is {lines}"
     return Refusal(asked.key, count, reason, shortfalls, _remedy(place, shortfalls))
 
 
@@ -65,12 +66,19 @@ def _amounts(pairs: Sequence[tuple[str, int]], types: ResourceTypes) -> str:
 
 def _nowhere(asked: Workload, count: int, nodes: Sequence[Node]) -> Refusal:
     if not asked.node:
-        reason = f"none of {len(nodes)} nodes takes workloads"
-        return Refusal(asked.key, count, reason, remedy="uncordon a node or add one")
+        reason = f"none of {len(nodes)} nodes may take it{_closed(asked, nodes)}"
+        return Refusal(asked.key, count, reason, remedy="open a node to it, or add one")
     named = next((node for node in nodes if node.name == asked.node), None)
     if named is None:
         reason, remedy = f"node {asked.node}, which it names, is unknown", "name a node of the cluster"
     else:
-        reason = f"node {named.name}, which it names, is {named.state} and takes nothing new"
-        remedy = "make the node ready, or name another"
+        reason = f"node {named.name}, which it names, is closed to it ({closed_by(named, asked)})"
+        remedy = "open the node to it, or name another"
     return Refusal(asked.key, count, reason, remedy=remedy)
+
+
+def _closed(asked: Workload, nodes: Sequence[Node]) -> str:
+    """Return how many nodes are closed to a workload, by what closes them."""
+    tally = Counter(reason for node in nodes if (reason := closed_by(node, asked)))
+    counts = ", ".join(f"{tally[reason]} {reason}" for reason in sorted(tally))
+    return f"; closed to it: {counts}" if tally else ""

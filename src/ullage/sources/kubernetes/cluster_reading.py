@@ -18,14 +18,14 @@ from ullage.sources.kubernetes import baremetal, wire
 from ullage.sources.kubernetes.amounts import Amounts
 from ullage.sources.kubernetes.classes import Classes, ClassNames, class_names
 from ullage.sources.kubernetes.faults import Fault
-from ullage.sources.kubernetes.items import Item, Kind
+from ullage.sources.kubernetes.items import NODE, POD, Item, Kind
 from ullage.sources.kubernetes.nodes import DEVICES_MAX, GPU_MODEL_LABELS, NodeReader
 from ullage.sources.kubernetes.objects import read_claim, read_quota
 from ullage.sources.kubernetes.pods import PodReader
 from ullage.sources.kubernetes.unknowns import Unknowns
 from ullage.sources.places import Path, one_line
 
-POD: Final = Kind("", "Pod")
+
 MISFILED_POD: Final = Kind("apps", "Pod")
 """How the documentation of nos files a pod."""
 
@@ -64,7 +64,7 @@ class ClusterReading:
         self._seen: dict[str, dict[str, Seen]] = {}
         self.unknowns = Unknowns()
         self._handlers: dict[Kind, Callable[[Item], None]] = {
-            Kind("", "Node"): self._node,
+            NODE: self._node,
             POD: self._pod,
             MISFILED_POD: self._misfiled_pod,
             Kind("", "PersistentVolumeClaim"): self._claim,

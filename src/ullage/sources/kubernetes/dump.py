@@ -6,7 +6,9 @@ The hard thing is memory: a dump of 30 000 pods is 420 MiB. Its bytes are there 
 them one at a time, and nothing of a file is kept when it has been read.
 """
 
-from collections.abc import Sequence
+import contextlib
+import gc
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -77,11 +79,24 @@ def read_dump(
 ) -> Snapshot:
     """Return the cluster that the inputs describe together; raises an InputError."""
     reading = ClusterReading(types or ResourceTypes(), group_label)
-    for path in (inputs,) if isinstance(inputs, str) else inputs:
-        for document in read_documents(path, limits=limits, stdin=stdin):
-            for item in items_of(document):
-                if isinstance(item, Page):
-                    reading.unknowns.page(item)
-                else:
-                    reading.take(item)
-    return reading.snapshot()
+    with _no_collection():
+        for path in (inputs,) if isinstance(inputs, str) else inputs:
+            for document in read_documents(path, limits=limits, stdin=stdin):
+                for item in items_of(document):
+                    if isinstance(item, Page):
+                        reading.unknowns.page(item)
+                    else:
+                        reading.take(item)
+        return reading.snapshot()
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector from looking for cycles among records that have none."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,28 +1,33 @@
 """Objects of documents: a list is its items, anything else is itself; each with its kind and its place.
 
-The hard thing: a list of 30 000 pods is cut into the texts of its items in one pass, without looking inside;
-only then is each decoded by the decoder of its kind. What kind that is stands at the beginning of each item
-as kubectl writes it, or follows from the kind of the list.
+The hard thing: a list of 30 000 pods is read part by part (list_parts.py), and the pods and nodes of a part,
+which are nearly all there is, are decoded at once by a decoder that knows them by their kind. A part that holds
+anything else, or anything wrong, is read object by object: cut into texts first, then each text is decoded by
+the decoder of its kind, so that a message can name its place.
 """
 
 import re
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Raw
 
 from ullage.model.errors import InputError
 from ullage.sources.decode_errors import place_text
-from ullage.sources.documents import Document, YamlDocument
+from ullage.sources.documents import Document, JsonDocument, YamlDocument
 from ullage.sources.kubernetes.faults import wrong_type
-from ullage.sources.kubernetes.wire import NULL, Wire
+from ullage.sources.kubernetes.list_parts import PART_BYTES, LongList, long_list, parts_of
+from ullage.sources.kubernetes.wire import NULL, NodeWire, PodWire, Wire
 from ullage.sources.places import Path
 
 LISTS_DEPTH_MAX: Final = 4
 """Lists inside lists: kubectl writes one, a careful person may write two."""
 
+Record = TypeVar("Record")
+
 _LIST_ENDING: Final = "List"
+_CORE_VERSION: Final = "v1"
 _KIND_FIRST: Final = re.compile(
     rb'\s*\{\s*"apiVersion"\s*:\s*"([^"\\]{1,300})"\s*,\s*"kind"\s*:\s*"([^"\\]{1,300})"\s*,'
 )
@@ -45,10 +50,20 @@ class _KindOnly(Wire):
     kind: str | None = None
 
 
+class _PodItem(PodWire, tag_field="kind", tag="Pod"):
+    api_version: str = ""
+
+
+class _NodeItem(NodeWire, tag_field="kind", tag="Node"):
+    api_version: str = ""
+
+
 _HEAD: Final = msgspec.json.Decoder(_Head)
 _KIND: Final = msgspec.json.Decoder(_KindOnly)
 _LIST_METADATA: Final = msgspec.json.Decoder(_ListMetadata | None)
 _WHOLE: Final = msgspec.json.Decoder(Raw)
+_TEXTS: Final = msgspec.json.Decoder(list[Raw])
+_PODS_AND_NODES: Final = msgspec.json.Decoder(list[_PodItem | _NodeItem])
 
 
 class Kind(NamedTuple):
@@ -58,24 +73,32 @@ class Kind(NamedTuple):
     name: str
 
 
+POD: Final = Kind("", "Pod")
+NODE: Final = Kind("", "Node")
+
+
 class Item(NamedTuple):
-    """One object: its kind, its JSON text, and where it stands."""
+    """One object: its kind, its JSON text or what was decoded from it, and where it stands."""
 
     kind: Kind
     api_version: str
-    text: Raw | bytes
+    content: Raw | bytes | Wire
     document: Document
     path: Path
 
-    def decode(self, decoder: msgspec.json.Decoder[msgspec.Struct]) -> msgspec.Struct:
+    def decode(self, decoder: msgspec.json.Decoder[Record]) -> Record:
         """The object as the decoder's type; raises a Fault."""
+        content = self.content
+        if isinstance(content, decoder.type):
+            return content
+        assert not isinstance(content, Wire)  # noqa: S101 - only pods and nodes are decoded beforehand
         try:
-            return decoder.decode(self.text)
+            return decoder.decode(content)
         except msgspec.ValidationError as error:
-            raise wrong_type(error, bytes(self.text)) from None
+            raise wrong_type(error, bytes(content)) from None
 
     def place(self) -> str:
-        """Where the object stands, without its line: cheap enough to be kept for every object."""
+        """Where the object stands, without line and column."""
         return place_text(self.document.source, self.document.index, self.path)
 
     def error(self, what: str, remedy: str) -> InputError:
@@ -98,16 +121,52 @@ def kind_of(api_version: str, name: str) -> Kind:
     return Kind(group if slash else "", name)
 
 
-def items_of(document: Document) -> Iterator[Item | Page]:
-    """The objects of a document in order, and a Page after those of each list."""
+def items_of(document: Document, *, part_bytes: int = PART_BYTES) -> Iterator[Item | Page]:
+    """The objects of a document in order, and a Page after those of each list; raises an InputError."""
     if isinstance(document, YamlDocument):
-        text: Raw | bytes = _yaml_text(document)
-        head = _decoded_head(text, document, ())
-        yield from _items(head, text, document, ())
+        text = _yaml_text(document)
+        yield from _items(_decoded_head(text, document, ()), text, document, ())
         return
+    skipped = 0
+    found = long_list(document.data, document.start, part_bytes) if isinstance(document, JsonDocument) else None
+    if found is not None and isinstance(document, JsonDocument):
+        try:
+            for item in _items_of_parts(document, found, part_bytes):
+                yield item
+                skipped += 1
+        except _NotALongListError:
+            pass
+        else:
+            return
     head = document.decode(_HEAD)
-    text = b"" if _is_list(head) else document.decode(_WHOLE)
-    yield from _items(head, text, document, ())
+    content = b"" if _is_list(head) else document.decode(_WHOLE)
+    for position, item in enumerate(_items(head, content, document, ())):
+        if position >= skipped:
+            yield item
+
+
+class _NotALongListError(Exception):
+    """The text does not consist of the parts that it was cut into."""
+
+
+def _items_of_parts(document: JsonDocument, found: LongList, part_bytes: int) -> Iterator[Item | Page]:
+    """The items of a long list, part by part."""
+    head = _decoded_head(found.frame, document, ())
+    reading = _ListReading(head, document, ())
+    for part in parts_of(document.data, found, part_bytes):
+        try:
+            records = _PODS_AND_NODES.decode(part)
+        except msgspec.DecodeError:
+            records = None
+        if records is not None and all(record.api_version == _CORE_VERSION for record in records):
+            yield from reading.decoded(records)
+            continue
+        try:
+            texts = _TEXTS.decode(part)
+        except msgspec.DecodeError:
+            raise _NotALongListError from None
+        yield from reading.items(texts)
+    yield reading.page()
 
 
 def _yaml_text(document: YamlDocument) -> bytes:
@@ -115,7 +174,7 @@ def _yaml_text(document: YamlDocument) -> bytes:
     try:
         return msgspec.json.encode(document.value)
     except UnicodeEncodeError:
-        raise document.error("a character that UTF-8 does not have", remedy="remove the escape") from None
+        raise document.error("a character that UTF-8 does not have", remedy="remove its escape") from None
 
 
 def _decoded_head(text: Raw | bytes, document: Document, path: Path) -> _Head:
@@ -130,59 +189,86 @@ def _is_list(head: _Head) -> bool:
     return head.items is not msgspec.UNSET and str(head.kind).endswith(_LIST_ENDING)
 
 
-def _items(head: _Head, text: Raw | bytes, document: Document, path: Path, depth: int = 0) -> Iterator[Item | Page]:
+def _items(
+    head: _Head, content: Raw | bytes, document: Document, path: Path, depth: int = 0
+) -> Iterator[Item | Page]:
     if not head.kind:
-        raise document.error(
-            "the object has no kind", path=path, remedy="expected Kubernetes objects; add apiVersion and kind"
-        )
-    api_version = head.api_version or ""
-    kind = kind_of(api_version, head.kind)
-    if not _is_list(head):
-        yield Item(kind, api_version, text, document, path)
-        return
-    if depth >= LISTS_DEPTH_MAX:
-        raise document.error(f"more than {LISTS_DEPTH_MAX} lists inside each other", path=path, remedy="flatten them")
-    listed = Kind(kind.group, kind.name.removesuffix(_LIST_ENDING))
-    kinds: dict[tuple[bytes, bytes], tuple[Kind, str]] = {}
-    match_kind = _KIND_FIRST.match
-    for index, raw in enumerate(head.items or ()):
-        found = match_kind(raw)
+        remedy = "expected Kubernetes objects; add apiVersion and kind"
+        raise document.error("the object has no kind", path=path, remedy=remedy)
+    if _is_list(head):
+        reading = _ListReading(head, document, path, depth)
+        yield from reading.items(head.items or ())
+        yield reading.page()
+    else:
+        api_version = head.api_version or ""
+        yield Item(kind_of(api_version, head.kind), api_version, content, document, path)
+
+
+class _ListReading:
+    """The reading of one list: what it lists, and the position of the next item."""
+
+    def __init__(self, head: _Head, document: Document, path: Path, depth: int = 0) -> None:
+        self._head = head
+        self._document = document
+        self._path = path
+        self._depth = depth
+        self._api_version = head.api_version or ""
+        group, name = kind_of(self._api_version, str(head.kind))
+        self._listed = Kind(group, name.removesuffix(_LIST_ENDING))
+        self._kinds: dict[tuple[bytes, ...], tuple[Kind, str]] = {}
+        self._index = 0
+        if depth >= LISTS_DEPTH_MAX:
+            what = f"more than {LISTS_DEPTH_MAX} lists inside each other"
+            raise document.error(what, path=path, remedy="flatten them")
+
+    def decoded(self, records: Sequence[_PodItem | _NodeItem]) -> Iterator[Item]:
+        """The next items, decoded already."""
+        document, path = self._document, self._path
+        for record in records:
+            kind = POD if type(record) is _PodItem else NODE
+            yield Item(kind, _CORE_VERSION, record, document, (*path, "items", self._index))
+            self._index += 1
+
+    def items(self, texts: Sequence[Raw]) -> Iterator[Item | Page]:
+        """The next items, from their texts."""
+        for text in texts:
+            path = (*self._path, "items", self._index)
+            self._index += 1
+            kind, api_version = self._kind(text, path)
+            if kind.name.endswith(_LIST_ENDING):
+                head = _decoded_head(text, self._document, path)
+                yield from _items(head, text, self._document, path, self._depth + 1)
+            else:
+                yield Item(kind, api_version, text, self._document, path)
+
+    def page(self) -> Page:
+        """The end of the list."""
+        text = bytes(self._head.metadata)
+        try:
+            metadata = _LIST_METADATA.decode(text) or _ListMetadata()
+        except msgspec.ValidationError as error:
+            fault = wrong_type(error, text).under("metadata")
+            raise fault.in_document(self._document, self._path) from None
+        place = place_text(self._document.source, self._document.index, self._path)
+        return Page(self._listed, place, bool(metadata.continue_), metadata.remaining_item_count)
+
+    def _kind(self, text: Raw, path: Path) -> tuple[Kind, str]:
+        """The kind of an item, which kubectl writes first; a list of pods need not say it of each."""
+        found = _KIND_FIRST.match(text)
         if found is not None:
-            key = found.groups()
-            if key not in kinds:
-                kinds[key] = (kind_of(key[0].decode(), key[1].decode()), key[0].decode())
-            item_kind, item_version = kinds[key]
-        elif listed.name:
-            item_kind, item_version = listed, api_version
-        else:
-            item_kind, item_version = _stated_kind(raw, document, (*path, "items", index))
-        if item_kind.name.endswith(_LIST_ENDING):
-            inner_path = (*path, "items", index)
-            yield from _items(_decoded_head(raw, document, inner_path), raw, document, inner_path, depth + 1)
-        else:
-            yield Item(item_kind, item_version, raw, document, (*path, "items", index))
-    yield _page(head, listed, document, path)
-
-
-def _stated_kind(raw: Raw, document: Document, path: Path) -> tuple[Kind, str]:
-    """The kind of an item of a List that does not begin with it."""
-    try:
-        stated = _KIND.decode(raw)
-    except msgspec.ValidationError as error:
-        raise wrong_type(error, bytes(raw)).in_document(document, path) from None
-    if not stated.kind:
-        raise document.error("the object has no kind", path=path, remedy="add apiVersion and kind")
-    api_version = stated.api_version or ""
-    return kind_of(api_version, stated.kind), api_version
-
-
-def _page(head: _Head, listed: Kind, document: Document, path: Path) -> Page:
-    text = bytes(head.metadata)
-    try:
-        metadata = _LIST_METADATA.decode(text)
-    except msgspec.ValidationError as error:
-        fault = wrong_type(error, text).under("metadata")
-        raise fault.in_document(document, path) from None
-    place = place_text(document.source, document.index, path)
-    continues = metadata is not None and bool(metadata.continue_)
-    return Page(listed, place, continues, metadata.remaining_item_count if metadata else None)
+            stated = found.groups()
+            known = self._kinds.get(stated)
+            if known is None:
+                api_version, name = (part.decode() for part in stated)
+                known = self._kinds[stated] = (kind_of(api_version, name), api_version)
+            return known
+        if self._listed.name:
+            return self._listed, self._api_version
+        try:
+            only = _KIND.decode(text)
+        except msgspec.ValidationError as error:
+            raise wrong_type(error, bytes(text)).in_document(self._document, path) from None
+        if not only.kind:
+            raise self._document.error("the object has no kind", path=path, remedy="add apiVersion and kind")
+        api_version = only.api_version or ""
+        return kind_of(api_version, only.kind), api_version

@@ -1,10 +1,10 @@
-"""Where a pod may run: its placement constraints, one record for all pods that state the same.
+"""Where a pod may run: its placement constraints, as it states them.
 
-The records of the model have the field names of the Kubernetes API, so msgspec reads them as they are. The
-texts of all parts together are the key under which a pod's constraints are kept.
+The records of the model have the field names of the Kubernetes API, so msgspec reads them as they are.
 """
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
@@ -19,7 +19,7 @@ from ullage.model.constraints import (
 )
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.interned import reader
-from ullage.sources.kubernetes.wire import NULL, PodSpec, Wire
+from ullage.sources.kubernetes.wire import PodSpec, Wire, is_sidecar
 
 
 class _Port(Wire):
@@ -39,87 +39,78 @@ _TOLERATIONS: Final = reader(msgspec.json.Decoder(tuple[Toleration, ...] | None)
 _SPREAD: Final = reader(msgspec.json.Decoder(tuple[TopologySpread, ...] | None))
 _GATES: Final = reader(msgspec.json.Decoder(tuple[_Gate, ...] | None))
 _PORTS: Final = reader(msgspec.json.Decoder(tuple[_Port, ...] | None))
-_NULL: Final = bytes(NULL)
+_FLAG: Final = reader(msgspec.json.Decoder(bool | None))
 _NO_AFFINITY: Final = Affinity()
 
 
-class ConstraintsReader:
-    """The reader of constraints; it remembers all that it has seen."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], Constraints] = {}
-
-    def read(self, spec: PodSpec) -> Constraints:
-        """The constraints of a pod; raises a Fault."""
-        containers = spec.containers or ()
-        key = (
-            bytes(spec.node_selector),
-            bytes(spec.affinity),
-            bytes(spec.tolerations),
-            bytes(spec.topology_spread_constraints),
-            bytes(spec.scheduling_gates),
-            spec.host_network,
-            *[bytes(container.ports) for container in containers],
-            *[(container.restart_policy, bytes(container.ports)) for container in spec.init_containers or ()],
-        )
-        found = self._known.get(key)
-        if found is None:
-            found = _read(spec)
-            found = self._known[key] = UNCONSTRAINED if found == UNCONSTRAINED else found
-        return found
+def constraint_texts(spec: PodSpec) -> list[Raw | bytes]:
+    """Everything that a pod's constraints are read from, as it is written."""
+    texts: list[Raw | bytes] = [
+        b"",
+        spec.node_selector,
+        spec.affinity,
+        spec.tolerations,
+        spec.topology_spread_constraints,
+        spec.scheduling_gates,
+        spec.host_network,
+    ]
+    texts += [container.ports for container in spec.containers or ()]
+    for container in spec.init_containers or ():
+        texts += (b"", container.restart_policy, container.ports)
+    return texts
 
 
-def _read(spec: PodSpec) -> Constraints:
-    parts = {
-        "nodeSelector": (_SELECTOR, spec.node_selector),
-        "affinity": (_AFFINITY, spec.affinity),
-        "tolerations": (_TOLERATIONS, spec.tolerations),
-        "topologySpreadConstraints": (_SPREAD, spec.topology_spread_constraints),
-        "schedulingGates": (_GATES, spec.scheduling_gates),
-    }
+def read_constraints(spec: PodSpec) -> Constraints:
+    """The constraints of a pod; raises a Fault."""
     values = {}
-    for name, (read, raw) in parts.items():
+    for name, (read, raw) in _parts(spec).items():
         try:
             values[name] = read(bytes(raw))
         except Fault as fault:
             raise fault.under("spec", name) from None
     gates = values["schedulingGates"] or ()
     affinity = values["affinity"]
-    return Constraints(
+    found = Constraints(
         node_selector=values["nodeSelector"] or {},
         affinity=None if affinity == _NO_AFFINITY else affinity,
         tolerations=values["tolerations"] or (),
         topology_spread=values["topologySpreadConstraints"] or (),
-        host_ports=_host_ports(spec),
+        host_ports=_host_ports(spec, on_host_network=bool(values["hostNetwork"])),
         scheduling_gates=tuple(gate.name for gate in gates),
     )
+    return UNCONSTRAINED if found == UNCONSTRAINED else found
 
 
-def _host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
+def _parts(spec: PodSpec) -> dict[str, tuple[Callable[[bytes], Any], Raw]]:
+    return {
+        "nodeSelector": (_SELECTOR, spec.node_selector),
+        "affinity": (_AFFINITY, spec.affinity),
+        "tolerations": (_TOLERATIONS, spec.tolerations),
+        "topologySpreadConstraints": (_SPREAD, spec.topology_spread_constraints),
+        "schedulingGates": (_GATES, spec.scheduling_gates),
+        "hostNetwork": (_FLAG, spec.host_network),
+    }
+
+
+def _host_ports(spec: PodSpec, *, on_host_network: bool) -> tuple[HostPort, ...]:
     """The ports of the node that the pod takes while it runs; steps that end give theirs back.
 
     On the host's own network every port of a container is one of the node, as admission fills in.
     """
-    kept = [("containers", index, each.ports) for index, each in enumerate(spec.containers or ())]
-    kept += [
+    listed = [("containers", index, each.ports) for index, each in enumerate(spec.containers or ())]
+    listed += [
         ("initContainers", index, each.ports)
         for index, each in enumerate(spec.init_containers or ())
-        if each.restart_policy == "Always"
+        if is_sidecar(each)
     ]
-    return tuple(port for field, index, ports in kept for port in _container_ports(spec, field, index, ports))
-
-
-def _container_ports(spec: PodSpec, field: str, index: int, ports: Raw) -> list[HostPort]:
-    text = bytes(ports)
-    if text == _NULL:
-        return []
-    try:
-        listed = _PORTS(text) or ()
-    except Fault as fault:
-        raise fault.under("spec", field, index, "ports") from None
     taken = []
-    for each in listed:
-        number = each.host_port or (each.container_port if spec.host_network else None)
-        if number:
-            taken.append(HostPort(number, each.protocol or "TCP", each.host_ip or ""))
-    return taken
+    for field, index, raw in listed:
+        try:
+            ports = _PORTS(bytes(raw)) or ()
+        except Fault as fault:
+            raise fault.under("spec", field, index, "ports") from None
+        for each in ports:
+            number = each.host_port or (each.container_port if on_host_network else None)
+            if number:
+                taken.append(HostPort(number, each.protocol or "TCP", each.host_ip or ""))
+    return tuple(taken)

@@ -5,6 +5,7 @@ spec and status differ, kube-scheduler counts the larger of what is asked for, w
 force, container by container; a resize that the node has called infeasible does not count at all.
 """
 
+from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -17,7 +18,15 @@ from ullage.model.resources import HUGEPAGES_PREFIX, NOTHING, Resources, Resourc
 from ullage.sources.kubernetes.amounts import Amounts, Requirements
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.interned import reader
-from ullage.sources.kubernetes.wire import NULL, Condition, ContainerStatus, ContainerWire, PodSpec, PodStatus
+from ullage.sources.kubernetes.wire import (
+    NULL,
+    Condition,
+    ContainerStatus,
+    ContainerWire,
+    PodSpec,
+    PodStatus,
+    is_sidecar,
+)
 
 ONE_POD: Final = Resources({"pods": 1})
 CONTAINERS_MAX: Final = 10_000
@@ -25,7 +34,9 @@ CONTAINERS_MAX: Final = 10_000
 
 _RESIZE_PENDING: Final = "PodResizePending"
 _RESIZE_PENDING_TEXT: Final = _RESIZE_PENDING.encode()
+_MARK: Final = b""
 _INFEASIBLE: Final = "Infeasible"
+_NAME: Final = reader(msgspec.json.Decoder(str))
 _CONDITIONS: Final = reader(msgspec.json.Decoder(list[Condition] | None))
 _POD_LEVEL: Final = frozenset(("cpu", "memory"))
 
@@ -41,23 +52,33 @@ class Shape(NamedTuple):
     overhead: Resources
 
 
+def shape_texts(spec: PodSpec, status: PodStatus | None) -> list[Raw | bytes]:
+    """Everything that a pod's shape is read from, as it is written; no text is as short as the mark between."""
+    texts: list[Raw | bytes] = [spec.overhead, spec.resources]
+    for container in spec.containers or ():
+        texts += (container.name, container.resources)
+    for container in spec.init_containers or ():
+        texts += (_MARK, container.name, container.restart_policy, container.resources)
+    if status is not None:
+        texts.append(_MARK)
+        if _RESIZE_PENDING_TEXT in bytes(status.conditions):
+            texts += (status.conditions, _MARK)
+        for given in status.container_statuses or ():
+            texts += (given.name, given.allocated_resources, given.resources)
+        for given in status.init_container_statuses or ():
+            texts += (given.name, given.allocated_resources, given.resources)
+    return texts
+
+
 class ShapeReader:
-    """The reader of shapes; pods whose containers ask for the same in the same words share one."""
+    """The reader of shapes."""
 
     def __init__(self, types: ResourceTypes, amounts: Amounts) -> None:
         self._types = types
         self._amounts = amounts
-        self._known: dict[tuple[object, ...], Shape] = {}
 
     def read(self, spec: PodSpec, status: PodStatus | None) -> Shape:
         """The shape of a pod; raises a Fault."""
-        key = _key(spec, status)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._read(spec, status)
-        return found
-
-    def _read(self, spec: PodSpec, status: PodStatus | None) -> Shape:
         if len(spec.containers or ()) + len(spec.init_containers or ()) > CONTAINERS_MAX:
             raise Fault(InputError(f"more than {CONTAINERS_MAX} containers", remedy="split the pod"), ("spec",))
         pod_level = self._requirements(spec.resources, "spec", "resources")
@@ -67,20 +88,35 @@ class ShapeReader:
         for field, listed in (("initContainers", spec.init_containers), ("containers", spec.containers)):
             for index, wire in enumerate(listed or ()):
                 try:
-                    requirements = self._amounts.requirements(wire.resources)
+                    containers.append(self._container(wire, field, statuses, pod_level, infeasible=infeasible))
                 except Fault as fault:
-                    raise fault.under("spec", field, index, "resources") from None
-                requests = with_defaults(requirements.requests, requirements.limits, self._types)
-                role = _role(field, wire)
-                given = statuses.get(wire.name)
-                if given is not None and role != "init":
-                    requests = self._resized(requests, given, pod_level, infeasible=infeasible)
-                containers.append(Container(wire.name, role, requests, requirements.limits))
+                    raise fault.under("spec", field, index) from None
         try:
             overhead = self._amounts.resources(spec.overhead)
         except Fault as fault:
             raise fault.under("spec", "overhead") from None
         return _shape(tuple(containers), overhead, pod_level)
+
+    def _container(
+        self,
+        wire: ContainerWire,
+        field: str,
+        statuses: Mapping[bytes, ContainerStatus],
+        pod_level: Requirements,
+        *,
+        infeasible: bool,
+    ) -> Container:
+        requirements = self._requirements(wire.resources, "resources")
+        requests = with_defaults(requirements.requests, requirements.limits, self._types)
+        role: Role = "main" if field == "containers" else "sidecar" if is_sidecar(wire) else "init"
+        given = statuses.get(bytes(wire.name))
+        if given is not None and role != "init":
+            requests = self._resized(requests, given, pod_level, infeasible=infeasible)
+        try:
+            name = _NAME(bytes(wire.name))
+        except Fault as fault:
+            raise fault.under("name") from None
+        return Container(name, role, requests, requirements.limits)
 
     def _requirements(self, raw: Raw, *path: str) -> Requirements:
         try:
@@ -92,13 +128,8 @@ class ShapeReader:
         self, requests: Resources, status: ContainerStatus, pod_level: Requirements, *, infeasible: bool
     ) -> Resources:
         """Return what counts while a container is resized; what the pod as a whole states is left alone."""
-        path = ("status", "containerStatuses")
-        try:
-            allocated = self._amounts.resources(status.allocated_resources)
-        except Fault as fault:
-            raise fault.under(*path, "allocatedResources") from None
-        actual = self._requirements(status.resources, *path, "resources").requests
-        given = allocated.larger(actual)
+        allocated = self._amounts.resources(status.allocated_resources)
+        given = allocated.larger(self._amounts.requirements(status.resources).requests)
         counted = given if infeasible and given else requests.larger(given)
         of_pod = pod_level.requests
         if not of_pod:
@@ -107,33 +138,14 @@ class ShapeReader:
         return Resources({name: amount for name, amount in counted.items() if name not in of_pod} | kept)
 
 
-def _key(spec: PodSpec, status: PodStatus | None) -> tuple[object, ...]:
-    """Everything that the shape is made of, as it is written."""
-    parts: list[object] = [bytes(spec.overhead), bytes(spec.resources)]
-    for container in spec.containers or ():
-        parts += (container.name, bytes(container.resources))
-    for container in spec.init_containers or ():
-        parts += (None, container.name, container.restart_policy, bytes(container.resources))
-    if status is not None:
-        parts.append(_resize_is_infeasible(status))
-        for given in status.container_statuses or ():
-            parts += (given.name, bytes(given.allocated_resources), bytes(given.resources))
-        for given in status.init_container_statuses or ():
-            parts += (given.name, bytes(given.allocated_resources), bytes(given.resources))
-    return tuple(parts)
-
-
-def _role(field: str, wire: ContainerWire) -> Role:
-    if field == "containers":
-        return "main"
-    return "sidecar" if wire.restart_policy == "Always" else "init"
-
-
-def _statuses(status: PodStatus | None) -> dict[str, ContainerStatus]:
+def _statuses(status: PodStatus | None) -> dict[bytes, ContainerStatus]:
+    """Statuses that say what a container was given, by the text of its name."""
     if status is None:
         return {}
     listed = (*(status.init_container_statuses or ()), *(status.container_statuses or ()))
-    return {each.name: each for each in listed if each.allocated_resources != NULL or each.resources != NULL}
+    return {
+        bytes(each.name): each for each in listed if each.allocated_resources != NULL or each.resources != NULL
+    }
 
 
 def _resize_is_infeasible(status: PodStatus | None) -> bool:

@@ -11,20 +11,23 @@ from typing import Final
 import msgspec
 
 from ullage.model.cluster import Volume, Workload, WorkloadState
+from ullage.model.constraints import Constraints
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
 from ullage.sources.kubernetes.amounts import Amounts
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.interned import Interned, reader
 from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE, claimed
-from ullage.sources.kubernetes.pod_constraints import ConstraintsReader
-from ullage.sources.kubernetes.pod_shapes import ShapeReader
-from ullage.sources.kubernetes.wire import Metadata, Owner, PodSpec, PodWire, VolumeWire
+from ullage.sources.kubernetes.pod_constraints import constraint_texts, read_constraints
+from ullage.sources.kubernetes.pod_shapes import Shape, ShapeReader, shape_texts
+from ullage.sources.kubernetes.wire import Metadata, Owner, PodSpec, PodStatus, PodWire, VolumeWire
 
 OVER: Final = frozenset(("Succeeded", "Failed"))
 """Phases in which a pod gives back all that it had."""
 
 _LABELS: Final = msgspec.json.Decoder(dict[str, str] | None)
+_SEPARATOR: Final = b"\0"
+"""Stands between texts of JSON, none of which can hold it."""
 _SIZE: Final = "size"
 _STORAGE_TYPE: Final = "storageType"
 _NO_LABELS: Final[Mapping[str, str]] = {}
@@ -35,8 +38,10 @@ class PodReader:
 
     def __init__(self, types: ResourceTypes, amounts: Amounts) -> None:
         self._amounts = amounts
-        self._shapes = ShapeReader(types, amounts)
-        self._constraints = ConstraintsReader()
+        self._shape_reader = ShapeReader(types, amounts)
+        self._templates: dict[bytes, tuple[Shape, Constraints]] = {}
+        self._shapes: dict[bytes, Shape] = {}
+        self._constraints: dict[bytes, Constraints] = {}
         self._labels: Interned[Mapping[str, str]] = Interned(_read_labels)
 
     def read(self, pod: PodWire, *, namespace: str = DEFAULT_NAMESPACE) -> Workload:
@@ -45,7 +50,7 @@ class PodReader:
         if not spec.containers:
             raise Fault(InputError("a pod without containers", remedy="add spec.containers"), ("spec",))
         name = object_name(metadata)
-        shape = self._shapes.read(spec, status)
+        shape, constraints = self._template(spec, status)
         created = metadata.creation_timestamp
         try:
             labels = self._labels(metadata.labels)
@@ -65,10 +70,27 @@ class PodReader:
             created_seconds=None if created is None else int(created.timestamp()),
             terminating=metadata.deletion_timestamp is not None,
             labels=labels,
-            constraints=self._constraints.read(spec),
+            constraints=constraints,
             volumes=self.volumes(spec, name) if spec.volumes else (),
             scheduler=sys.intern(spec.scheduler_name or ""),
         )
+
+    def _template(self, spec: PodSpec, status: PodStatus | None) -> tuple[Shape, Constraints]:
+        """The shape and constraints of a pod: looked up together, and where they are new, one by one."""
+        of_shape = shape_texts(spec, status)
+        of_constraints = constraint_texts(spec)
+        key = _SEPARATOR.join(of_shape + of_constraints)
+        found = self._templates.get(key)
+        if found is None:
+            shape_key, constraints_key = _SEPARATOR.join(of_shape), _SEPARATOR.join(of_constraints)
+            shape = self._shapes.get(shape_key)
+            if shape is None:
+                shape = self._shapes[shape_key] = self._shape_reader.read(spec, status)
+            constraints = self._constraints.get(constraints_key)
+            if constraints is None:
+                constraints = self._constraints[constraints_key] = read_constraints(spec)
+            found = self._templates[key] = shape, constraints
+        return found
 
     def volumes(self, spec: PodSpec, pod_name: str) -> tuple[Volume, ...]:
         """The volumes of a pod that take disk space; configuration and secrets take none."""

@@ -13,6 +13,7 @@ from msgspec import Raw
 
 NULL = Raw(b"null")
 """What a field holds that nobody wrote."""
+_ALWAYS = Raw(b'"Always"')
 
 
 class Wire(msgspec.Struct, rename="camel", gc=False):
@@ -40,12 +41,17 @@ class Metadata(Wire):
 
 
 class ContainerWire(Wire):
-    """A container of a pod."""
+    """A container of a pod; all of it is text that replicas share."""
 
-    name: str
+    name: Raw
     resources: Raw = NULL
     ports: Raw = NULL
-    restart_policy: str | None = None
+    restart_policy: Raw = NULL
+
+
+def is_sidecar(container: ContainerWire) -> bool:
+    """Whether an init container keeps running beside the others."""
+    return container.restart_policy == _ALWAYS
 
 
 class ClaimReference(Wire):
@@ -105,7 +111,7 @@ class PodSpec(Wire):
     priority: int | None = None
     priority_class_name: str | None = None
     runtime_class_name: str | None = None
-    host_network: bool | None = None
+    host_network: Raw = NULL
     overhead: Raw = NULL
     resources: Raw = NULL
     node_selector: Raw = NULL
@@ -119,7 +125,7 @@ class PodSpec(Wire):
 class ContainerStatus(Wire):
     """What a container was given, which differs from its spec while it is being resized."""
 
-    name: str
+    name: Raw
     allocated_resources: Raw = NULL
     resources: Raw = NULL
 

@@ -1,0 +1,35 @@
+"""`ullage explain`."""
+
+from typing import TYPE_CHECKING, Final
+
+import click
+from click.shell_completion import CompletionItem
+
+from ullage.cli.options import asks
+
+if TYPE_CHECKING:
+    from ullage.service.answer import Answer
+    from ullage.service.asked import Asked
+
+_HELP: Final = """Every number behind node/NAME or resource/NAME.
+
+A node's sums go from its capacity to what is free, each with the setting or source it comes from, and
+what runs there. A resource is explained with its units, its fullest nodes and its largest holders.
+"""
+
+
+def _kinds(context: click.Context, parameter: click.Parameter, text: str) -> list[CompletionItem]:
+    del context, parameter
+    return [CompletionItem(kind) for kind in ("node/", "resource/") if kind.startswith(text)]
+
+
+@click.command("explain", help=_HELP)
+@click.argument("subject", metavar="node/NAME|resource/NAME", nargs=-1, required=True, shell_complete=_kinds)
+@asks
+def command(asked: "Asked", subject: tuple[str, ...]) -> "Answer":
+    """Answer what stands behind a node or a resource."""
+    from ullage.service.explain import explain
+
+    if len(subject) > 2 or (len(subject) == 2 and "/" in subject[0]):
+        raise click.UsageError("name one node or one resource", click.get_current_context())
+    return explain(asked, "/".join(subject))

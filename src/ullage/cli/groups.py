@@ -1,0 +1,95 @@
+"""Groups of commands: shared options before a command count as if they stood behind it.
+
+`ullage -c demo status` and `ullage status -c demo` are the same. A group moves the options that commands
+share behind the name of the command, so that each command defines them and shows them in its help.
+"""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Final
+
+import click
+
+SHARED: Final = MappingProxyType(
+    {
+        "-c": 1,
+        "--cluster": 1,
+        "--policy": 1,
+        "-n": 1,
+        "--namespace": 1,
+        "-A": 0,
+        "--all-namespaces": 0,
+        "-l": 1,
+        "--selector": 1,
+        "--context": 1,
+        "--kubeconfig": 1,
+        "--as": 1,
+        "-o": 1,
+        "--output": 1,
+        "--exit-zero": 0,
+        "--no-color": 0,
+        "--width": 1,
+        "-q": 0,
+        "--quiet": 0,
+    }
+)
+"""The options that questions share, with the number of values that each takes."""
+
+
+def moved_behind(arguments: Sequence[str]) -> list[str]:
+    """Return a command line with the shared options at its start moved behind the first other word."""
+    place = 0
+    while place < len(arguments):
+        words = _option_words(arguments[place])
+        if not words:
+            break
+        place += words
+    if not place or place >= len(arguments) or arguments[place].startswith("-"):
+        return list(arguments)
+    return [arguments[place], *arguments[:place], *arguments[place + 1 :]]
+
+
+def _option_words(word: str) -> int:
+    """Return how many words a shared option takes, itself included; 0 for anything else."""
+    if word in SHARED:
+        return 1 + SHARED[word]
+    name, equal, _ = word.partition("=")
+    if equal and SHARED.get(name):
+        return 1
+    glued = len(word) > 2 and not word.startswith("--") and SHARED.get(word[:2])
+    return 1 if glued else 0
+
+
+class SharingGroup(click.Group):
+    """A group that takes shared options before its commands, shows help when alone, and suggests names."""
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        options["invoke_without_command"] = True
+        super().__init__(*arguments, **options)  # type: ignore[arg-type]  # click's own parameters
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Move shared options to where they are defined."""
+        moved = moved_behind(args)
+        if moved and _option_words(moved[0]):
+            raise click.UsageError(f"{moved[0]} needs a command", ctx)
+        return super().parse_args(ctx, moved)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; without one, show the help."""
+        if not ctx._protected_args and not ctx.args:  # noqa: SLF001 - what click's own Group.invoke looks at
+            click.echo(ctx.get_help())
+            return 0
+        return super().invoke(ctx)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command named first, or say which one may have been meant."""
+        known = self.list_commands(ctx)
+        name = args[0] if args else ""
+        if name and name not in known and not name.startswith("-"):
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known)}"
+            raise click.UsageError(f"no command {name!r}; {hint}", ctx)
+        return super().resolve_command(ctx, args)

@@ -1,0 +1,168 @@
+"""Every number behind a node or a resource, term by term, with where each rule comes from."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Final
+
+from ullage.engine.capacity.admission import terms_of
+from ullage.engine.capacity.summary import summarise_groups, total
+from ullage.engine.columns import Columns
+from ullage.model.cluster import Node, Snapshot, Workload
+from ullage.model.constraints import Record
+from ullage.model.errors import InputError
+from ullage.model.policy import effective_settings
+from ullage.model.resources import Resources, ResourceType, canonical_name
+from ullage.model.settings import RATIO_SUFFIX, RESERVE_SUFFIX
+from ullage.model.verdict import Terms
+from ullage.service.answer import Answer, versioned
+from ullage.service.asked import Asked, read_cluster
+from ullage.service.status import SummaryStatus
+
+KINDS: Final = ("node", "resource")
+LARGEST_SHOWN: Final = 10
+
+
+class Explained(Record, frozen=True):
+    """The terms of one resource, and the settings of the policy that they follow from."""
+
+    terms: Terms
+    reserve_rule: str
+    ratio_rule: str
+    counts_actual: bool
+
+
+class Holding(Record, frozen=True):
+    """A workload on a node and what it is promised."""
+
+    workload: str
+    kind: str
+    state: str
+    node: str
+    requests: Resources
+
+
+class NodeExplanation(Record, frozen=True):
+    """The answer to `ullage explain node/N`."""
+
+    cluster: str
+    revision: int
+    policy: str
+    node: Node
+    resources: tuple[Explained, ...]
+    workloads: tuple[Holding, ...]
+    not_simulated: tuple[str, ...]
+
+
+class ResourceExplanation(Record, frozen=True):
+    """The answer to `ullage explain resource/R`; `largest` are the workloads that are promised most."""
+
+    cluster: str
+    revision: int
+    policy: str
+    type: ResourceType
+    total: SummaryStatus
+    nodes: tuple[Terms, ...]
+    largest: tuple[Holding, ...]
+    workloads: int
+    not_simulated: tuple[str, ...]
+
+
+def explain(asked: Asked, subject: str) -> Answer:
+    """Answer what stands behind `node/NAME` or `resource/NAME`."""
+    kind, _, name = subject.partition("/")
+    if kind not in KINDS or not name:
+        near = "" if kind not in {"pod", "quota", "workload"} else f"{kind}s cannot be explained yet; "
+        raise InputError(
+            f"{subject!r} cannot be explained", remedy=f"{near}write node/NAME or resource/NAME"
+        )
+    snapshot = read_cluster(asked)
+    return explain_node(snapshot, name, asked) if kind == "node" else explain_resource(snapshot, name, asked)
+
+
+def explain_node(snapshot: Snapshot, name: str, asked: Asked) -> Answer:
+    """Answer what stands behind the numbers of a node."""
+    from ullage.service.explain_page import node_page
+
+    columns = Columns(snapshot)
+    row = columns.node_index.get(name)
+    if row is None:
+        raise unknown("node", name, columns.node_index)
+    rules = columns.rules(row)
+    node = columns.nodes[row]
+    settings = effective_settings(snapshot.policy, node.group, node.name)
+    origins = {_canonical_key(key): f"{key}={value.text} ({value.origin})" for key, value in settings.items()}
+    report = NodeExplanation(
+        cluster=snapshot.name,
+        revision=snapshot.revision,
+        policy=snapshot.policy.name,
+        node=node,
+        resources=tuple(
+            Explained(
+                terms_of(name, resource, figures),
+                origins.get(resource + RESERVE_SUFFIX, ""),
+                origins.get(resource + RATIO_SUFFIX, ""),
+                rules.committed == "actual",
+            )
+            for resource, figures in columns.figures(row).items()
+        ),
+        workloads=tuple(_holding(each) for each in snapshot.workloads if each.node == name),
+        not_simulated=snapshot.unknowns,
+    )
+    types = snapshot.resource_types
+    return Answer(
+        lambda: node_page(report, types, asked), lambda: versioned("NodeExplanation", report, types)
+    )
+
+
+def explain_resource(snapshot: Snapshot, name: str, asked: Asked) -> Answer:
+    """Answer what a resource is, who has it and who holds most of it."""
+    from ullage.service.explain_page import resource_page
+
+    columns = Columns(snapshot)
+    try:
+        resource = canonical_name(name)
+    except InputError:
+        raise unknown("resource", name, columns.resources) from None
+    if resource not in columns.resources:
+        raise unknown("resource", resource, columns.resources)
+    holders = [each for each in snapshot.workloads if each.holds_capacity and each.requests.of(resource)]
+    holders.sort(key=lambda each: (-each.requests[resource], each.key))
+    report = ResourceExplanation(
+        cluster=snapshot.name,
+        revision=snapshot.revision,
+        policy=snapshot.policy.name,
+        type=snapshot.resource_types[resource],
+        total=SummaryStatus(**total(summarise_groups(columns), snapshot.name)._asdict()),
+        nodes=tuple(
+            terms_of(node.name, resource, figures[resource])
+            for row, node in enumerate(columns.nodes)
+            if resource in (figures := columns.figures(row))
+        ),
+        largest=tuple(_holding(each) for each in holders[:LARGEST_SHOWN]),
+        workloads=len(holders),
+        not_simulated=snapshot.unknowns,
+    )
+    types = snapshot.resource_types
+    return Answer(
+        lambda: resource_page(report, types, asked), lambda: versioned("ResourceExplanation", report, types)
+    )
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
+    """Return the error for a name that the cluster does not have, with the nearest that it has."""
+    names = sorted(known)
+    near = get_close_matches(name, names, n=3, cutoff=0.5) or names[:3]
+    remedy = f"did you mean {' or '.join(near)}?" if near else "the cluster has none"
+    return InputError(f"no {kind} {name!r}", remedy=remedy)
+
+
+def _holding(workload: Workload) -> Holding:
+    return Holding(workload.key, workload.kind, workload.state, workload.node, workload.requests)
+
+
+def _canonical_key(key: str) -> str:
+    """Return a setting's key with the one spelling of the resource in it."""
+    for suffix in (RATIO_SUFFIX, RESERVE_SUFFIX):
+        if key.endswith(suffix):
+            return canonical_name(key.removesuffix(suffix)) + suffix
+    return key

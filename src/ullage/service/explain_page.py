@@ -1,0 +1,277 @@
+"""The pages of `explain`: sums as on paper for a node, facts and holders for a resource."""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from ullage.model.cluster import Drive, Node, VolumeGroup
+from ullage.model.quantity import readable_bytes
+from ullage.model.resources import ALIASES, RESERVED_DOMAIN, Amount, ResourceTypes
+from ullage.model.verdict import Terms
+from ullage.render import view
+from ullage.service.bars import resource_bars
+from ullage.service.words import (
+    amount_cell,
+    amount_or_nothing,
+    fact_table,
+    nothing_cell,
+    plural,
+    resources_in_order,
+    several,
+    share_cell,
+)
+
+if TYPE_CHECKING:
+    from ullage.service.asked import Asked
+    from ullage.service.explain import Explained, Holding, NodeExplanation, ResourceExplanation
+
+NODES_SHOWN: Final = 20
+_RESERVE_ORIGINS: Final = {
+    "policy": "set by the policy",
+    "stated": "stated by the source",
+    "profile": "the profile's rule",
+    "none": "nothing is kept back",
+}
+
+
+def node_page(report: "NodeExplanation", types: ResourceTypes, asked: "Asked") -> view.Page:
+    """Return the page of a node."""
+    by_name = {each.terms.resource: each for each in report.resources}
+    names = resources_in_order({name for name, each in by_name.items() if _matters(each.terms)})
+    blocks: list[view.Block] = [fact_table("Node", _node_facts(report.node))]
+    holding = [each for each in report.workloads if each.state in {"ok", "paused"}]
+    for name in names:
+        blocks.append(_sum(by_name[name], types, sum(bool(each.requests.of(name)) for each in holding)))
+    blocks.append(_holding_table(f"Runs on {report.node.name}", report.workloads, names, types))
+    return view.Page(
+        title=f"Node {report.node.name}",
+        verdict=view.Verdict(_node_verdict(report, types), "info"),
+        blocks=tuple(blocks),
+        not_simulated=report.not_simulated,
+        next_command=asked.command(f"policy show node/{report.node.name}"),
+        about=f"cluster {report.cluster}, revision {report.revision}, policy {report.policy}",
+        main=len(blocks) - 1,
+    )
+
+
+def _matters(terms: Terms) -> bool:
+    return bool(terms.capacity.value or terms.promised.value)
+
+
+def _node_verdict(report: "NodeExplanation", types: ResourceTypes) -> str:
+    parts = [f"node {report.node.name} is {report.node.state} with {plural(len(report.workloads), 'workload')}"]
+    for each in report.resources:
+        terms = each.terms
+        if terms.resource in {"cpu", "memory"} and terms.limit is not None and terms.free is not None:
+            percent = view.Share(terms.committed.value, terms.limit.value).percent or "0%"
+            free = types[terms.resource].readable(terms.free.value)
+            parts.append(f"{terms.resource} {percent} committed, {free} free")
+    return "; ".join(parts)
+
+
+def _node_facts(node: Node) -> list[tuple[str, str]]:
+    facts = [("state", node.state), ("group", node.group)]
+    if node.domain:
+        facts.append(("domain", node.domain))
+    swap = "unknown: the source does not tell" if node.swap_bytes is None else readable_bytes(node.swap_bytes)
+    facts.append(("swap", swap))
+    if node.cpu_conversion_factor != 1:
+        facts.append(("cpu factor", str(node.cpu_conversion_factor)))
+    if node.taints:
+        facts.append(("taints", several([f"{each.key}:{each.effect}" for each in node.taints], 5)))
+    if node.devices:
+        models = sorted({device.model or "unknown model" for device in node.devices})
+        facts.append(("devices", f"{len(node.devices)} ({', '.join(models)})"))
+    if node.drives:
+        facts.append(("drives", several([_drive(each) for each in node.drives], 6)))
+    if node.volume_groups:
+        facts.append(("volume groups", several([_volume_group(each) for each in node.volume_groups], 6)))
+    if node.actual is None:
+        facts.append(("actual use", "unknown: the source does not tell"))
+    return facts
+
+
+def _drive(drive: Drive) -> str:
+    trouble = "" if drive.health == "GOOD" and drive.status == "ONLINE" else f" {drive.health}"
+    return f"{readable_bytes(drive.size_bytes)} {drive.drive_class}{trouble}"
+
+
+def _volume_group(group: VolumeGroup) -> str:
+    return f"{group.name} {readable_bytes(group.free_bytes)} free of {readable_bytes(group.size_bytes)}"
+
+
+def _sum(explained: "Explained", types: ResourceTypes, holding: int) -> view.Terms:
+    """Return the sum of one resource, from its capacity to what is free."""
+    terms = explained.terms
+    show = types[terms.resource].readable
+    reserve = _RESERVE_ORIGINS[terms.reserve_origin]
+    if terms.reserve_origin in {"policy", "profile"} and explained.reserve_rule:
+        reserve = explained.reserve_rule
+    ratio = explained.ratio_rule or "no over-commit"
+    lines = [
+        view.Term("", "capacity", show(terms.capacity.value)),
+        view.Term("-", "reserve", show(terms.reserve.value), reserve),
+        view.Term("=", "allocatable", show(terms.allocatable.value)),
+        view.Term("x", "ratio", terms.ratio, ratio),
+    ]
+    if terms.limit is None or terms.free is None:
+        result = view.Term("=", "free", "no bound", "one workload gets at most the node's capacity")
+        lines.append(view.Term("", "committed", show(terms.committed.value), _committed(explained, show, holding)))
+        return view.Terms(terms.resource, tuple(lines), result)
+    lines.append(view.Term("=", "limit", show(terms.limit.value)))
+    lines.append(view.Term("-", "committed", show(terms.committed.value), _committed(explained, show, holding)))
+    over = terms.committed.value - terms.limit.value
+    note = f"over-committed by {show(over)}" if over > 0 else ""
+    return view.Terms(terms.resource, tuple(lines), view.Term("=", "free", show(terms.free.value), note))
+
+
+def _committed(explained: "Explained", show: Callable[[int], str], holding: int) -> str:
+    """Say what the committed amount is made of, and what is really in use."""
+    terms = explained.terms
+    promised = f"promised to {plural(holding, 'workload')}"
+    if terms.actual is None:
+        return promised
+    in_use = f"{show(terms.actual.value)} really in use"
+    if not explained.counts_actual:
+        return f"{promised}; {in_use}"
+    if terms.committed.value > terms.promised.value:
+        return f"{in_use}, less the reserve; only {show(terms.promised.value)} {promised}"
+    return f"{promised}; {in_use} is less"
+
+
+def _holding_table(
+    title: str, holdings: "Sequence[Holding]", names: Sequence[str], types: ResourceTypes
+) -> view.Table:
+    shown = [name for name in names if any(each.requests.of(name) for each in holdings)]
+    columns = (
+        view.Column("workload", priority=9),
+        view.Column("kind", priority=1),
+        view.Column("state", priority=2),
+        *(view.Column(name, "right", priority=max(3, 8 - place)) for place, name in enumerate(shown)),
+    )
+    rows = tuple(
+        (
+            view.Cell(each.workload),
+            view.Cell(each.kind),
+            view.Cell(each.state),
+            *(amount_or_nothing(types, each.requests, name) for name in shown),
+        )
+        for each in holdings
+    )
+    return view.Table(title, columns, rows)
+
+
+def resource_page(report: "ResourceExplanation", types: ResourceTypes, asked: "Asked") -> view.Page:
+    """Return the page of a resource."""
+    name = report.type.name
+    fullest = sorted(report.nodes, key=_fullness)
+    nodes = _node_terms_table(fullest[:NODES_SHOWN], len(fullest), types)
+    return view.Page(
+        title=f"Resource {name}",
+        verdict=view.Verdict(_resource_verdict(report, types), "info"),
+        blocks=(
+            fact_table("What it is", _type_facts(report)),
+            _resource_bars(report, types),
+            nodes,
+            _largest_table(report, types),
+        ),
+        not_simulated=report.not_simulated,
+        next_command=asked.command(f"explain node/{fullest[0].node}" if fullest else "status"),
+        about=f"cluster {report.cluster}, revision {report.revision}, policy {report.policy}",
+        main=2,
+    )
+
+
+def _fullness(terms: Terms) -> tuple[Fraction, str]:
+    limit = terms.capacity.value if terms.limit is None else terms.limit.value
+    return -Fraction(terms.committed.value, max(1, limit)), terms.node
+
+
+def _resource_verdict(report: "ResourceExplanation", types: ResourceTypes) -> str:
+    name, whole = report.type.name, report.total
+    show = types[name].readable
+    having = sum(bool(each.capacity.value) for each in report.nodes)
+    parts = [f"{name}: {show(whole.capacity.of(name))} on {plural(having, 'node')}"]
+    if whole.limit.of(name):
+        percent = view.Share(whole.committed.of(name), whole.limit[name]).percent
+        left = show(max(0, whole.ullage.of(name)))
+        parts.append(f"{percent} committed, {left} can still be promised")
+    else:
+        parts.append(f"{show(whole.committed.of(name))} committed, without a bound")
+    return "; ".join(parts)
+
+
+def _type_facts(report: "ResourceExplanation") -> list[tuple[str, str]]:
+    kind = report.type
+    also = [f"{RESERVED_DOMAIN}/{kind.name}"] if "/" not in kind.name else []
+    also += [alias for alias, name in ALIASES.items() if name == kind.name]
+    step = f"10^-{kind.internal_scale_exponent}" if kind.internal_scale_exponent else "1"
+    facts = [
+        ("name", kind.name),
+        ("also written", ", ".join(also) or "-"),
+        ("units", kind.units or "a plain count"),
+        ("counted in steps of", step),
+        ("compressible", "yes: too little slows down" if kind.is_compressible else "no: too little fails"),
+        ("default request", kind.default_request or "0"),
+    ]
+    if kind.quantization != 1:
+        facts.append(("handed out in steps of", kind.print(kind.quantization)))
+    return facts
+
+
+def _resource_bars(report: "ResourceExplanation", types: ResourceTypes) -> view.Bars:
+    return resource_bars("In the whole cluster", report.total, [report.type.name], types)
+
+
+def _node_terms_table(nodes: Sequence[Terms], every: int, types: ResourceTypes) -> view.Table:
+    columns = (
+        view.Column("node", priority=9),
+        view.Column("committed", "right", priority=8),
+        view.Column("free", "right", priority=7),
+        view.Column("limit", "right", priority=6),
+        view.Column("capacity", "right", priority=3),
+        view.Column("reserve", "right", priority=4),
+        view.Column("ratio", "right", priority=4),
+        view.Column("actual", "right", priority=2),
+    )
+    rows = tuple(
+        (
+            view.Cell(each.node),
+            share_cell(types, each.resource, each.committed.value, each.limit and each.limit.value),
+            _amount(types, each.free),
+            _amount(types, each.limit),
+            _amount(types, each.capacity),
+            _amount(types, each.reserve),
+            view.Cell(each.ratio),
+            nothing_cell() if each.actual is None else _amount(types, each.actual),
+        )
+        for each in nodes
+    )
+    some = f"the {len(nodes)} fullest of {every} nodes; -o json has all" if every > len(nodes) else ""
+    return view.Table("Nodes, the fullest first", columns, rows, some)
+
+
+def _amount(types: ResourceTypes, amount: Amount | None) -> view.Cell:
+    if amount is None:
+        return view.Cell("no bound", tone="muted")
+    return amount_cell(types, amount.resource, amount.value)
+
+
+def _largest_table(report: "ResourceExplanation", types: ResourceTypes) -> view.Table:
+    name = report.type.name
+    committed = report.total.promised.of(name)
+    rows = tuple(
+        (
+            view.Cell(each.workload),
+            view.Cell(each.node),
+            share_cell(types, name, each.requests[name], committed),
+        )
+        for each in report.largest
+    )
+    columns = (
+        view.Column("workload", priority=9),
+        view.Column("node", priority=5),
+        view.Column("promised", "right", priority=8),
+    )
+    caption = f"of {plural(report.workloads, 'workload')}, with their share of all that is promised"
+    return view.Table("Who holds most", columns, rows, caption if rows else "")

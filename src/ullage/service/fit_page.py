@@ -1,0 +1,226 @@
+"""The page of `fit`: yes or no, who goes where, why others do not, and the arithmetic behind it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ullage.engine.capacity.admission import ABSENT
+from ullage.engine.columns import Columns
+from ullage.model.resources import ResourceTypes
+from ullage.model.settings import UNLIMITED, print_fraction
+from ullage.model.verdict import Terms
+from ullage.render import view
+from ullage.service.words import amount_cell, listed, nothing_cell, plural, several
+
+if TYPE_CHECKING:
+    from ullage.service.asked import Asked
+    from ullage.service.fit import FitReport, NodeCount, OutcomeReport
+
+SUMS_MAX: Final = 4
+NODES_SHOWN: Final = 4
+
+
+class _Row(NamedTuple):
+    """One resource of one node beside what was asked of it; a limit or free of None has no bound."""
+
+    resource: str
+    capacity: int
+    reserve: int
+    ratio: str
+    limit: int | None
+    committed: int
+    free: int | None
+    held: int
+    asked: int
+    left: int | None
+
+
+def fit_page(report: "FitReport", columns: Columns, asked: "Asked") -> view.Page:
+    """Return the page of a fit report."""
+    types = columns.snapshot.resource_types
+    refused = [each for each in report.outcomes if each.refusal is not None]
+    blocks: list[view.Block] = []
+    if refused:
+        rows = tuple(_finding(each) for each in refused)
+        blocks.append(view.Findings("Why not", rows))
+    blocks.append(_outcome_table(report.outcomes, types))
+    main = len(blocks) - 1
+    placed = [each for each in report.outcomes if each.refusal is None and each.verdict is not None]
+    for each in [*refused, *placed][:SUMS_MAX]:
+        blocks += _sums(each, columns)
+    return view.Page(
+        title=f"Fit into {report.cluster}",
+        verdict=view.Verdict(_verdict(report), "yes" if report.fits else "no"),
+        blocks=tuple(blocks),
+        not_simulated=report.not_simulated,
+        next_command=asked.command(_next_words(report)),
+        about=f"cluster {report.cluster}, revision {report.revision}, policy {report.policy}",
+        main=main,
+    )
+
+
+def _verdict(report: "FitReport") -> str:
+    replicas = sum(each.replicas for each in report.outcomes)
+    placed = sum(each.placed for each in report.outcomes)
+    nodes = {each.node for outcome in report.outcomes for each in outcome.nodes}
+    workloads = plural(len(report.outcomes), "workload")
+    if report.fits:
+        return f"{workloads} with {plural(replicas, 'replica')} fit on {plural(len(nodes), 'node')}"
+    short = sum(each.refusal is not None for each in report.outcomes)
+    undone = "; nothing is placed, because all or none was asked for" if report.atomic else ""
+    return (
+        f"{short} of {workloads} {'does' if short == 1 else 'do'} not fit: "
+        f"{placed} of {plural(replicas, 'replica')} placed{undone}"
+    )
+
+
+def _next_words(report: "FitReport") -> str:
+    for outcome in report.outcomes:
+        if outcome.refusal is not None and outcome.refusal.shortfalls:
+            return f"explain node/{outcome.refusal.shortfalls[0].node}"
+    nodes = [each.node for outcome in report.outcomes for each in outcome.nodes]
+    return f"explain node/{nodes[0]}" if nodes else "status"
+
+
+def _finding(outcome: "OutcomeReport") -> view.Finding:
+    refusal = outcome.refusal
+    assert refusal is not None  # noqa: S101 - only refused outcomes are shown here
+    missing = f"{refusal.count} of {outcome.replicas} without a place: " if outcome.replicas > 1 else ""
+    return view.Finding("error", outcome.workload, f"{missing}{refusal.reason}", refusal.remedy)
+
+
+def _outcome_table(outcomes: "Sequence[OutcomeReport]", types: ResourceTypes) -> view.Table:
+    columns = (
+        view.Column("workload", priority=9),
+        view.Column("kind", priority=1),
+        view.Column("action", priority=2),
+        view.Column("state", priority=7),
+        view.Column("placed", "right", priority=8),
+        view.Column("each asks for", priority=5, key="requests"),
+        view.Column("nodes", priority=6),
+    )
+    rows = tuple(
+        (
+            view.Cell(each.workload),
+            view.Cell(each.kind),
+            view.Cell(each.action),
+            view.Cell(each.state, tone="bad" if each.state == "error" else "plain"),
+            view.Cell(f"{each.placed}/{each.replicas}"),
+            view.Cell(listed(types, each.requests.without_zeros())),
+            view.Cell(_nodes(each.nodes), value=_every_node(each.nodes)) if each.nodes else nothing_cell(),
+        )
+        for each in outcomes
+    )
+    return view.Table("Workloads", columns, rows)
+
+
+def _nodes(nodes: "Sequence[NodeCount]") -> str:
+    return several([f"{each.node} x{each.replicas}" if each.replicas > 1 else each.node for each in nodes])
+
+
+def _every_node(nodes: "Sequence[NodeCount]") -> str:
+    return ", ".join(f"{each.node} x{each.replicas}" for each in nodes)
+
+
+def _sums(outcome: "OutcomeReport", columns: Columns) -> list[view.Block]:
+    """Return the sums of the node that is nearest, or that was chosen first."""
+    refusal, verdict = outcome.refusal, outcome.verdict
+    if refusal is not None:
+        if not refusal.shortfalls:
+            return []
+        node, word = refusal.shortfalls[0].node, "the nearest"
+        rows = _rows_of_refusal(outcome, columns)
+    else:
+        assert verdict is not None  # noqa: S101 - who is placed was judged
+        node, word = verdict.node, "the first choice"
+        rows = [
+            _Row(
+                terms.resource,
+                terms.capacity.value,
+                terms.reserve.value,
+                terms.ratio,
+                None if terms.limit is None else terms.limit.value,
+                terms.committed.value,
+                None if terms.free is None else terms.free.value,
+                outcome.held.of(terms.resource),
+                outcome.requests.of(terms.resource),
+                _left(terms, outcome),
+            )
+            for terms in verdict.terms
+        ]
+    title = f"{outcome.workload} on node {node}, {word}"
+    return [_sum_table(title, rows, columns.snapshot.resource_types)] if rows else []
+
+
+def _left(terms: Terms, outcome: "OutcomeReport") -> int | None:
+    if terms.free is None:
+        return None
+    return terms.free.value + outcome.held.of(terms.resource) - outcome.requests.of(terms.resource)
+
+
+def _rows_of_refusal(outcome: "OutcomeReport", columns: Columns) -> list[_Row]:
+    refusal = outcome.refusal
+    assert refusal is not None  # noqa: S101 - only refused outcomes come here
+    rows = []
+    for short in refusal.shortfalls:
+        figures = columns.figures(columns.node_index[short.node])
+        bounds = figures.get(short.resource, ABSENT).bounds
+        rows.append(
+            _Row(
+                short.resource,
+                bounds.capacity,
+                bounds.reserve,
+                UNLIMITED if bounds.ratio is None else print_fraction(bounds.ratio),
+                bounds.limit,
+                short.committed.value,
+                short.free.value,
+                outcome.held.of(short.resource),
+                short.requested.value,
+                -short.missing.value,
+            )
+        )
+    return rows
+
+
+def _sum_table(title: str, rows: Sequence[_Row], types: ResourceTypes) -> view.Table:
+    with_ratio = any(row.ratio != "1" for row in rows)
+    with_held = any(row.held for row in rows)
+    columns = [
+        view.Column("resource", priority=9),
+        view.Column("capacity", "right", priority=5),
+        view.Column("reserve", "right", priority=5),
+        *([view.Column("ratio", "right", priority=4)] if with_ratio else []),
+        view.Column("limit", "right", priority=6),
+        view.Column("committed", "right", priority=7),
+        view.Column("free", "right", priority=8),
+        *([view.Column("held", "right", priority=8)] if with_held else []),
+        view.Column("asked", "right", priority=8),
+        view.Column("left", "right", priority=8),
+    ]
+    cells = []
+    for row in rows:
+        bounded = [_bounded(types, row.resource, value) for value in (row.limit, row.free)]
+        left = _bounded(types, row.resource, row.left)
+        if row.left is not None and row.left < 0:
+            left = amount_cell(types, row.resource, row.left, tone="bad")
+        cells.append(
+            (
+                view.Cell(row.resource),
+                amount_cell(types, row.resource, row.capacity),
+                amount_cell(types, row.resource, row.reserve),
+                *([view.Cell(row.ratio)] if with_ratio else []),
+                bounded[0],
+                amount_cell(types, row.resource, row.committed),
+                bounded[1],
+                *([amount_cell(types, row.resource, row.held)] if with_held else []),
+                amount_cell(types, row.resource, row.asked),
+                left,
+            )
+        )
+    limit = "ratio x (capacity - reserve)" if with_ratio else "capacity - reserve"
+    left = "free + held - asked" if with_held else "free - asked"
+    caption = f"limit = {limit}; free = limit - committed; left = {left}"
+    return view.Table(title, tuple(columns), tuple(cells), caption)
+
+
+def _bounded(types: ResourceTypes, resource: str, value: int | None) -> view.Cell:
+    return view.Cell("no bound", tone="muted") if value is None else amount_cell(types, resource, value)

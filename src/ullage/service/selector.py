@@ -1,0 +1,69 @@
+"""Label selectors as kubectl writes them: `zone=a,pool!=gpu,tier in (web,api),!spot`."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from ullage.model.constraints import Requirement
+from ullage.model.errors import InputError
+
+CONDITIONS_MAX: Final = 100
+_PART: Final = re.compile(r"[^,()]*(?:\([^()]*\)[^,()]*)?(?:,|\Z)")
+_SET: Final = re.compile(r"([^\s!=()]+)\s+(in|notin)\s*\(([^()]*)\)")
+_EQUAL: Final = re.compile(r"([^\s!=()]+)\s*(==|=|!=)\s*([^\s!=()]*)")
+_EXISTS: Final = re.compile(r"(!?)\s*([^\s!=()]+)")
+
+
+def parse_selector(text: str) -> tuple[Requirement, ...]:
+    """Return the conditions of a selector; all of them hold on a node that it selects."""
+    if not text.strip():
+        return ()
+    parts = []
+    position = 0
+    while position <= len(text):
+        found = _PART.match(text, position)
+        if found is None:
+            raise _no_condition(text[position:])
+        parts.append(found.group().removesuffix(",").strip())
+        if len(parts) > CONDITIONS_MAX:
+            raise InputError(f"more than {CONDITIONS_MAX} conditions", where="-l", remedy="use fewer")
+        if not found.group().endswith(","):
+            break
+        position = found.end()
+    return tuple(_condition(part) for part in parts)
+
+
+def selects(requirements: tuple[Requirement, ...], labels: Mapping[str, str]) -> bool:
+    """Whether every condition holds for these labels."""
+    return all(_holds(each, labels) for each in requirements)
+
+
+def _condition(part: str) -> Requirement:
+    if found := _SET.fullmatch(part):
+        key, word, values = found.groups()
+        chosen = tuple(value.strip() for value in values.split(","))
+        return Requirement(key, "In" if word == "in" else "NotIn", chosen)
+    if found := _EQUAL.fullmatch(part):
+        key, sign, value = found.groups()
+        return Requirement(key, "NotIn" if sign == "!=" else "In", (value,))
+    if found := _EXISTS.fullmatch(part):
+        absent, key = found.groups()
+        return Requirement(key, "DoesNotExist" if absent else "Exists")
+    raise _no_condition(part)
+
+
+def _holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
+    value = labels.get(requirement.key)
+    if requirement.operator == "In":
+        return value in requirement.values
+    if requirement.operator == "NotIn":
+        return value not in requirement.values
+    return (value is not None) == (requirement.operator == "Exists")
+
+
+def _no_condition(part: str) -> InputError:
+    return InputError(
+        f"selector {part!r} is no condition",
+        where="-l",
+        remedy="write key=value, key!=value, key in (a,b), key notin (a,b), key or !key",
+    )

@@ -1,0 +1,175 @@
+"""A snapshot with its names replaced, so that it can be shown to strangers: every number stays as it was.
+
+Names of nodes, namespaces, workloads, owners, quotas, volumes, drives and labels become pseudonyms, the same
+wherever they are referred to; so selectors still select, and quotas still cover their namespaces. The hard
+parts are texts in which names may hide (notes and reasons are dropped) and labels that are compared as
+numbers (Gt and Lt: those numbers stay).
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from ullage.model.checks import check_snapshot, unique
+from ullage.model.cluster import Claim, Container, Device, Drive, Group, Node, Quota, Snapshot, Workload
+from ullage.model.ledger_entry import LedgerEntry
+from ullage.model.policy import PROFILE_NAMES, Layer, Policy
+from ullage.sources.redact_constraints import ConstraintRedactor, numeric_keys
+from ullage.sources.redact_names import Pseudonyms, keeps_values
+
+STORAGE_CLASSES: Final = frozenset({"HDD", "SSD", "NVME", "HDDLVG", "SSDLVG", "NVMELVG", "SYSLVG", "ANY"})
+DEFAULT_SCHEDULER: Final = "default-scheduler"
+REDACTED: Final = "redacted"
+
+
+def redact(snapshot: Snapshot, seed: str) -> Snapshot:
+    """Return the snapshot with pseudonyms for names; the same seed gives the same pseudonyms."""
+    redactor = _Redactor(seed, numeric_keys(snapshot))
+    notes = len(snapshot.unknowns)
+    return check_snapshot(
+        Snapshot(
+            name=redactor.names.of("cluster", snapshot.name),
+            revision=snapshot.revision,
+            policy=redactor.policy(snapshot.policy),
+            resource_types=snapshot.resource_types,
+            nodes=unique(map(redactor.node, snapshot.nodes), "node"),
+            groups=unique(map(redactor.group, snapshot.groups), "group"),
+            workloads=unique(map(redactor.workload, snapshot.workloads), "workload"),
+            quotas=unique(map(redactor.quota, snapshot.quotas), "quota"),
+            reservations=unique(map(redactor.reservation, snapshot.reservations), "reservation"),
+            claims=unique(map(redactor.claim, snapshot.claims), "claim"),
+            unknowns=(f"{notes} notes of the source were left out by the redaction",) if notes else (),
+        )
+    )
+
+
+class _Redactor:
+    """One redaction; equal maps and constraints are redacted once and stay shared."""
+
+    def __init__(self, seed: str, numeric: frozenset[str]) -> None:
+        self.names = Pseudonyms(seed)
+        self.constraints = ConstraintRedactor(self.names, numeric)
+        self.labels = self.constraints.labels
+        self.capacities: dict[str, str] = {}
+
+    def node(self, node: Node) -> Node:
+        name = self.names.of
+        kept_domains = {value for key, value in node.labels.items() if keeps_values(key)}
+        self.capacities |= {group.name: "vg" for group in node.volume_groups} | {node.name: "node"}
+        return msgspec.structs.replace(
+            node,
+            name=name("node", node.name),
+            group=name("group", node.group),
+            domain=node.domain if node.domain in kept_domains else name("domain", node.domain),
+            labels=self.labels(node.labels),
+            taints=tuple(
+                msgspec.structs.replace(
+                    taint,
+                    key=self.names.label_key(taint.key),
+                    value=self.names.label_value(taint.key, taint.value),
+                )
+                for taint in node.taints
+            ),
+            devices=tuple(self._device(device) for device in node.devices),
+            drives=tuple(self._drive(drive) for drive in node.drives),
+            volume_groups=tuple(
+                msgspec.structs.replace(
+                    group,
+                    name=name("vg", group.name),
+                    drives=tuple(name("drive", uuid) for uuid in group.drives),
+                )
+                for group in node.volume_groups
+            ),
+            qualities=self._qualities(node.qualities),
+        )
+
+    def _device(self, device: Device) -> Device:
+        return msgspec.structs.replace(device, id=self.names.of("device", device.id))
+
+    def _drive(self, drive: Drive) -> Drive:
+        return msgspec.structs.replace(drive, uuid=self.names.of("drive", drive.uuid), path="")
+
+    def _qualities(self, qualities: Mapping[str, str]) -> Mapping[str, str]:
+        name = self.names.of
+        return {name("quality", key): name("value", value) for key, value in qualities.items()}
+
+    def group(self, group: Group) -> Group:
+        return Group(self.names.of("group", group.name), self.labels(group.labels))
+
+    def workload(self, workload: Workload) -> Workload:
+        name = self.names.of
+        return msgspec.structs.replace(
+            workload,
+            name=name("workload", workload.name),
+            namespace=name("namespace", workload.namespace),
+            node=name("node", workload.node),
+            standby=name("node", workload.standby),
+            containers=tuple(self._container(container) for container in workload.containers),
+            owner=name("owner", workload.owner),
+            labels=self.labels(workload.labels),
+            constraints=self.constraints.constraints(workload.constraints),
+            volumes=tuple(
+                msgspec.structs.replace(
+                    volume,
+                    name=name("volume", volume.name),
+                    claim=name("claim", volume.claim),
+                    storage_class=self._storage_class(volume.storage_class),
+                )
+                for volume in workload.volumes
+            ),
+            scheduler=workload.scheduler
+            if workload.scheduler == DEFAULT_SCHEDULER
+            else name("scheduler", workload.scheduler),
+            qualities=self._qualities(workload.qualities),
+        )
+
+    def _container(self, container: Container) -> Container:
+        return msgspec.structs.replace(container, name=self.names.of("container", container.name))
+
+    def _storage_class(self, storage_class: str) -> str:
+        return storage_class if storage_class in STORAGE_CLASSES else self.names.of("class", storage_class)
+
+    def quota(self, quota: Quota) -> Quota:
+        name = self.names.of
+        return msgspec.structs.replace(
+            quota,
+            name=name("quota", quota.name),
+            namespaces=tuple(name("namespace", each) for each in quota.namespaces),
+            parent=name("quota", quota.parent),
+        )
+
+    def reservation(self, entry: LedgerEntry) -> LedgerEntry:
+        name = self.names.of
+        kind = self.capacities.get(entry.capacity, "drive")
+        return msgspec.structs.replace(
+            entry,
+            reservation=name("reservation", entry.reservation),
+            request=name("request", entry.request),
+            capacity=name(kind, entry.capacity),
+            owner=name("owner", entry.owner),
+            blocked_by=name("reservation", entry.blocked_by),
+            reason=REDACTED if entry.reason else "",
+        )
+
+    def claim(self, claim: Claim) -> Claim:
+        return msgspec.structs.replace(
+            claim,
+            name=self.names.of("claim", claim.name),
+            namespace=self.names.of("namespace", claim.namespace),
+            storage_class=self._storage_class(claim.storage_class),
+        )
+
+    def policy(self, policy: Policy) -> Policy:
+        kept = policy.name if policy.name in PROFILE_NAMES else self.names.of("policy", policy.name)
+        return Policy(kept, tuple(self._layer(layer) for layer in policy.layers))
+
+    def _layer(self, layer: Layer) -> Layer:
+        name = self.names.of
+        return Layer(
+            layer.origin if layer.built_in else name("policy", layer.origin),
+            layer.built_in,
+            layer.cluster,
+            {name("group", each): settings for each, settings in layer.groups.items()},
+            {name("node", each): settings for each, settings in layer.nodes.items()},
+        )

@@ -1,0 +1,147 @@
+"""Why nothing fits: which resource is short how often, the nearest node, and a remedy."""
+
+import pytest
+
+from builders import GPU, batch, cluster, node, pod, policy, waiting
+from ullage.engine.columns import Columns
+from ullage.engine.placement.fit import fit
+from ullage.model.plan import Refusal
+
+
+def refused(nodes, asked, replicas: int = 1, **settings) -> Refusal:
+    found = fit(Columns(cluster(*nodes, policy=policy(**settings))), [batch(replicas, asked)])
+    return found.outcomes[0].refusal
+
+
+class TestReason:
+    def test_every_short_resource_is_counted_by_node_and_the_nearest_explained(self):
+        found = refused(
+            [
+                node("n1", memory="10", cpu="1"),
+                node("n2", memory="12", cpu="8"),
+                node("n3", memory="11", cpu="8"),
+                node("n4", memory="99", cpu="8").cordoned(),
+            ],
+            waiting("web/a", memory="20", cpu="2"),
+            replicas=3,
+        )
+        assert (found.subject, found.count) == ("web/a", 3)
+        assert found.reason == (
+            "0/3 nodes have room (cpu short on 1, memory short on 3; closed to it: 1 cordoned); nearest is "
+            "node n2: memory short by 8 (asked 20, free 12 of 12); fits if the request is at most 12"
+        )
+        assert [(short.node, short.resource) for short in found.shortfalls] == [("n2", "memory")]
+        assert found.remedy == "lower the request of memory to 12: one more then fits on node n2"
+
+    def test_fewer_short_resources_are_nearer_than_less_of_them(self):
+        found = refused(
+            [node("n1", memory="19", cpu="1999m"), node("n2", memory="1", cpu="8")],
+            waiting("a", memory="20", cpu="2"),
+        )
+        assert [(short.node, short.resource) for short in found.shortfalls] == [("n2", "memory")]
+
+    def test_nearness_is_the_largest_lacking_part_of_the_request(self):
+        found = refused(
+            [node("n1", memory="19", cpu="1"), node("n2", memory="11", cpu="1800m")],
+            waiting("a", memory="20", cpu="2"),
+        )
+        assert [(short.node, short.resource) for short in found.shortfalls] == [
+            ("n2", "cpu"),
+            ("n2", "memory"),
+        ]
+
+    def test_of_nodes_equally_near_the_first_by_name_is_explained(self):
+        found = refused([node("b", memory="3"), node("a", memory="3")], waiting("w", memory="4"))
+        assert found.shortfalls[0].node == "a"
+
+    def test_it_is_about_what_is_left_after_the_replicas_that_fitted(self):
+        found = refused([node("n1", memory="10")], waiting("a", memory="4"), replicas=5)
+        assert found.count == 3
+        assert found.reason == (
+            "0/1 nodes have room (memory short on 1); nearest is "
+            "node n1: memory short by 2 (asked 4, free 2 of 10); fits if the request is at most 2"
+        )
+
+    def test_several_shortfalls_of_one_node_are_all_explained(self):
+        found = refused([node("n1", memory="1", cpu="1")], waiting("a", memory="2", cpu="2"))
+        assert found.reason == (
+            "0/1 nodes have room (cpu short on 1, memory short on 1); nearest is "
+            "node n1: cpu short by 1 (asked 2, free 1 of 1); fits if the request is at most 1; "
+            "node n1: memory short by 1 (asked 2, free 1 of 1); fits if the request is at most 1"
+        )
+
+
+class TestRemedy:
+    @pytest.mark.parametrize(
+        ("machine", "asked", "settings", "remedy"),
+        [
+            (
+                node("n1", memory="1", cpu="1"),
+                {"memory": "2", "cpu": "2"},
+                {},
+                "lower the request of cpu to 1 and memory to 1: one more then fits on node n1",
+            ),
+            (
+                node("n1", memory="10").holding(pod("x", memory="4")),
+                {"memory": "9"},
+                {"fill": "below"},
+                "lower the request of memory to 5: one more then fits on node n1",
+            ),
+            (
+                node("n1", memory="10").holding(pod("x", memory="10")),
+                {"memory": "3"},
+                {},
+                "free 3 of memory on node n1, or add a node that has it",
+            ),
+            (
+                node("n1", memory="10").holding(pod("x", memory="12")),
+                {"memory": "3"},
+                {},
+                "free 5 of memory on node n1, or add a node that has it",
+            ),
+            (
+                node("n1", memory="10", cpu="2").holding(pod("x", memory="10", cpu="1")),
+                {"memory": "3", "cpu": "2"},
+                {},
+                "free 1 of cpu and 3 of memory on node n1, or add a node that has it",
+            ),
+            (
+                node("n1", memory="10").holding(pod("x", memory="12")),
+                {"memory": "11"},
+                {},
+                "add a node with 11 of memory",
+            ),
+            (node("n1", memory="10"), {"gpu": 2}, {}, f"add a node with 2 of {GPU}"),
+            (
+                node("n1", memory="10").holding(pod("x", memory="10")),
+                {"memory": "3", "gpu": 1},
+                {},
+                f"add a node with 3 of memory and 1 of {GPU}",
+            ),
+            (
+                node("n1", memory="1Gi"),
+                {"memory": "1500Mi"},
+                {"memory_reserve": "1"},
+                "lower the request of memory to 1073741823: one more then fits on node n1",
+            ),
+        ],
+    )
+    def test_it_is_the_smallest_single_change(self, machine, asked, settings, remedy):
+        assert refused([machine], waiting("a", **asked), **settings).remedy == remedy
+
+
+class TestNowhere:
+    @pytest.mark.parametrize(
+        ("nodes", "reason"),
+        [
+            ([], "none of 0 nodes may take it"),
+            (
+                [node("n1").cordoned(), node("n2").offline(), node("n3").cordoned()],
+                "none of 3 nodes may take it; closed to it: 2 cordoned, 1 offline",
+            ),
+        ],
+    )
+    def test_without_a_node_that_is_open_to_it_nothing_is_compared(self, nodes, reason):
+        assert refused(nodes, waiting("a", memory="1"), replicas=4) == Refusal(
+            "a", 4, reason, remedy="open a node to it, or add one"
+        )

@@ -1,0 +1,88 @@
+"""What a quota uses: running workloads of its namespaces, over the resources that it names."""
+
+import pytest
+
+from builders import cluster, node, pod, quota, resources
+from ullage.engine.quota.use import QuotaUse, quota_use
+from ullage.model.resources import NOTHING
+
+MACHINE = node("n1", cpu="64", memory="64Gi")
+
+
+def used(*workloads, **fields) -> QuotaUse:
+    named = {"minimum": {"cpu": "2"}, "maximum": {"memory": "9Gi"}, **fields}
+    return quota_use(cluster(MACHINE.holding(*workloads), quota("ml", **named)))[0]
+
+
+def test_requests_are_summed_over_the_resources_that_the_quota_names():
+    use = used(pod("ml/a", cpu="1", memory="2Gi", gpu=1), pod("ml/b", cpu="3"), pod("ml/c", memory="1Gi"))
+    assert use.workloads == 3
+    assert use.used == resources(cpu="4", memory="3Gi")
+
+
+def test_a_resource_that_nobody_asks_for_is_used_at_zero():
+    assert used().used == resources(cpu="0", memory="0")
+    assert used().workloads == 0
+
+
+def test_what_is_used_beyond_min_is_borrowed():
+    assert used(pod("ml/a", cpu="5", memory="2Gi")).borrowed == resources(cpu="3")
+
+
+def test_use_below_min_borrows_nothing():
+    assert used(pod("ml/a", cpu="1")).borrowed == resources(cpu="0")
+
+
+def test_without_min_nothing_is_borrowed():
+    assert used(pod("ml/a", memory="2Gi"), minimum={}).borrowed == NOTHING
+
+
+def test_equal_workloads_are_each_counted():
+    use = used(*(pod(f"ml/a{index}", cpu="1") for index in range(5)))
+    assert (use.workloads, use.used.of("cpu")) == (5, 5000)
+
+
+def test_other_namespaces_do_not_count():
+    use = used(pod("ml/a", cpu="1"), pod("web/a", cpu="1"), pod("a", cpu="1"))
+    assert (use.workloads, use.used.of("cpu")) == (1, 1000)
+
+
+def test_a_namespace_named_twice_counts_once():
+    use = used(pod("ml/a", cpu="1"), pod("web/a", cpu="2"), namespaces=("ml", "web", "ml"))
+    assert (use.workloads, use.used.of("cpu")) == (2, 3000)
+
+
+def test_a_namespace_without_workloads_adds_nothing():
+    assert used(pod("ml/a", cpu="1"), namespaces=("ml", "empty")).used.of("cpu") == 1000
+
+
+@pytest.mark.parametrize(
+    ("state", "counted"), [("ok", 1), ("paused", 1), ("init", 0), ("error", 0), ("deleted", 0)]
+)
+def test_only_what_runs_or_is_paused_counts(state, counted):
+    assert used(pod("ml/a", cpu="1", state=state)).workloads == counted
+
+
+def test_a_workload_without_a_node_uses_nothing():
+    snapshot = cluster(MACHINE, pod("ml/a", cpu="1"), quota("ml", {"cpu": "2"}))
+    assert quota_use(snapshot)[0].workloads == 0
+
+
+def test_quotas_come_by_name_each_with_its_record():
+    snapshot = cluster(
+        MACHINE.holding(pod("x/a", cpu="1")),
+        quota("b", {"cpu": "1"}, namespaces=("x",)),
+        quota("a", {"cpu": "1"}),
+    )
+    found = quota_use(snapshot)
+    assert [(use.quota.name, use.workloads) for use in found] == [("a", 0), ("b", 1)]
+    assert found[1].quota == quota("b", {"cpu": "1"}, namespaces=("x",))
+
+
+def test_one_namespace_may_count_in_several_quotas():
+    snapshot = cluster(
+        MACHINE.holding(pod("x/a", cpu="1")),
+        quota("a", {"cpu": "1"}, namespaces=("x",)),
+        quota("b", {"cpu": "1"}, namespaces=("x",)),
+    )
+    assert [use.used.of("cpu") for use in quota_use(snapshot)] == [1000, 1000]
