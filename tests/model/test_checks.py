@@ -1,7 +1,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from builders import GPU, claim, cluster, container, entry, node, pod, quota, resources, volume
 from strategies import snapshots
@@ -116,6 +116,7 @@ def test_the_same_map_is_judged_once_and_others_still_are():
         cluster(pod("a", requests=good), pod("b", requests=good), pod("c", requests=NEGATIVE))
 
 
+@settings(max_examples=15)
 @given(snapshots())
 def test_a_checked_snapshot_passes_unchanged(snapshot):
     assert check_snapshot(snapshot) is snapshot
@@ -139,6 +140,12 @@ def test_a_workload_alone_is_checked():
 
 def test_a_table_of_rows_is_in_order_of_keys():
     assert list(unique([Workload("b"), Workload("a")], "workload").keys()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("revision", [-1, TOO_LARGE])
+def test_a_revision_is_a_number_of_64_bits(revision):
+    with pytest.raises(InputError, match="the revision is not a number"):
+        check_snapshot(Snapshot(revision=revision))
 
 
 def test_an_empty_snapshot_is_good():

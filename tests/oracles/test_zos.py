@@ -20,31 +20,14 @@ from ullage.engine.capacity.units import UNIT_RESOURCES, consumption, refused_by
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import fit, in_admission_order, place_of
 from ullage.model.cluster import HOLDING_STATES, Node, Snapshot, Workload
-from ullage.model.policy import Layer, Policy
+from ullage.model.policy import Layer
 from ullage.model.resources import ADDRESSES, HDD_SPACE, NOTHING, SSD_SPACE, Resources, ResourceTypes
 from ullage.model.settings import Rules, rules_for
+from ullage.sources.policies import load_policy
 
 GIB = 1 << 30
 PLENTY = 1 << 60
-ZOS = Policy(
-    "zos",
-    (
-        Layer(
-            "zos",
-            built_in=True,
-            cluster={
-                "memory-reserve": "10%, at least 2Gi",
-                "committed": "actual",
-                "cpu-ratio": "unlimited",
-                "storage-mode": "zos",
-                "admission-order": "zmount volume qsfs network ipv4 ip zmachine zlogs",
-                "machine-memory": "250Mi",
-                "machine-root-small": "500Mi",
-                "machine-root-large": "2Gi",
-            },
-        ),
-    ),
-)
+ZOS = load_policy("zos", ResourceTypes())
 RULES = rules_for(ZOS, ResourceTypes())
 
 

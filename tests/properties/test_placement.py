@@ -161,4 +161,4 @@ def test_a_remedy_really_lets_one_more_in(snapshot, asked):
         assert all(shortfall_of(where, name, amount) is None for name, amount in asked.items())
         return
     ready = any(node.state == "ready" for node in snapshot.nodes)
-    assert refusal.remedy.startswith("add a node with ") if ready else refusal.remedy.startswith("uncordon")
+    assert refusal.remedy.startswith("add a node with " if ready else "open a node to it, or add one")

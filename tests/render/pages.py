@@ -72,7 +72,7 @@ def memory_bars() -> Bars:
     def row(label: str, reserve: int, committed: int, spare: int, ullage: int) -> BarRow:
         parts = (
             ("reserve", reserve, "muted"),
-            ("committed", committed, "plain"),
+            ("committed", committed, "strong"),
             ("spare", spare, "warn"),
             ("ullage", ullage, "ok"),
         )

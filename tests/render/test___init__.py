@@ -29,7 +29,8 @@ def test_width_colour_and_characters_reach_the_text(sample):
     assert render(sample, None, width=60) != render(sample, None, width=80)
     assert "\x1b[" in render(sample, None, color=True)
     assert render(sample, None, unicode=False).isascii()
-    assert "policy" in render(sample, None, "wide", width=200)
+    assert "rack    policy" in render(sample, None, "wide", width=200)
+    assert "rack    policy" not in render(sample, None, "table", width=200)
 
 
 def test_an_unknown_format_is_an_error_with_its_remedy(sample):

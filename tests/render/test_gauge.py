@@ -6,7 +6,7 @@ from ullage.render.gauge import bar_tone, gauge, pattern, stack
 from ullage.render.lines import width_of
 from ullage.render.view import BarRow, Segment, Share
 
-TONES = ("plain", "strong", "muted", "ok", "warn", "bad")
+TONES = ("strong", "plain", "muted", "ok", "warn", "bad")
 
 
 def drawn(line):

@@ -137,7 +137,7 @@ def test_an_explanation_goes_below_its_line_where_there_is_no_room_beside():
 
 
 def test_bars_stand_with_their_amounts_and_below_each_other_where_it_is_narrow():
-    parts = (Segment("used", "3Gi", 3), Segment("free", "1Gi", 1, "ok"))
+    parts = (Segment("used", "3Gi", 3, "strong"), Segment("free", "1Gi", 1, "ok"))
     page = Page("t", Verdict("v"), (Bars("", (BarRow("n1", parts, 4, "4Gi"),)),))
     assert render(page, width=48).splitlines()[2:] == [
         "                           █ used  ░ free  total",

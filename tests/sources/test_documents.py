@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+from typing import Literal
 
 import msgspec
 import pytest
@@ -20,16 +21,30 @@ class Container(msgspec.Struct):
     weight: float = 0
 
 
+class Version:
+    def __init__(self, text):
+        if not text.startswith("v"):
+            raise InputError(f'"{text}" is no version', remedy="write v1")
+        self.text = text
+
+
 class Pod(msgspec.Struct):
     kind: str
+    version: Version | None = None
+    modes: dict[str, Literal["a", "b"]] = {}
+    ports: dict[int, str] = {}
     labels: dict[str, str] = {}
     containers: list[Container] = []
     nested: dict[str, dict[str, Container]] = {}
     items: list["Pod"] = []
 
 
-POD = msgspec.json.Decoder(Pod)
-LENIENT = msgspec.json.Decoder(Pod, strict=False)
+def read_version(_, value):
+    return Version(value)
+
+
+POD = msgspec.json.Decoder(Pod, dec_hook=read_version)
+LENIENT = msgspec.json.Decoder(Pod, strict=False, dec_hook=read_version)
 ANY = msgspec.json.Decoder()
 
 
@@ -75,6 +90,23 @@ def test_a_document_can_be_decoded_more_than_once_or_not_at_all():
     assert [document.index for document in documents_of(data, "f")] == [0, 1, 2]
     for document in documents_of(data, "f"):
         assert document.decode(ANY) == msgspec.to_builtins(document.decode(msgspec.json.Decoder(dict)))
+
+
+def test_one_value_is_known_to_be_the_whole_file_once_it_is_decoded():
+    data = b' {"kind": "A"} '
+    [document] = documents_of(data, "f")
+    document.decode(POD)
+    assert document.known_end == len(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b'{"kind": "A", "version": "v1", "ports": {"80": "web"}}', b"kind: A\nversion: v1\nports: {80: web}"],
+)
+def test_json_and_yaml_follow_the_decoders_rules(data):
+    [pod] = decoded(data)
+    assert pod.version.text == "v1"
+    assert pod.ports == {80: "web"}
 
 
 def test_a_quantity_keeps_its_digits():
@@ -125,6 +157,18 @@ REFUSALS = {
     "YAML of a wrong type behind an alias": (
         b"kind: A\nlabels: &l {a: 5}\nnested: {x: *l}",
         "f:2:16: labels.a: expected text, found a number; put it in quotes",
+    ),
+    "JSON that a hook refuses": (
+        b'{"kind": "A"} {"kind": "A", "version": "1"}',
+        'f: document 2: version: "1" is no version; write v1',
+    ),
+    "YAML that a hook refuses": (
+        b"kind: A\nversion: '1'\n",
+        'f:2:10: version: "1" is no version; write v1',
+    ),
+    "JSON of a value that is not allowed": (
+        b'{"kind": "A", "modes": {"x": "a", "y": "c"}}',
+        "f: modes.y: 'c' is not one of the allowed values; use one that is",
     ),
     "YAML that is one text": (b"hello", "f:1:1: expected a mapping, found text; write a mapping"),
     "a dump cut off": (

@@ -1,4 +1,8 @@
+import json
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from builders import cluster, node, pod, quota, resources
 from ullage.model.delta import Delta
@@ -249,3 +253,46 @@ def test_the_resource_models_three_forms_are_read():
 )
 def test_a_bad_bare_form_is_refused(text, said):
     assert said in refusal(read_bare_spec, text)
+
+
+leaves = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=4)
+)
+garbage = st.recursive(
+    leaves,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["name", "capacity", "cpu", "requests", "min", "weight", "x"]), inner, max_size=3
+        )
+    ),
+    max_leaves=8,
+)
+FIELDS = (
+    "resourceTypes",
+    "nodes",
+    "workloads",
+    "quotas",
+    "claims",
+    "policy",
+    "revision",
+    "cluster",
+    "dropped",
+)
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from(("Snapshot", "Delta", "WorkloadSet", "Policy", "ResourceTypes")),
+    st.dictionaries(st.sampled_from(FIELDS), garbage, max_size=3),
+)
+def test_any_document_is_read_or_refused_in_one_line(kind, fields):
+    text = json.dumps({"apiVersion": "ullage.dev/v1", "kind": kind, **fields})
+    try:
+        read_own(document(text, "c.json"))
+    except InputError as error:
+        assert "\n" not in str(error)

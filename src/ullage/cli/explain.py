@@ -25,11 +25,12 @@ def _kinds(context: click.Context, parameter: click.Parameter, text: str) -> lis
 
 @click.command("explain", help=_HELP)
 @click.argument("subject", metavar="node/NAME|resource/NAME", nargs=-1, required=True, shell_complete=_kinds)
+@click.option("--resource", metavar="NAME", default="", help="Of a node, only this resource.")
 @asks
-def command(asked: "Asked", subject: tuple[str, ...]) -> "Answer":
+def command(asked: "Asked", subject: tuple[str, ...], resource: str) -> "Answer":
     """Answer what stands behind a node or a resource."""
     from ullage.service.explain import explain
 
     if len(subject) > 2 or (len(subject) == 2 and "/" in subject[0]):
         raise click.UsageError("name one node or one resource", click.get_current_context())
-    return explain(asked, "/".join(subject))
+    return explain(asked, "/".join(subject), resource)

@@ -5,7 +5,6 @@ share behind the name of the command, so that each command defines them and show
 """
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
 
@@ -89,6 +88,8 @@ class SharingGroup(click.Group):
         known = self.list_commands(ctx)
         name = args[0] if args else ""
         if name and name not in known and not name.startswith("-"):
+            from difflib import get_close_matches
+
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known)}"
             raise click.UsageError(f"no command {name!r}; {hint}", ctx)

@@ -142,12 +142,19 @@ def prints(function: Callable[..., "Answer"], *, wants_quiet: bool = False) -> C
         shown = {name: options.pop(name) for name in ("output", "exit_zero", "no_color", "width")}
         quiet = options.pop("quiet")
         answer = function(**options, quiet=quiet) if wants_quiet else function(**options)
+        if answer.is_document and _is_default("output"):
+            shown["output"] = "json"
         show(answer, shown["output"], no_color=shown["no_color"], width=shown["width"])
         return EXIT_YES if answer.yes or shown["exit_zero"] else EXIT_NO
 
     for option in reversed(_OUTPUT):
         command = option(command)
     return command
+
+
+def _is_default(option: str) -> bool:
+    source = click.get_current_context().get_parameter_source(option)
+    return source is click.core.ParameterSource.DEFAULT
 
 
 def show(answer: "Answer", output: str, *, no_color: bool, width: int | None) -> None:
@@ -160,15 +167,16 @@ def show(answer: "Answer", output: str, *, no_color: bool, width: int | None) ->
         return
     from ullage.render import render
 
-    page = _under_our_name(answer.page())
+    build = answer.shortened if output == "table" and answer.shortened is not None else answer.page
+    page = _under_our_name(build())
     if output not in {"table", "wide"}:
         click.echo(render(page, None, output).encode(), nl=False)
         return
     terminal = sys.stdout.isatty()
     color = terminal and not no_color and not os.environ.get("NO_COLOR")
-    columns = width or (shutil.get_terminal_size().columns if terminal else _columns_without_terminal())
+    columns = width or columns_of_output()
     unicode = (sys.stdout.encoding or "").lower().startswith("utf")
-    text = render(page, None, output, width=max(WIDTH_MIN, columns), color=color, unicode=unicode)
+    text = render(page, None, output, width=columns, color=color, unicode=unicode)
     click.echo(text, nl=False, color=color)
 
 
@@ -182,6 +190,10 @@ def _under_our_name(page: "Page") -> "Page":
     return msgspec.structs.replace(page, next_command=name + page.next_command.removeprefix("ullage"))
 
 
-def _columns_without_terminal() -> int:
+def columns_of_output() -> int:
+    """Return how wide the output is: the terminal, else $COLUMNS, else a width that suits a file."""
+    if sys.stdout.isatty():
+        return max(WIDTH_MIN, shutil.get_terminal_size().columns)
     given = os.environ.get("COLUMNS", "")
-    return int(given) if given.isdigit() and len(given) < 5 else WIDTH_WITHOUT_TERMINAL
+    wanted = int(given) if given.isdecimal() and len(given) < 5 else WIDTH_WITHOUT_TERMINAL
+    return max(WIDTH_MIN, wanted)

@@ -9,8 +9,8 @@ from ullage.render.view import BarRow, Share, Tone
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _PATTERN: dict[Tone, tuple[str, str]] = {
-    "plain": ("█", "#"),
-    "strong": ("▇", "@"),
+    "plain": ("▇", "@"),
+    "strong": ("█", "#"),
     "muted": ("▒", "="),
     "warn": ("▓", "%"),
     "ok": ("░", "-"),

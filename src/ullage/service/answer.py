@@ -12,11 +12,17 @@ from ullage.render.view import Page
 
 
 class Answer(NamedTuple):
-    """What a question gave: `data` for JSON and YAML, `page` for everything people read, and yes or no."""
+    """What a question gave: `data` for JSON and YAML, `page` for everything people read, and yes or no.
+
+    `shortened` is a page for a terminal that leaves out most rows of a large cluster. The answer may be a
+    document in itself, which is JSON unless another format is asked for.
+    """
 
     page: Callable[[], Page]
     data: Callable[[], Any]
     yes: bool = True
+    is_document: bool = False
+    shortened: Callable[[], Page] | None = None
 
 
 def versioned(kind: str, report: Any, types: ResourceTypes) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Every number behind a node or a resource, term by term, with where each rule comes from."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from typing import Final
 
@@ -67,19 +67,21 @@ class ResourceExplanation(Record, frozen=True):
     not_simulated: tuple[str, ...]
 
 
-def explain(asked: Asked, subject: str) -> Answer:
-    """Answer what stands behind `node/NAME` or `resource/NAME`."""
+def explain(asked: Asked, subject: str, only: str = "") -> Answer:
+    """Answer what stands behind `node/NAME` (perhaps only one resource of it) or `resource/NAME`."""
     kind, _, name = subject.partition("/")
     if kind not in KINDS or not name:
         near = "" if kind not in {"pod", "quota", "workload"} else f"{kind}s cannot be explained yet; "
-        raise InputError(
-            f"{subject!r} cannot be explained", remedy=f"{near}write node/NAME or resource/NAME"
-        )
+        raise InputError(f"{subject!r} cannot be explained", remedy=f"{near}write node/NAME or resource/NAME")
     snapshot = read_cluster(asked)
-    return explain_node(snapshot, name, asked) if kind == "node" else explain_resource(snapshot, name, asked)
+    if kind == "node":
+        return explain_node(snapshot, name, asked, only)
+    if only:
+        raise InputError("--resource is for nodes", remedy=f"leave it out: {subject} is one resource")
+    return explain_resource(snapshot, name, asked)
 
 
-def explain_node(snapshot: Snapshot, name: str, asked: Asked) -> Answer:
+def explain_node(snapshot: Snapshot, name: str, asked: Asked, only: str = "") -> Answer:
     """Answer what stands behind the numbers of a node."""
     from ullage.service.explain_page import node_page
 
@@ -87,6 +89,10 @@ def explain_node(snapshot: Snapshot, name: str, asked: Asked) -> Answer:
     row = columns.node_index.get(name)
     if row is None:
         raise unknown("node", name, columns.node_index)
+    figures_here = columns.figures(row)
+    if only:
+        wanted = _known_resource(only, figures_here)
+        figures_here = {wanted: figures_here[wanted]}
     rules = columns.rules(row)
     node = columns.nodes[row]
     settings = effective_settings(snapshot.policy, node.group, node.name)
@@ -103,7 +109,7 @@ def explain_node(snapshot: Snapshot, name: str, asked: Asked) -> Answer:
                 origins.get(resource + RATIO_SUFFIX, ""),
                 rules.committed == "actual",
             )
-            for resource, figures in columns.figures(row).items()
+            for resource, figures in figures_here.items()
         ),
         workloads=tuple(_holding(each) for each in snapshot.workloads if each.node == name),
         not_simulated=snapshot.unknowns,
@@ -119,12 +125,7 @@ def explain_resource(snapshot: Snapshot, name: str, asked: Asked) -> Answer:
     from ullage.service.explain_page import resource_page
 
     columns = Columns(snapshot)
-    try:
-        resource = canonical_name(name)
-    except InputError:
-        raise unknown("resource", name, columns.resources) from None
-    if resource not in columns.resources:
-        raise unknown("resource", resource, columns.resources)
+    resource = _known_resource(name, columns.resources)
     holders = [each for each in snapshot.workloads if each.holds_capacity and each.requests.of(resource)]
     holders.sort(key=lambda each: (-each.requests[resource], each.key))
     report = ResourceExplanation(
@@ -146,6 +147,17 @@ def explain_resource(snapshot: Snapshot, name: str, asked: Asked) -> Answer:
     return Answer(
         lambda: resource_page(report, types, asked), lambda: versioned("ResourceExplanation", report, types)
     )
+
+
+def _known_resource(name: str, known: Collection[str]) -> str:
+    """Return the one spelling of a resource that is known here."""
+    try:
+        resource = canonical_name(name)
+    except InputError:
+        raise unknown("resource", name, known) from None
+    if resource not in known:
+        raise unknown("resource", resource, known)
+    return resource
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:

@@ -1,5 +1,6 @@
 """The pages of `explain`: sums as on paper for a node, facts and holders for a resource."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
@@ -11,6 +12,7 @@ from ullage.model.verdict import Terms
 from ullage.render import view
 from ullage.service.bars import resource_bars
 from ullage.service.words import (
+    FIRST_RESOURCES,
     amount_cell,
     amount_or_nothing,
     fact_table,
@@ -40,8 +42,9 @@ def node_page(report: "NodeExplanation", types: ResourceTypes, asked: "Asked") -
     names = resources_in_order({name for name, each in by_name.items() if _matters(each.terms)})
     blocks: list[view.Block] = [fact_table("Node", _node_facts(report.node))]
     holding = [each for each in report.workloads if each.state in {"ok", "paused"}]
-    for name in names:
-        blocks.append(_sum(by_name[name], types, sum(bool(each.requests.of(name)) for each in holding)))
+    blocks += [
+        _sum(by_name[name], types, sum(bool(each.requests.of(name)) for each in holding)) for name in names
+    ]
     blocks.append(_holding_table(f"Runs on {report.node.name}", report.workloads, names, types))
     return view.Page(
         title=f"Node {report.node.name}",
@@ -59,10 +62,13 @@ def _matters(terms: Terms) -> bool:
 
 
 def _node_verdict(report: "NodeExplanation", types: ResourceTypes) -> str:
-    parts = [f"node {report.node.name} is {report.node.state} with {plural(len(report.workloads), 'workload')}"]
+    parts = [
+        f"node {report.node.name} is {report.node.state} with {plural(len(report.workloads), 'workload')}"
+    ]
     for each in report.resources:
         terms = each.terms
-        if terms.resource in {"cpu", "memory"} and terms.limit is not None and terms.free is not None:
+        told = terms.resource in FIRST_RESOURCES or len(report.resources) == 1
+        if told and terms.limit is not None and terms.free is not None:
             percent = view.Share(terms.committed.value, terms.limit.value).percent or "0%"
             free = types[terms.resource].readable(terms.free.value)
             parts.append(f"{terms.resource} {percent} committed, {free} free")
@@ -83,7 +89,7 @@ def _node_facts(node: Node) -> list[tuple[str, str]]:
         models = sorted({device.model or "unknown model" for device in node.devices})
         facts.append(("devices", f"{len(node.devices)} ({', '.join(models)})"))
     if node.drives:
-        facts.append(("drives", several([_drive(each) for each in node.drives], 6)))
+        facts.append(("drives", _drives(node.drives)))
     if node.volume_groups:
         facts.append(("volume groups", several([_volume_group(each) for each in node.volume_groups], 6)))
     if node.actual is None:
@@ -91,9 +97,15 @@ def _node_facts(node: Node) -> list[tuple[str, str]]:
     return facts
 
 
+def _drives(drives: Sequence[Drive]) -> str:
+    counts = Counter(_drive(drive) for drive in drives)
+    return several([f"{count} x {what}" if count > 1 else what for what, count in counts.items()], 6)
+
+
 def _drive(drive: Drive) -> str:
     trouble = "" if drive.health == "GOOD" and drive.status == "ONLINE" else f" {drive.health}"
-    return f"{readable_bytes(drive.size_bytes)} {drive.drive_class}{trouble}"
+    system = " (system)" if drive.system else ""
+    return f"{readable_bytes(drive.size_bytes)} {drive.drive_class}{trouble}{system}"
 
 
 def _volume_group(group: VolumeGroup) -> str:
@@ -116,10 +128,14 @@ def _sum(explained: "Explained", types: ResourceTypes, holding: int) -> view.Ter
     ]
     if terms.limit is None or terms.free is None:
         result = view.Term("=", "free", "no bound", "one workload gets at most the node's capacity")
-        lines.append(view.Term("", "committed", show(terms.committed.value), _committed(explained, show, holding)))
+        lines.append(
+            view.Term("", "committed", show(terms.committed.value), _committed(explained, show, holding))
+        )
         return view.Terms(terms.resource, tuple(lines), result)
     lines.append(view.Term("=", "limit", show(terms.limit.value)))
-    lines.append(view.Term("-", "committed", show(terms.committed.value), _committed(explained, show, holding)))
+    lines.append(
+        view.Term("-", "committed", show(terms.committed.value), _committed(explained, show, holding))
+    )
     over = terms.committed.value - terms.limit.value
     note = f"over-committed by {show(over)}" if over > 0 else ""
     return view.Terms(terms.resource, tuple(lines), view.Term("=", "free", show(terms.free.value), note))
@@ -237,7 +253,7 @@ def _node_terms_table(nodes: Sequence[Terms], every: int, types: ResourceTypes) 
     rows = tuple(
         (
             view.Cell(each.node),
-            share_cell(types, each.resource, each.committed.value, each.limit and each.limit.value),
+            share_cell(types, each.resource, each.committed.value, each.limit.value if each.limit else None),
             _amount(types, each.free),
             _amount(types, each.limit),
             _amount(types, each.capacity),

@@ -7,8 +7,8 @@ import msgspec
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import FitAnswer, Outcome
 from ullage.engine.placement.fit import fit as place
-from ullage.model.cluster import Snapshot
-from ullage.model.constraints import UNCONSTRAINED, Record
+from ullage.model.cluster import Snapshot, Workload
+from ullage.model.constraints import Record
 from ullage.model.errors import InputError
 from ullage.model.plan import Plan, Refusal
 from ullage.model.resources import NOTHING, Resources
@@ -76,14 +76,18 @@ def fit(asked: Asked, question: FitQuestion) -> Answer:
             remedy="use either -f FILE or --shape cpu=4,memory=8Gi",
         )
     if asked.cluster == "-" and "-" in question.paths:
-        raise InputError("standard input cannot be cluster and workloads", remedy="use a file for one of them")
+        raise InputError(
+            "standard input cannot be cluster and workloads", remedy="use a file for one of them"
+        )
     snapshot = read_cluster(asked)
     types = snapshot.resource_types
     if question.shape:
-        wanted = wanted_shape(question.shape, types, pods=any(PODS in node.capacity for node in snapshot.nodes))
+        wanted = wanted_shape(
+            question.shape, types, pods=any(PODS in node.capacity for node in snapshot.nodes)
+        )
     else:
         wanted = read_wanted(
-            question.paths, types, namespace=asked.namespace, pod_template=question.pod_template
+            question.paths, snapshot, namespace=asked.namespace, pod_template=question.pod_template
         )
     wanted = with_replicas(wanted, question.replicas)
     return fit_of(snapshot, wanted._replace(atomic=wanted.atomic or question.atomic), asked)
@@ -137,18 +141,25 @@ def _outcome(outcome: Outcome, snapshot: Snapshot) -> OutcomeReport:
 
 
 def _not_simulated(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
-    """Return what this answer leaves aside, each with where it would matter here."""
+    """Return what this answer leaves aside, each with how much of it is concerned here."""
     workloads = [batch.workload for batch in wanted.batches]
-    bound = sum(each.constraints != UNCONSTRAINED for each in workloads)
-    tainted = sum(bool(node.taints) for node in snapshot.nodes)
     volumes = sum(bool(each.volumes) for each in workloads)
     namespaces = {each.namespace for each in workloads}
     quotas = sum(bool(namespaces.intersection(quota.namespaces)) for quota in snapshot.quotas)
-    constraints = [f"{plural(bound, 'workload')} asked for some"] if bound else []
-    constraints += [f"{plural(tainted, 'node')} tainted"] if tainted else []
     return (
-        f"placement constraints ({', '.join(constraints)})" if constraints else "placement constraints",
+        _left_aside("affinity between pods, spread and host ports", sum(map(_is_bound, workloads))),
         f"quotas ({quotas} of {len(snapshot.quotas)} concerned)" if quotas else "quotas",
-        f"volumes ({plural(volumes, 'workload')} asked for some)" if volumes else "volumes",
+        _left_aside("volumes", volumes),
         "eviction of others",
     )
+
+
+def _is_bound(workload: Workload) -> bool:
+    """Whether a workload asks for something that is not judged yet."""
+    asked = workload.constraints
+    near = asked.affinity is not None and (asked.affinity.pod_affinity or asked.affinity.pod_anti_affinity)
+    return bool(near or asked.topology_spread or asked.host_ports or asked.scheduling_gates)
+
+
+def _left_aside(what: str, concerned: int) -> str:
+    return f"{what} ({plural(concerned, 'workload')} concerned)" if concerned else what

@@ -1,14 +1,16 @@
 """The page of `fit`: yes or no, who goes where, why others do not, and the arithmetic behind it."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.engine.capacity.admission import ABSENT
 from ullage.engine.columns import Columns
-from ullage.model.resources import ResourceTypes
+from ullage.model.resources import Resources, ResourceTypes
 from ullage.model.settings import UNLIMITED, print_fraction
 from ullage.model.verdict import Terms
 from ullage.render import view
+from ullage.service.wanted import PODS
 from ullage.service.words import amount_cell, listed, nothing_cell, plural, several
 
 if TYPE_CHECKING:
@@ -61,16 +63,16 @@ def fit_page(report: "FitReport", columns: Columns, asked: "Asked") -> view.Page
 def _verdict(report: "FitReport") -> str:
     replicas = sum(each.replicas for each in report.outcomes)
     placed = sum(each.placed for each in report.outcomes)
-    nodes = {each.node for outcome in report.outcomes for each in outcome.nodes}
-    workloads = plural(len(report.outcomes), "workload")
+    nodes = plural(len({each.node for outcome in report.outcomes for each in outcome.nodes}), "node")
+    first = report.outcomes[0].workload
+    count = len(report.outcomes)
     if report.fits:
-        return f"{workloads} with {plural(replicas, 'replica')} fit on {plural(len(nodes), 'node')}"
+        who = f"{first} fits" if count == 1 else f"all {count} workloads fit"
+        return f"{who}: {plural(replicas, 'replica')} on {nodes}"
     short = sum(each.refusal is not None for each in report.outcomes)
-    undone = "; nothing is placed, because all or none was asked for" if report.atomic else ""
-    return (
-        f"{short} of {workloads} {'does' if short == 1 else 'do'} not fit: "
-        f"{placed} of {plural(replicas, 'replica')} placed{undone}"
-    )
+    who = f"{first} does not fit" if count == 1 else f"{short} of {count} workloads do not fit"
+    undone = ", because all or none was asked for" if report.atomic else ""
+    return f"{who}: {placed} of {replicas} placed{undone}"
 
 
 def _next_words(report: "FitReport") -> str:
@@ -105,12 +107,18 @@ def _outcome_table(outcomes: "Sequence[OutcomeReport]", types: ResourceTypes) ->
             view.Cell(each.action),
             view.Cell(each.state, tone="bad" if each.state == "error" else "plain"),
             view.Cell(f"{each.placed}/{each.replicas}"),
-            view.Cell(listed(types, each.requests.without_zeros())),
+            view.Cell(listed(types, _worth_naming(each.requests))),
             view.Cell(_nodes(each.nodes), value=_every_node(each.nodes)) if each.nodes else nothing_cell(),
         )
         for each in outcomes
     )
     return view.Table("Workloads", columns, rows)
+
+
+def _worth_naming(requests: Resources) -> Resources:
+    """Return what is asked for, without saying that each pod is one pod."""
+    asked = requests.without_zeros()
+    return Resources({name: amount for name, amount in asked.items() if (name, amount) != (PODS, 1)})
 
 
 def _nodes(nodes: "Sequence[NodeCount]") -> str:
@@ -164,12 +172,13 @@ def _rows_of_refusal(outcome: "OutcomeReport", columns: Columns) -> list[_Row]:
     for short in refusal.shortfalls:
         figures = columns.figures(columns.node_index[short.node])
         bounds = figures.get(short.resource, ABSENT).bounds
+        ratio = bounds.ratio if bounds.capacity else Fraction(1)
         rows.append(
             _Row(
                 short.resource,
                 bounds.capacity,
                 bounds.reserve,
-                UNLIMITED if bounds.ratio is None else print_fraction(bounds.ratio),
+                UNLIMITED if ratio is None else print_fraction(ratio),
                 bounds.limit,
                 short.committed.value,
                 short.free.value,
@@ -217,8 +226,8 @@ def _sum_table(title: str, rows: Sequence[_Row], types: ResourceTypes) -> view.T
             )
         )
     limit = "ratio x (capacity - reserve)" if with_ratio else "capacity - reserve"
-    left = "free + held - asked" if with_held else "free - asked"
-    caption = f"limit = {limit}; free = limit - committed; left = {left}"
+    rest = "free + held - asked" if with_held else "free - asked"
+    caption = f"limit = {limit}; free = limit - committed; left = {rest}"
     return view.Table(title, tuple(columns), tuple(cells), caption)
 
 

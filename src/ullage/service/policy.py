@@ -72,6 +72,7 @@ def show_policy_of(
     snapshot: Snapshot | None,
     target: str,
     asked: Asked,
+    *,
     written: Sequence[str] = (),
 ) -> Answer:
     """Answer which rules of a policy that was read already apply somewhere, and what was just written."""
@@ -107,9 +108,7 @@ def list_profiles() -> Answer:
     from ullage.sources.policies import describe_profile
 
     report = ProfileList(tuple(ProfileReport(name, describe_profile(name)) for name in PROFILE_NAMES))
-    return Answer(
-        lambda: profiles_page(report), lambda: versioned("ProfileList", report, ResourceTypes())
-    )
+    return Answer(lambda: profiles_page(report), lambda: versioned("ProfileList", report, ResourceTypes()))
 
 
 def set_policy(target: str, changes: Sequence[str], asked: Asked) -> Answer:
@@ -127,7 +126,7 @@ def set_policy(target: str, changes: Sequence[str], asked: Asked) -> Answer:
     _place(target, Policy(), snapshot)
     set_values(asked.policy, target, parse_changes(changes), types, inherits=inherits)
     policy, types, snapshot = _policy_of(asked)
-    return show_policy_of(policy, types, snapshot, target, asked, changes)
+    return show_policy_of(policy, types, snapshot, target, asked, written=changes)
 
 
 def parse_changes(changes: Sequence[str]) -> Mapping[str, str | None]:
@@ -136,9 +135,7 @@ def parse_changes(changes: Sequence[str]) -> Mapping[str, str | None]:
     for change in changes:
         key, equal, value = change.partition("=")
         if not equal or not key.strip():
-            raise InputError(
-                f"{change!r} is no setting", remedy="write KEY=VALUE, or KEY= to remove one"
-            )
+            raise InputError(f"{change!r} is no setting", remedy="write KEY=VALUE, or KEY= to remove one")
         if key.strip() in found:
             raise InputError(f"{key.strip()} is given twice", remedy="keep one of the two")
         found[key.strip()] = value.strip() or None
@@ -207,4 +204,3 @@ def _place(target: str, policy: Policy, snapshot: Snapshot | None) -> tuple[str,
 def _group_of(node: str, snapshot: Snapshot | None) -> str:
     found = snapshot.nodes.get(node) if snapshot is not None else None
     return found.group if found is not None else ""
-

@@ -69,9 +69,7 @@ def save(asked: Asked, question: SaveQuestion) -> Answer:
     """Write a cluster to a file in the form that its ending names, and answer what it holds."""
     form = FORMS.get(Path(question.path).suffix.lower())
     if form is None:
-        raise InputError(
-            f"{question.path!r} has no known ending", remedy=f"use one of {', '.join(FORMS)}"
-        )
+        raise InputError(f"{question.path!r} has no known ending", remedy=f"use one of {', '.join(FORMS)}")
     if question.seed and not question.redact:
         raise InputError("--seed is given without --redact", remedy="add --redact")
     return save_of(read_cluster(asked), question, form)

@@ -100,6 +100,8 @@ class DriveStatus(Record, frozen=True):
     node: str
     drive_class: str
     drives: int
+    system: int
+    failing: int
     offering: int
     size_bytes: int
     offering_bytes: int
@@ -136,7 +138,9 @@ def status_of(snapshot: Snapshot, asked: Asked, by: str = "") -> Answer:
     report = status_report(snapshot, asked.namespace)
     types = snapshot.resource_types
     return Answer(
-        lambda: status_page(report, types, asked, by), lambda: versioned("StatusReport", report, types)
+        lambda: status_page(report, types, asked, by),
+        lambda: versioned("StatusReport", report, types),
+        shortened=None if by else lambda: status_page(report, types, asked, shortened=True),
     )
 
 
@@ -240,6 +244,8 @@ def _drives(snapshot: Snapshot) -> tuple[DriveStatus, ...]:
                 node_name,
                 drive_class,
                 len(drives),
+                sum(drive.system for drive in drives),
+                sum(not _is_healthy(drive) for drive in drives),
                 len(offering),
                 sum(drive.size_bytes for drive in drives),
                 sum(drive.size_bytes for drive in offering),
@@ -248,7 +254,10 @@ def _drives(snapshot: Snapshot) -> tuple[DriveStatus, ...]:
     return tuple(rows)
 
 
+def _is_healthy(drive: Drive) -> bool:
+    return drive.health not in FAILING and drive.status == "ONLINE"
+
+
 def _offers(drive: Drive) -> bool:
     """Whether new volumes may be put on a drive."""
-    healthy = drive.health not in FAILING and drive.status == "ONLINE" and drive.usage == "IN_USE"
-    return healthy and drive.clean and not drive.system
+    return _is_healthy(drive) and drive.usage == "IN_USE" and drive.clean and not drive.system

@@ -1,7 +1,8 @@
 """The page of `status`: what matters first, then bars, then the tables; or one part of it alone."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
 
 from ullage.engine.capacity.devices import SIZES
 from ullage.model.quantity import readable_bytes
@@ -9,6 +10,7 @@ from ullage.model.resources import ResourceTypes
 from ullage.render import view
 from ullage.service.bars import resource_bars
 from ullage.service.words import (
+    FIRST_RESOURCES,
     SHOWN_LAST,
     amount_cell,
     amount_or_nothing,
@@ -31,11 +33,21 @@ if TYPE_CHECKING:
         WorkloadStatus,
     )
 
-def status_page(report: "StatusReport", types: ResourceTypes, asked: "Asked", by: str = "") -> view.Page:
-    """Return the page of a status report."""
+NODES_SHOWN: Final = 40
+FINDINGS_SHOWN: Final = 4
+"""Findings of one kind that a shortened page shows."""
+
+
+def status_page(
+    report: "StatusReport", types: ResourceTypes, asked: "Asked", by: str = "", *, shortened: bool = False
+) -> view.Page:
+    """Return the page of a status report, or of one part; shortened, a large cluster fits a few screens."""
     whole = report.total
     names = resources_in_order({name for name, amount in whole.capacity.items() if amount})
-    parts = _parts(report, names, types)
+    parts = _parts(report, names, types, NODES_SHOWN if shortened else len(report.nodes))
+    if report.findings:
+        alike = FINDINGS_SHOWN if shortened else len(report.findings)
+        parts = {"finding": findings_block("Findings", report.findings, alike), **parts}
     if by:
         chosen = parts.get(by)
         blocks = [chosen or view.Text("", (f"this cluster has no {by}s",))]
@@ -54,13 +66,13 @@ def status_page(report: "StatusReport", types: ResourceTypes, asked: "Asked", by
     )
 
 
-def _parts(report: "StatusReport", names: Sequence[str], types: ResourceTypes) -> dict[str, view.Block]:
+def _parts(
+    report: "StatusReport", names: Sequence[str], types: ResourceTypes, nodes_max: int
+) -> dict[str, view.Block]:
     """Return the blocks by the word that asks for them, in their order."""
     parts: dict[str, view.Block] = {}
-    if report.findings:
-        parts["finding"] = findings_block("Findings", report.findings)
     parts["resource"] = resource_bars("How full", report.total, names, types)
-    parts["node"] = _node_table(report.nodes, names, types)
+    parts["node"] = _node_table(report.nodes, names, types, nodes_max)
     if len(report.groups) > 1:
         parts["group"] = _summary_table("Groups", "group", report.groups, names, types)
     if report.domains:
@@ -81,12 +93,10 @@ def _next_words(report: "StatusReport") -> str:
     for finding in report.findings:
         if finding.subject.startswith("node/") and finding.severity != "info":
             return f"explain {finding.subject}"
-    fullest = max(
-        report.nodes,
-        key=lambda node: (node.committed.of("memory") / (node.limit.of("memory") or 1), node.name),
-        default=None,
-    )
-    return "snapshot show" if fullest is None else f"explain node/{fullest.name}"
+    if not report.nodes:
+        return "snapshot show"
+    fullest = min(report.nodes, key=lambda node: (-_fullness(node), node.name))
+    return f"explain node/{fullest.name}"
 
 
 def _verdict(report: "StatusReport", types: ResourceTypes) -> str:
@@ -104,7 +114,9 @@ def _verdict(report: "StatusReport", types: ResourceTypes) -> str:
     return "; ".join(parts)
 
 
-def _node_table(nodes: "Sequence[NodeStatus]", names: Sequence[str], types: ResourceTypes) -> view.Table:
+def _node_table(
+    nodes: "Sequence[NodeStatus]", names: Sequence[str], types: ResourceTypes, nodes_max: int
+) -> view.Table:
     columns = [
         view.Column("node", priority=9),
         view.Column("state", priority=5),
@@ -117,8 +129,11 @@ def _node_table(nodes: "Sequence[NodeStatus]", names: Sequence[str], types: Reso
     columns.append(view.Column("workloads", "right", priority=2))
     columns += [view.Column(f"{name} free", "right", wide_only=True) for name in names]
     columns += [view.Column(f"{name} limit", "right", wide_only=True) for name in names]
+    shown = nodes
+    if len(nodes) > nodes_max:
+        shown = sorted(nodes, key=lambda node: (-_fullness(node), node.name))[:nodes_max]
     rows = []
-    for node in nodes:
+    for node in shown:
         tone: view.Tone = "plain" if node.state == "ready" else "warn"
         used = [
             share_cell(types, name, node.committed.of(name), node.limit.get(name))
@@ -138,7 +153,20 @@ def _node_table(nodes: "Sequence[NodeStatus]", names: Sequence[str], types: Reso
                 *(amount_or_nothing(types, node.limit, name) for name in names),
             )
         )
-    return view.Table("Nodes", tuple(columns), tuple(rows), "committed, and its share of the node's limit")
+    caption = "committed, and its share of the node's limit"
+    if len(shown) < len(nodes):
+        caption += f"; the {len(shown)} fullest of {len(nodes)} nodes, --by node shows all"
+    return view.Table("Nodes", tuple(columns), tuple(rows), caption)
+
+
+def _fullness(node: "NodeStatus") -> Fraction:
+    """Return the share of memory or cpu that is committed, whichever is larger."""
+    return max(
+        Fraction(node.committed.of(name), node.limit[name])
+        if node.limit.of(name)
+        else Fraction(int(bool(node.committed.of(name)) and name in node.limit))
+        for name in FIRST_RESOURCES
+    )
 
 
 def _summary_table(
@@ -160,7 +188,10 @@ def _summary_table(
             cells += [used if present else nothing_cell(), _ullage_cell(each, name, types)]
         rows.append(tuple(cells))
     return view.Table(
-        title, tuple(columns), tuple(rows), "committed, its share of the limit, and what can still be promised"
+        title,
+        tuple(columns),
+        tuple(rows),
+        "committed, its share of the limit, and what can still be promised",
     )
 
 
@@ -207,7 +238,7 @@ def _quota_table(quotas: "Sequence[QuotaStatus]", types: ResourceTypes) -> view.
 def _device_table(devices: "Sequence[DeviceStatus]") -> view.Table:
     columns = (
         view.Column("model", priority=9),
-        view.Column("resource", priority=1),
+        view.Column("resource", wide_only=len({each.resource for each in devices}) == 1, priority=1),
         view.Column("nodes", "right", priority=4),
         view.Column("devices", "right", priority=5),
         view.Column("free", "right", priority=8),
@@ -234,24 +265,28 @@ def _drive_table(drives: "Sequence[DriveStatus]") -> view.Table:
         view.Column("node", priority=9),
         view.Column("class", priority=8),
         view.Column("drives", "right", priority=6),
+        view.Column("failing", "right", priority=7),
         view.Column("size", "right", priority=5),
         view.Column("offering", "right", priority=7),
         view.Column("offered size", "right", priority=6),
     )
+    shown = [each for each in drives if each.drives > each.system]
     rows = tuple(
         (
             view.Cell(each.node),
             view.Cell(each.drive_class),
             view.Cell(str(each.drives)),
+            view.Cell(str(each.failing), tone="warn" if each.failing else "muted"),
             view.Cell(readable_bytes(each.size_bytes), value=str(each.size_bytes)),
-            view.Cell(str(each.offering), tone="warn" if each.offering < each.drives else "plain"),
+            view.Cell(str(each.offering)),
             view.Cell(readable_bytes(each.offering_bytes), value=str(each.offering_bytes)),
         )
-        for each in drives
+        for each in shown
     )
-    return view.Table(
-        "Drives", columns, rows, "a drive offers space when it is healthy, online, clean and not the system's"
-    )
+    hidden = sum(each.drives for each in drives) - sum(each.drives for each in shown)
+    system = f"; {plural(hidden, 'system drive')} not shown" if hidden else ""
+    caption = f"a drive offers space when it is healthy, online, clean and not the system's{system}"
+    return view.Table("Drives", columns, rows, caption)
 
 
 def _workload_table(workloads: "Sequence[WorkloadStatus]", types: ResourceTypes) -> view.Table:

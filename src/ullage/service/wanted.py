@@ -1,14 +1,18 @@
 """The workloads that somebody asks about: manifests, our own sets, or one shape given on the command line."""
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from ullage.model.checks import REPLICAS_MAX
-from ullage.model.cluster import Batch, Workload
+from ullage.model.cluster import Batch, Snapshot, Workload
+from ullage.model.constraints import Constraints, Toleration
 from ullage.model.errors import InputError
 from ullage.model.resources import Resources, ResourceTypes
+
+if TYPE_CHECKING:
+    from ullage.sources.documents import Document
 
 PODS: Final = "pods"
 SHAPE_NAME: Final = "workload"
@@ -52,30 +56,78 @@ def parse_shape(text: str, types: ResourceTypes) -> Resources:
 
 
 def wanted_shape(text: str, types: ResourceTypes, *, pods: bool = False) -> Wanted:
-    """Return one workload of a shape; where nodes count pods it is one of them."""
+    """Return one workload of a shape; where nodes count pods it is one of them.
+
+    It tolerates taints that are named after a resource it asks for, as Kubernetes adds on admission.
+    """
     shape = parse_shape(text, types)
+    tolerated = tuple(Toleration(name, "Exists") for name, amount in shape.items() if "/" in name and amount)
     if pods and PODS not in shape:
         shape += Resources({PODS: 1})
-    workload = Workload(SHAPE_NAME, state="init", requests=shape)
+    constraints = Constraints(tolerations=tolerated)
+    workload = Workload(SHAPE_NAME, state="init", requests=shape, constraints=constraints)
     return Wanted((Batch(workload),), atomic=False, types=types)
 
 
 def read_wanted(
-    paths: Sequence[str], types: ResourceTypes, *, namespace: str = "", pod_template: str = ""
+    paths: Sequence[str], snapshot: Snapshot, *, namespace: str = "", pod_template: str = ""
 ) -> Wanted:
-    """Return the workloads of files and folders: our own sets and Kubernetes manifests."""
-    from ullage.sources.workload_files import read_workloads
+    """Return the workloads of files and folders: Kubernetes manifests, our own sets, bare requirements."""
+    from ullage.sources.documents import read_documents
+    from ullage.sources.kubernetes.manifests import ManifestReader
+    from ullage.sources.own_format import read_header
 
-    batches: list[Batch] = []
-    notes: list[str] = []
-    atomic = False
+    own = _OwnDocuments(snapshot.resource_types)
+    reader = ManifestReader(
+        snapshot.resource_types,
+        nodes=snapshot.nodes,
+        namespace=namespace,
+        pod_template=pod_template,
+        own=own.batches_of,
+    )
+    bare: list[Batch] = []
     for path in paths:
-        found = read_workloads(path, types, namespace=namespace, pod_template=pod_template)
-        batches += found.batches
-        notes += found.notes
-        atomic = atomic or found.atomic
-        types = found.resource_types
-    return Wanted(tuple(batches), atomic, types, tuple(dict.fromkeys(notes)))
+        for document in read_documents(path):
+            header = read_header(document)
+            if header.api_version is None and header.kind is None:
+                bare += own.bare_batches_of(document)
+            else:
+                reader.take(document)
+    found = reader.manifests()
+    return Wanted((*found.batches, *bare), own.atomic, own.types, found.warnings)
+
+
+class _OwnDocuments:
+    """Our own documents among the files: their batches, whether one wants all or none, and their types."""
+
+    def __init__(self, types: ResourceTypes) -> None:
+        self.types = types
+        self.atomic = False
+
+    def batches_of(self, document: "Document") -> Sequence[Batch]:
+        """Return the batches of a document that names our format."""
+        from ullage.sources.own_format import read_own, read_workload_set
+        from ullage.sources.own_records import WorkloadSet
+
+        found = read_own(document, self.types)
+        if isinstance(found, ResourceTypes):
+            self.types = found
+            return ()
+        if not isinstance(found, WorkloadSet):
+            found = read_workload_set(document, self.types)
+        self.atomic = self.atomic or found.atomic
+        self.types = found.resource_types
+        return found.batches
+
+    def bare_batches_of(self, document: "Document") -> Sequence[Batch]:
+        """Return the batch of a document that is nothing but a requirement."""
+        from ullage.sources.own_format import read_bare_spec
+        from ullage.sources.own_records import WorkloadSet
+
+        found = read_bare_spec(document)
+        if isinstance(found, WorkloadSet):
+            return found.batches
+        raise document.error("no apiVersion and no kind", remedy="name a manifest or a WorkloadSet")
 
 
 def with_replicas(wanted: Wanted, replicas: int | None) -> Wanted:

@@ -1,5 +1,6 @@
 """How amounts and names read in pages: one place, so that every page says the same thing the same way."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -73,10 +74,21 @@ def amount_or_nothing(types: ResourceTypes, amounts: Resources, resource: str) -
     return amount_cell(types, resource, amounts[resource]) if resource in amounts else nothing_cell()
 
 
-def findings_block(title: str, findings: Sequence[Finding]) -> Findings:
-    """Return findings as a block; a message that names its subject already is not given it again."""
-    rows = []
+def findings_block(title: str, findings: Sequence[Finding], alike_max: int | None = None) -> Findings:
+    """Return findings as a block, at most so many of one kind.
+
+    A message that names its subject already is not given it again.
+    """
+    rows: list[ShownFinding] = []
+    counts = Counter(each.code for each in findings)
+    seen: Counter[str] = Counter()
     for each in findings:
+        seen[each.code] += 1
+        if alike_max is not None and seen[each.code] > alike_max:
+            if seen[each.code] == counts[each.code]:
+                more = f"{counts[each.code] - alike_max} more of this kind ({each.code})"
+                rows.append(ShownFinding(each.severity, "", more, "--by finding shows all"))
+            continue
         kind, _, name = each.subject.partition("/")
         said = f"{kind} {name}" in each.message or each.subject in each.message
         said = said or each.subject in {"", "cluster"}

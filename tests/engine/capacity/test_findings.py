@@ -74,28 +74,44 @@ class TestOverCommitted:
             "node n1: 17Gi of memory promised, 1Gi over its limit 16Gi"
         ]
 
-    def test_use_beyond_the_limit_where_only_promises_count_is_a_warning(self):
-        busy = node("n1", memory="16Gi").reserving(memory="1Gi").using(memory="17Gi")
-        assert findings(cluster(busy)) == [
-            Finding(
-                "over-used",
-                "warning",
-                "node/n1",
-                "node n1: 17Gi of memory really in use, more than its limit 15Gi and reserve 1Gi",
-                "find what uses more than it asked for, or count actual use (policy committed=actual)",
-            )
-        ]
-
-    def test_use_up_to_limit_and_reserve_is_no_finding(self):
-        assert findings(cluster(node("n1", memory="16Gi").reserving(memory="1Gi").using(memory="16Gi"))) == []
-
-    def test_a_node_that_is_over_committed_is_not_reported_a_second_time_as_over_used(self):
-        busy = node("n1", memory="16Gi").using(memory="30Gi").holding(bounded("a", memory="17Gi"))
-        assert codes(cluster(busy)) == ["over-committed"]
-
     def test_without_a_bound_nothing_is_over(self):
         busy = node("n1", cpu="4").using(cpu="9").holding(bounded("a", cpu="9"))
         assert findings(cluster(busy, policy=policy(cpu_ratio="unlimited"))) == []
+
+
+class TestHollow:
+    def test_a_busy_node_that_counts_as_free_what_is_not_there(self):
+        busy = node("n1", memory="100Gi").reserving(memory="1Gi").using(memory="92Gi")
+        assert findings(cluster(busy.holding(bounded("a", memory="9Gi")))) == [
+            Finding(
+                "promise-hollow",
+                "warning",
+                "node/n1",
+                "node n1: 92Gi of 100Gi memory really in use, yet 90Gi of it counts as free",
+                "find what uses more memory than it asked for, or count actual use (committed=actual)",
+            )
+        ]
+
+    @pytest.mark.parametrize(("used", "found"), [("89", []), ("90", ["promise-hollow"])])
+    def test_from_nine_tenths_on_a_node_is_busy(self, used, found):
+        assert codes(cluster(node("n1", memory="100").using(memory=used))) == found
+
+    @pytest.mark.parametrize(("promised", "found"), [("94", ["promise-hollow"]), ("95", [])])
+    def test_free_room_that_is_really_there_is_no_finding(self, promised, found):
+        busy = node("n1", memory="100").using(memory="95").holding(bounded("a", memory=promised))
+        assert codes(cluster(busy)) == found
+
+    def test_where_use_counts_it_is_no_promise(self):
+        busy = node("n1", memory="100").using(memory="95")
+        assert codes(cluster(busy, policy=policy(committed="actual"))) == []
+
+    def test_a_node_that_is_over_committed_is_not_reported_twice(self):
+        busy = node("n1", memory="16Gi").using(memory="16Gi").holding(bounded("a", memory="17Gi"))
+        assert codes(cluster(busy)) == ["over-committed"]
+
+    def test_what_has_no_bound_promises_nothing(self):
+        busy = node("n1", cpu="4").using(cpu="9")
+        assert codes(cluster(busy, policy=policy(cpu_ratio="unlimited"))) == []
 
 
 class TestNoSpare:

@@ -131,17 +131,38 @@ class TestRemedy:
 
 
 class TestNowhere:
-    @pytest.mark.parametrize(
-        ("nodes", "reason"),
-        [
-            ([], "none of 0 nodes may take it"),
-            (
-                [node("n1").cordoned(), node("n2").offline(), node("n3").cordoned()],
-                "none of 3 nodes may take it; closed to it: 2 cordoned, 1 offline",
-            ),
-        ],
-    )
-    def test_without_a_node_that_is_open_to_it_nothing_is_compared(self, nodes, reason):
-        assert refused(nodes, waiting("a", memory="1"), replicas=4) == Refusal(
-            "a", 4, reason, remedy="open a node to it, or add one"
+    """Without a node that is open to a workload nothing is compared."""
+
+    def test_in_an_empty_cluster(self):
+        assert refused([], waiting("a", memory="1"), replicas=4) == Refusal(
+            "a", 4, "none of 0 nodes may take it", remedy="open a node to it, or add one"
+        )
+
+    def test_what_closes_the_nodes_is_counted(self):
+        nodes = [
+            node("n1").cordoned(),
+            node("n2").offline(),
+            node("n3").tainted("gpu"),
+            node("n4").tainted("gpu"),
+            node("n5").cordoned(),
+        ]
+        assert refused(nodes, waiting("a", memory="1")) == Refusal(
+            "a",
+            1,
+            "none of 5 nodes may take it; closed to it: 2 cordoned, 1 offline, 2 taint gpu",
+            remedy="open a node to it, or add one",
+        )
+
+    def test_a_named_node_that_is_unknown(self):
+        assert refused([node("n1")], waiting("a", memory="1", node="n9"), replicas=2) == Refusal(
+            "a", 2, "node n9, which it names, is unknown", remedy="name a node of the cluster"
+        )
+
+    def test_a_named_node_that_is_closed(self):
+        nodes = [node("n0").cordoned(), node("n1").tainted("gpu"), node("n2", memory="9")]
+        assert refused(nodes, waiting("a", memory="1", node="n1")) == Refusal(
+            "a",
+            1,
+            "node n1, which it names, is closed to it (taint gpu)",
+            remedy="open the node to it, or name another",
         )

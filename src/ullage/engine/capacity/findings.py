@@ -13,6 +13,8 @@ from ullage.model.verdict import Finding, Severity
 
 MEMORY: Final = "memory"
 SHOWN_NAMES: Final = 3
+BUSY_LEFT: Final = 10
+"""A node is busy when at most one part in so many of a resource is left."""
 _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 
 
@@ -21,6 +23,7 @@ def findings_of(columns: Columns, groups: list[Summary], quotas: list[QuotaUse])
     snapshot = columns.snapshot
     found = [
         *_over_committed(columns),
+        *_hollow(columns),
         *_without_spare(groups, snapshot.resource_types),
         *_node_states(columns),
         *_drives(columns),
@@ -33,7 +36,6 @@ def findings_of(columns: Columns, groups: list[Summary], quotas: list[QuotaUse])
 def _over_committed(columns: Columns) -> Iterator[Finding]:
     committed = columns.committed
     over = columns.bounded & (committed > columns.limit)
-    hollow = (columns.actual - columns.reserve > columns.limit) & columns.bounded & ~over
     types = columns.snapshot.resource_types
     for row, column in zip(*over.nonzero(), strict=True):
         node, resource = columns.nodes[row].name, columns.resources[column]
@@ -49,17 +51,26 @@ def _over_committed(columns: Columns) -> Iterator[Finding]:
             f"{show(taken - limit)} over its limit {show(limit)}",
             f"move or shrink workloads of {show(taken - limit)}, or raise {resource}-ratio",
         )
+
+
+def _hollow(columns: Columns) -> Iterator[Finding]:
+    """Yield nodes that are nearly full by use and yet count more as free than they have."""
+    left = columns.capacity - columns.actual
+    busy = left <= columns.capacity // BUSY_LEFT
+    hollow = columns.bounded & ~columns.counts_actual & (columns.actual > 0) & busy & (columns.free > left)
+    types = columns.snapshot.resource_types
     for row, column in zip(*hollow.nonzero(), strict=True):
         node, resource = columns.nodes[row].name, columns.resources[column]
-        show = types[resource].readable
-        used = int(columns.actual[row, column])
+        used, capacity, free = (
+            types[resource].readable(int(values[row, column]))
+            for values in (columns.actual, columns.capacity, columns.free)
+        )
         yield Finding(
-            "over-used",
+            "promise-hollow",
             "warning",
             f"node/{node}",
-            f"node {node}: {show(used)} of {resource} really in use, more than its limit "
-            f"{show(int(columns.limit[row, column]))} and reserve {show(int(columns.reserve[row, column]))}",
-            "find what uses more than it asked for, or count actual use (policy committed=actual)",
+            f"node {node}: {used} of {capacity} {resource} really in use, yet {free} of it counts as free",
+            f"find what uses more {resource} than it asked for, or count actual use (committed=actual)",
         )
 
 

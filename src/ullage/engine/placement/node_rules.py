@@ -4,14 +4,17 @@ Judged as kube-scheduler judges them: every term of a selector must hold on one 
 alternatives, and a selector term without any condition matches nothing.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
 from ullage.model.cluster import Node, Taint, Workload
 from ullage.model.constraints import NodeSelectorTerm, Requirement, Toleration
+from ullage.model.quantity import INT64_MAX
 
 HARD_EFFECTS: Final = frozenset(("NoSchedule", "NoExecute"))
 NAME_FIELD: Final = "metadata.name"
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 def closed_by(node: Node, workload: Workload) -> str:
@@ -83,7 +86,6 @@ def _compared(found: str | None, requirement: Requirement) -> int:
 
 
 def _number(text: str) -> int | None:
-    digits = text.removeprefix("-").removeprefix("+")
-    if not digits.isascii() or not digits.isdigit() or len(digits) > 19:
+    if not _INTEGER.fullmatch(text) or abs(int(text)) > INT64_MAX:
         return None
     return int(text)

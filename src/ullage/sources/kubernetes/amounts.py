@@ -89,9 +89,7 @@ class Amounts:
             if canonical is None:
                 continue
             if canonical in amounts:
-                error = InputError(
-                    f"resource {canonical} is named twice", remedy="keep one of the spellings"
-                )
+                error = InputError(f"resource {canonical} is named twice", remedy="keep one of the spellings")
                 raise Fault(error, (name,))
             amounts[canonical] = self._quantity(canonical, name, bytes(raw))
         return Resources(amounts) if amounts else NOTHING

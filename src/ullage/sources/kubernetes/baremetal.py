@@ -1,8 +1,8 @@
 """Drives and volume groups of csi-baremetal (csi-baremetal.dell.com/v1), put on their nodes.
 
 The hard thing: a drive names its node by an identifier of the driver's own. It is the value of a label or
-annotation of the node, or is tied to the node's host name by the driver's own Node object, or is the node's UID.
-Fields that are false or empty are left out by the driver: a drive without IsClean is not clean.
+annotation of the node, or is tied to the node's host name by the driver's own Node object, or is the node's
+UID. Fields that are false or empty are left out by the driver: a drive without IsClean is not clean.
 """
 
 from typing import Final, NamedTuple, get_args

@@ -1,7 +1,7 @@
 """Objects of a cluster, one after the other, to a snapshot.
 
-The hard thing: objects come in any order, so what one says of another (a claim of a pod's volume, metrics of a
-node, a runtime's overhead) is put together only when all have been read.
+The hard thing: objects come in any order, so what one says of another (a claim of a pod's volume, metrics
+of a node, a runtime's overhead) is put together only when all have been read.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,8 @@ from typing import Final
 
 import msgspec
 
-from ullage.model.cluster import Claim, Group, Node, Quota, Snapshot, Volume, Workload
+from ullage.model.checks import check_snapshot
+from ullage.model.cluster import Claim, Node, Quota, Snapshot, Workload
 from ullage.model.errors import InputError
 from ullage.model.resources import Resources, ResourceTypes
 from ullage.model.table import Table
@@ -20,11 +21,10 @@ from ullage.sources.kubernetes.classes import Classes, ClassNames, class_names
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.items import NODE, POD, Item, Kind
 from ullage.sources.kubernetes.nodes import DEVICES_MAX, GPU_MODEL_LABELS, NodeReader
-from ullage.sources.kubernetes.objects import read_claim, read_quota
+from ullage.sources.kubernetes.objects import read_claim, read_quota, with_claims
 from ullage.sources.kubernetes.pods import PodReader
 from ullage.sources.kubernetes.unknowns import Unknowns
 from ullage.sources.places import Path, one_line
-
 
 MISFILED_POD: Final = Kind("apps", "Pod")
 """How the documentation of nos files a pod."""
@@ -97,15 +97,15 @@ class ClusterReading:
         self._fill_in_claims()
         nodes = self._nodes_with_disks()
         self._say_what_is_missing()
-        return Snapshot(
+        snapshot = Snapshot(
             resource_types=self._types,
             nodes=Table(nodes),
-            groups=Table(Group(name) for name in {node.group for node in nodes}),
             workloads=Table(self._pods.values()),
             quotas=Table(self._quotas.values()),
             claims=Table(self._claims.values()),
             unknowns=self.unknowns.lines(),
         )
+        return check_snapshot(snapshot)
 
     def _once(self, item: Item, what: str, key: str) -> None:
         """Refuse a second object of one kind and name."""
@@ -113,7 +113,9 @@ class ClusterReading:
         first = self._seen.setdefault(what, {}).setdefault(key, seen)
         if first is not seen:
             first_place = place_text(*first)
-            raise item.error(f"a second {what} named {one_line(key)}, the first is at {first_place}", "keep one of them")
+            raise item.error(
+                f"a second {what} named {one_line(key)}, the first is at {first_place}", "keep one of them"
+            )
 
     def _node(self, item: Item) -> None:
         decoded = item.decode(_NODE)
@@ -203,16 +205,8 @@ class ClusterReading:
             return
         for key, pod in self._pods.items():
             if pod.volumes:
-                volumes = tuple(self._with_claim(volume, pod.namespace) for volume in pod.volumes)
+                volumes = with_claims(pod.volumes, self._claims, pod.namespace)
                 self._pods[key] = msgspec.structs.replace(pod, volumes=volumes)
-
-    def _with_claim(self, volume: Volume, namespace: str) -> Volume:
-        claim = self._claims.get(f"{namespace}/{volume.claim}")
-        if claim is None:
-            return volume
-        return msgspec.structs.replace(
-            volume, storage_class=claim.storage_class, size_bytes=claim.size_bytes
-        )
 
     def _nodes_with_disks(self) -> list[Node]:
         disks = self._disks.disks(set(self._nodes))

@@ -1,8 +1,8 @@
 """What is wrong inside an object, and the path to it from the object's root.
 
-The hard thing: the reader of a container's resources knows neither its pod nor its file, and the same text may
-stand in a thousand pods. So a fault carries the path as far as it is known and gains steps on its way out; the
-reader of the document, which knows file, line and column, makes the one-line error of it.
+The hard thing: the reader of a container's resources knows neither its pod nor its file, and the same text
+may stand in a thousand pods. So a fault carries the path as far as it is known and gains steps on its way
+out; the reader of the document, which knows file, line and column, makes the one-line error of it.
 """
 
 from typing import Any

@@ -1,14 +1,14 @@
 """Objects of documents: a list is its items, anything else is itself; each with its kind and its place.
 
-The hard thing: a list of 30 000 pods is read part by part (list_parts.py), and the pods and nodes of a part,
-which are nearly all there is, are decoded at once by a decoder that knows them by their kind. A part that holds
-anything else, or anything wrong, is read object by object: cut into texts first, then each text is decoded by
-the decoder of its kind, so that a message can name its place.
+The hard thing: a list of 30 000 pods is read part by part (list_parts.py), and the pods and nodes of a
+part, which are nearly all there is, are decoded at once by a decoder that knows them by their kind. A part
+that holds anything else, or anything wrong, is read object by object: cut into texts first, then each text
+is decoded by the decoder of its kind, so that a message can name its place.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar, cast
 
 import msgspec
 from msgspec import Raw
@@ -42,7 +42,7 @@ class _Head(Wire):
     api_version: str | None = None
     kind: str | None = None
     metadata: Raw = NULL
-    items: list[Raw] | None | msgspec.UnsetType = msgspec.UNSET
+    items: list[Raw] | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class _KindOnly(Wire):
@@ -89,9 +89,8 @@ class Item(NamedTuple):
     def decode(self, decoder: msgspec.json.Decoder[Record]) -> Record:
         """The object as the decoder's type; raises a Fault."""
         content = self.content
-        if isinstance(content, decoder.type):
-            return content
-        assert not isinstance(content, Wire)  # noqa: S101 - only pods and nodes are decoded beforehand
+        if isinstance(content, Wire):
+            return cast("Record", content)  # a pod or a node, as its kind says
         try:
             return decoder.decode(content)
         except msgspec.ValidationError as error:
@@ -121,14 +120,21 @@ def kind_of(api_version: str, name: str) -> Kind:
     return Kind(group if slash else "", name)
 
 
-def items_of(document: Document, *, part_bytes: int = PART_BYTES) -> Iterator[Item | Page]:
-    """The objects of a document in order, and a Page after those of each list; raises an InputError."""
+def items_of(
+    document: Document, *, in_parts: bool = True, part_bytes: int = PART_BYTES
+) -> Iterator[Item | Page]:
+    """The objects of a document in order, and a Page after those of each list; raises an InputError.
+
+    In parts, the pods and nodes of a long list come decoded; otherwise every item is text.
+    """
     if isinstance(document, YamlDocument):
         text = _yaml_text(document)
         yield from _items(_decoded_head(text, document, ()), text, document, ())
         return
     skipped = 0
-    found = long_list(document.data, document.start, part_bytes) if isinstance(document, JsonDocument) else None
+    found = None
+    if in_parts and isinstance(document, JsonDocument):
+        found = long_list(document.data, document.start, document.known_end, part_bytes)
     if found is not None and isinstance(document, JsonDocument):
         try:
             for item in _items_of_parts(document, found, part_bytes):
@@ -137,6 +143,7 @@ def items_of(document: Document, *, part_bytes: int = PART_BYTES) -> Iterator[It
         except _NotALongListError:
             pass
         else:
+            document.known_end = found.after
             return
     head = document.decode(_HEAD)
     content = b"" if _is_list(head) else document.decode(_WHOLE)

@@ -1,8 +1,8 @@
 """Nodes to nodes: what a machine has, what its kubelet keeps back, where it stands and whether it works.
 
-The hard thing is where a node belongs, which Kubernetes has many words for. Its domain (what fails together) is
-the value of the first label it has of DOMAIN_LABELS; its group (what stands in for each other) that of the
-group label, else of the first of GROUP_LABELS, else `default`.
+The hard thing is where a node belongs, which Kubernetes has many words for. Its domain (what fails
+together) is the value of the first label it has of DOMAIN_LABELS; its group (what stands in for each other)
+that of the group label, else of the first of GROUP_LABELS, else `default`.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from ullage.model.cluster import DEFAULT_GROUP, Device, Node, NodeState, Taint
 from ullage.model.errors import InputError
-from ullage.model.resources import NOTHING, Resources
+from ullage.model.resources import Resources
 from ullage.sources.kubernetes.amounts import Amounts
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.wire import NULL, NodeSpec, NodeStatus, NodeWire
@@ -126,5 +126,3 @@ def _devices(capacity: Resources, labels: Mapping[str, str]) -> tuple[Device, ..
         model = labels.get(model_label, "")
         found += [Device(f"{resource}-{index}", resource, model, memory_bytes) for index in range(count)]
     return tuple(found)
-
-

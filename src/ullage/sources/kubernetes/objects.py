@@ -4,18 +4,19 @@ The hard thing is a quota's name: Kubernetes allows one name in every namespace,
 it is written as `namespace/name`.
 """
 
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal
 
 import msgspec
 from msgspec import Raw
 
-from ullage.model.cluster import Claim, Quota
+from ullage.model.cluster import Claim, Quota, Volume
 from ullage.model.resources import Resources
 from ullage.sources.kubernetes.amounts import Amounts
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.wire import ClaimSpec, ClaimWire, QuotaSpec, QuotaWire
 
-DEFAULT_NAMESPACE = "default"
+DEFAULT_NAMESPACE: Final = "default"
 QuotaKind = Literal["ElasticQuota", "CompositeElasticQuota", "Quota"]
 
 
@@ -53,8 +54,18 @@ def read_claim(wire: ClaimWire, amounts: Amounts, *, namespace: str = DEFAULT_NA
     )
 
 
+def with_claims(volumes: Iterable[Volume], claims: Mapping[str, Claim], namespace: str) -> tuple[Volume, ...]:
+    """Return volumes with the class and size of their claims, where these are known."""
+    return tuple(
+        volume
+        if (claim := claims.get(f"{namespace}/{volume.claim}")) is None
+        else msgspec.structs.replace(volume, storage_class=claim.storage_class, size_bytes=claim.size_bytes)
+        for volume in volumes
+    )
+
+
 def read_quota(wire: QuotaWire, kind: str, amounts: Amounts) -> Quota:
-    """An ElasticQuota over its own namespace, or a CompositeElasticQuota over those it names; raises a Fault."""
+    """An ElasticQuota over its namespace, a CompositeElasticQuota over those it names; raises a Fault."""
     spec, metadata = wire.spec or QuotaSpec(), wire.metadata
     namespace = metadata.namespace or DEFAULT_NAMESPACE
     composite = kind == "CompositeElasticQuota"

@@ -1,8 +1,9 @@
 """What a pod's containers ask for, and what the node gives up for all of them.
 
-The formula is engine.requests; this module finds its terms in a pod. The hard thing is resizing in place: while
-spec and status differ, kube-scheduler counts the larger of what is asked for, what is allocated and what is in
-force, container by container; a resize that the node has called infeasible does not count at all.
+The formula is engine.requests; this module finds its terms in a pod. The hard thing is resizing in place:
+while spec and status differ, kube-scheduler counts the larger of what is asked for, what is allocated and
+what is in force, container by container; a resize that the node has called infeasible does not count at
+all.
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from msgspec import Raw
 from ullage.engine.requests import effective_limits, effective_request, with_defaults
 from ullage.model.cluster import Container
 from ullage.model.errors import InputError
-from ullage.model.resources import HUGEPAGES_PREFIX, NOTHING, Resources, ResourceTypes
+from ullage.model.resources import HUGEPAGES_PREFIX, Resources, ResourceTypes
 from ullage.sources.kubernetes.amounts import Amounts, Requirements
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.interned import reader
@@ -53,7 +54,7 @@ class Shape(NamedTuple):
 
 
 def shape_texts(spec: PodSpec, status: PodStatus | None) -> list[Raw | bytes]:
-    """Everything that a pod's shape is read from, as it is written; no text is as short as the mark between."""
+    """Everything that a pod's shape is read from, as it is written; no text is empty as the marks are."""
     texts: list[Raw | bytes] = [spec.overhead, spec.resources]
     for container in spec.containers or ():
         texts += (container.name, container.resources)
@@ -80,7 +81,9 @@ class ShapeReader:
     def read(self, spec: PodSpec, status: PodStatus | None) -> Shape:
         """The shape of a pod; raises a Fault."""
         if len(spec.containers or ()) + len(spec.init_containers or ()) > CONTAINERS_MAX:
-            raise Fault(InputError(f"more than {CONTAINERS_MAX} containers", remedy="split the pod"), ("spec",))
+            raise Fault(
+                InputError(f"more than {CONTAINERS_MAX} containers", remedy="split the pod"), ("spec",)
+            )
         pod_level = self._requirements(spec.resources, "spec", "resources")
         statuses = _statuses(status)
         infeasible = _resize_is_infeasible(status)
@@ -88,7 +91,9 @@ class ShapeReader:
         for field, listed in (("initContainers", spec.init_containers), ("containers", spec.containers)):
             for index, wire in enumerate(listed or ()):
                 try:
-                    containers.append(self._container(wire, field, statuses, pod_level, infeasible=infeasible))
+                    containers.append(
+                        self._container(wire, field, statuses, pod_level, infeasible=infeasible)
+                    )
                 except Fault as fault:
                     raise fault.under("spec", field, index) from None
         try:
@@ -144,7 +149,9 @@ def _statuses(status: PodStatus | None) -> dict[bytes, ContainerStatus]:
         return {}
     listed = (*(status.init_container_statuses or ()), *(status.container_statuses or ()))
     return {
-        bytes(each.name): each for each in listed if each.allocated_resources != NULL or each.resources != NULL
+        bytes(each.name): each
+        for each in listed
+        if each.allocated_resources != NULL or each.resources != NULL
     }
 
 

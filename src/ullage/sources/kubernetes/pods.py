@@ -110,7 +110,7 @@ class PodReader:
         if wire.ephemeral is not None:
             template = wire.ephemeral.volume_claim_template
             try:
-                storage_class, size_bytes = claimed(template and template.spec, self._amounts)
+                storage_class, size_bytes = claimed(template.spec if template else None, self._amounts)
             except Fault as fault:
                 raise fault.under("ephemeral", "volumeClaimTemplate", "spec") from None
             return Volume(wire.name, f"{pod_name}-{wire.name}", storage_class, size_bytes, inline=True)

@@ -1,6 +1,7 @@
 """What a dump could not tell, or what of it is not read: short lines that every answer repeats.
 
-The hard thing is to say each once: a cluster has hundreds of ConfigMaps and a list may have come in fifty pages.
+The hard thing is to say each once: a cluster has hundreds of ConfigMaps and a list may have come in fifty
+pages.
 """
 
 from collections import Counter
@@ -56,5 +57,7 @@ class Unknowns:
                 continue
             count = "" if page.remaining is None else f"{page.remaining} "
             listed = f"{kind.name} objects" if kind.name else "objects"
-            lines.append(f"incomplete: {page.place} says that {count}more {listed} follow, on a page that is not there")
+            lines.append(
+                f"incomplete: {page.place} says that {count}more {listed} follow, on a page that is not there"
+            )
         return lines

@@ -1,8 +1,9 @@
 """Pods and nodes as a real cluster's API server writes them, drawn from a seed.
 
-The hard thing is honesty: a reader that skips what it does not need looks better the more there is to skip, so
-everything here stands in the proportions of real `kubectl get --show-managed-fields -o json` output: managed
-fields are about a quarter of a pod, and names, hashes and addresses are as long as they are in life.
+The hard thing is honesty: a reader that skips what it does not need looks better the more there is to skip,
+so everything here stands in the proportions of real `kubectl get --show-managed-fields -o json` output:
+managed fields are about a quarter of a pod, and names, hashes and addresses are as long as they are in
+life.
 """
 
 import random
@@ -56,7 +57,8 @@ class Draw:
 
     def address(self) -> str:
         """A pod's IPv4 address."""
-        return f"10.{self.random.randrange(64, 128)}.{self.random.randrange(256)}.{self.random.randrange(2, 255)}"
+        draw = self.random.randrange
+        return f"10.{draw(64, 128)}.{draw(256)}.{draw(2, 255)}"
 
     def time(self) -> str:
         """A moment of the year, in RFC 3339."""
@@ -132,7 +134,9 @@ def _node(index: int, name: str, draw: Draw) -> dict[str, Any]:
         "failure-domain.beta.kubernetes.io/zone": zone, "kubernetes.io/arch": "amd64",
         "kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
         "topology.kubernetes.io/region": "eu-central-1", "topology.kubernetes.io/zone": zone,
-    } | ({"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.memory": "81920"} if gpu else {})  # fmt: skip
+    }  # fmt: skip
+    if gpu:
+        labels |= {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.memory": "81920"}
     conditions = [
         {
             "lastHeartbeatTime": draw.time(), "lastTransitionTime": draw.time(),
@@ -153,7 +157,7 @@ def _node(index: int, name: str, draw: Draw) -> dict[str, Any]:
     ]
     info = {
         "architecture": "amd64", "bootID": draw.uid(), "containerRuntimeVersion": "containerd://2.1.4",
-        "kernelVersion": "6.12.46-66.121.amzn2023.x86_64", "kubeProxyVersion": "", "kubeletVersion": "v1.34.1",
+        "kernelVersion": "6.12.46-66.121.amzn2023.x86_64", "kubeletVersion": "v1.34.1",
         "machineID": draw.digest()[:32], "operatingSystem": "linux", "osImage": "Amazon Linux 2023",
         "swap": {"capacity": 0}, "systemUUID": draw.uid(),
     }  # fmt: skip
@@ -382,7 +386,8 @@ def _pod(application: Application, node: str, draw: Draw) -> dict[str, Any]:
             "namespace": team,
             "ownerReferences": [
                 {
-                    "apiVersion": "apps/v1", "blockOwnerDeletion": True, "controller": True, "kind": "ReplicaSet",
+                    "apiVersion": "apps/v1", "blockOwnerDeletion": True, "controller": True,
+                    "kind": "ReplicaSet",
                     "name": f"{name}-{template_hash}", "uid": owner_uid,
                 }
             ],

@@ -1,0 +1,313 @@
+"""From what stands behind `-c` to a source: a word, a file, a folder, or standard input.
+
+Files are told apart by their content, never by their name. The hard part is size: a dump of hundreds of
+megabytes must not be in memory twice. So only the first bytes of an input are looked at; what does not begin
+like one of our own documents is left to the Kubernetes source, unread.
+"""
+
+import io
+import re
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+import msgspec
+
+from ullage.model.cluster import Snapshot
+from ullage.model.errors import InputError
+from ullage.model.policy import PROFILE_NAMES
+from ullage.model.resources import ResourceTypes
+from ullage.sources.input_files import STANDARD_INPUT, InputFile, read_files
+from ullage.sources.json_text import looks_like_json
+from ullage.sources.limits import DEFAULT_LIMITS, Limits
+from ullage.sources.places import one_line, shown
+from ullage.sources.protocol import Source
+
+if TYPE_CHECKING:
+    from ullage.sources.documents import Document
+
+DEFAULT_PROFILE: Final = "kubernetes"
+HEAD_BYTES: Final = 1 << 16
+FILES_MAX: Final = 1000
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_OURS: Final = re.compile(
+    rb"""["']?(?:apiVersion["']?\s*:\s*["']?ullage\.dev/|resource(?:CapacitySpec|RequirementSpec)["']?\s*:)"""
+)
+_DUMP_REMEDY: Final = "write a dump and read that: kubectl get nodes,pods -A -o json > dump.json"
+_NOT_YET: Final = (
+    ("kube", "a live cluster", _DUMP_REMEDY),
+    ("ganeti:", "Ganeti", "write the nodes and instances as CSV or as a Snapshot document"),
+    ("http://", "a server", _DUMP_REMEDY),
+    ("https://", "a server", _DUMP_REMEDY),
+)
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How a source is opened; types are those that users register beside it."""
+
+    types: ResourceTypes = ResourceTypes()
+    limits: Limits = DEFAULT_LIMITS
+
+
+class SnapshotSource:
+    """A snapshot of our own: read when it is asked for, or at hand already."""
+
+    def __init__(self, name: str, read: Callable[[], Snapshot]) -> None:
+        self._name = name
+        self._read = read
+        self._snapshot: Snapshot | None = None
+
+    @property
+    def name(self) -> str:
+        """What the snapshot calls itself, else its file."""
+        return self.read().name or self._name
+
+    @property
+    def profile(self) -> str:
+        """The profile that the snapshot names; its own settings lie in its policy."""
+        named = self.read().policy.name
+        return named if named in PROFILE_NAMES else DEFAULT_PROFILE
+
+    def read(self) -> Snapshot:
+        """Return the snapshot; it is the same one each time."""
+        if self._snapshot is None:
+            self._snapshot = self._read()
+        return self._snapshot
+
+
+def open_source(spec: str, *, options: Options | None = None, stdin: BinaryIO | None = None) -> Source:
+    """Return the source that `demo`, `synthetic:…`, `csv:FILE,FILE`, `-`, a file or a folder stands for."""
+    options = options or Options()
+    word, colon, rest = spec.partition(":")
+    if spec == "demo":
+        from ullage.sources.demo import DemoSource
+
+        return DemoSource()
+    if word == "synthetic":
+        return _synthetic(rest)
+    if word == "csv" and colon:
+        return _csv(rest, rest.split(","), options)
+    for start, what, remedy in _NOT_YET:
+        if spec == start or (start != "kube" and spec.startswith(start)):
+            raise InputError(
+                f"{shown(spec)}: this version cannot read {what} directly", where="-c", remedy=remedy
+            )
+    if spec == "-":
+        return _standard_input(stdin or sys.stdin.buffer, options)
+    if not spec:
+        raise InputError("no cluster is named", where="-c", remedy="name a file or a folder, or use demo")
+    if Path(spec).is_dir():
+        return _folder(spec, options)
+    if Path(spec).exists() and not Path(spec).is_file():
+        return _pipe(spec, options)
+    return _file(spec, options)
+
+
+def _synthetic(rest: str) -> Source:
+    from ullage.sources.synthetic import parse_options, synthetic_snapshot
+
+    asked = parse_options(rest)
+    return SnapshotSource("synthetic", lambda: synthetic_snapshot(asked))
+
+
+def _csv(name: str, paths: list[str], options: Options) -> Source:
+    from ullage.sources.csv_source import CsvSource
+
+    if len(paths) > FILES_MAX:
+        raise InputError(f"more than {FILES_MAX} files", where=one_line(name), remedy="join some of them")
+    files: list[InputFile] = []
+    for path in paths:
+        if not path or Path(path).is_dir():
+            raise InputError(
+                f"{shown(path)!r} is no file", where="-c", remedy="write csv:nodes.csv,workloads.csv"
+            )
+        files += read_files(path, options.limits)
+    return CsvSource(one_line(name), files)
+
+
+def _folder(path: str, options: Options) -> Source:
+    """Return a folder as tables if there are only such, else as what its first document is."""
+    tables = sorted(str(each) for each in Path(path).glob("*.csv"))
+    try:
+        first = next(read_files(path, options.limits))
+    except InputError:
+        if not tables:
+            raise
+        return _csv(path, tables, options)
+    if tables:
+        raise InputError(
+            f"tables and documents in one folder ({one_line(Path(tables[0]).name)}, {first.name})",
+            where=one_line(path),
+            remedy="keep them apart, or name the tables with csv:",
+        )
+    kind = _kind(_documents(first, options)) if _OURS.search(first.data[:HEAD_BYTES]) else ""
+    if kind == "HostFacts":
+        return _hosts(path, options)
+    if kind:
+        documents = [each for file in read_files(path, options.limits) for each in _documents(file, options)]
+        return SnapshotSource(one_line(Path(path).name), lambda: _own_snapshot(documents, options))
+    return _kubernetes(path, options)
+
+
+def _file(path: str, options: Options) -> Source:
+    name = one_line(Path(path).name)
+    head = _head(path)
+    if _is_ours(head):
+        (file,) = read_files(path, options.limits)
+        found = _of_content(name, file, path, options)
+        if found is not None:
+            return found
+    return _kubernetes(path, options)
+
+
+def _standard_input(stream: BinaryIO, options: Options) -> Source:
+    head = b""
+    while len(head) < HEAD_BYTES and (more := stream.read(HEAD_BYTES - len(head))):
+        head += more
+    replayed = io.BufferedReader(_Replayed(head, stream))
+    if not _is_ours(_unpacked(head)):
+        return _kubernetes("-", options, replayed)
+    (file,) = read_files("-", options.limits, stdin=replayed)
+    found = _of_content(STANDARD_INPUT, file, "-", options)
+    return found or _kubernetes("-", options, io.BytesIO(file.data))
+
+
+def _pipe(path: str, options: Options) -> Source:
+    """Return what a named pipe or device gives, which can be read only once."""
+    (file,) = read_files(path, options.limits)
+    ours = _is_ours(bytes(file.data[:HEAD_BYTES]))
+    found = _of_content(one_line(Path(path).name), file, "-", options) if ours else None
+    return found or _kubernetes("-", options, io.BytesIO(file.data))
+
+
+def _of_content(name: str, file: InputFile, path: str, options: Options) -> Source | None:
+    """Return the source of a file that begins like one of ours; None where it is none after all."""
+    from ullage.sources.snapshot_file import is_snapshot_bytes, snapshot_of_bytes
+
+    if is_snapshot_bytes(file.data):
+        return SnapshotSource(name, lambda: snapshot_of_bytes(file.data, file.name))
+    if _is_table(file.data):
+        from ullage.sources.csv_source import CsvSource
+
+        return CsvSource(name, [file])
+    documents = _documents(file, options)
+    kind = _kind(documents)
+    if kind == "HostFacts":
+        return _hosts(path, options, io.BytesIO(file.data) if path == "-" else None)
+    if not kind:
+        return None
+    return SnapshotSource(name, lambda: _own_snapshot(documents, options))
+
+
+def _documents(file: InputFile, options: Options) -> "list[Document]":
+    from ullage.sources.documents import documents_of
+
+    return list(documents_of(file.data, file.name, limits=options.limits))
+
+
+def _kind(documents: "list[Document]") -> str:
+    """Return the kind of the first document if it is one of ours, else nothing."""
+    from ullage.sources.own_format import is_own, read_bare_spec, read_header
+
+    if not documents:
+        return ""
+    header = read_header(documents[0])
+    if is_own(header):
+        return header.kind or "unknown"
+    if header.api_version is None and header.kind is None and read_bare_spec(documents[0]) is not None:
+        return "bare"
+    return ""
+
+
+def _own_snapshot(documents: "list[Document]", options: Options) -> Snapshot:
+    """Return the one snapshot among documents of ours; resource types beside it count for it."""
+    from ullage.sources.own_format import is_own, read_bare_spec, read_header, read_own, read_snapshot
+
+    types = options.types
+    snapshots: list[Document] = []
+    for document in documents:
+        header = read_header(document)
+        if not is_own(header):
+            bare = read_bare_spec(document)
+            if not isinstance(bare, Snapshot):
+                raise document.error("no cluster", remedy="give a document of kind Snapshot")
+            return bare
+        if header.kind == "Snapshot":
+            snapshots.append(document)
+            continue
+        read = read_own(document, types)
+        if not isinstance(read, ResourceTypes):
+            raise document.error(
+                f"kind {header.kind} is no cluster",
+                path=("kind",),
+                remedy="give a document of kind Snapshot",
+            )
+        types = read
+    if len(snapshots) != 1:
+        raise InputError(
+            f"{len(snapshots)} snapshots where one is expected",
+            where=(snapshots[1] if snapshots else documents[0]).where(),
+            remedy="name one file",
+        )
+    return read_snapshot(snapshots[0], types)
+
+
+def _kubernetes(path: str, options: Options, stdin: BinaryIO | None = None) -> Source:
+    from ullage.sources.kubernetes.dump import KubernetesSource
+
+    return KubernetesSource(path, types=options.types, limits=options.limits, stdin=stdin)
+
+
+def _hosts(path: str, options: Options, stdin: BinaryIO | None = None) -> Source:
+    from ullage.sources.host_cluster import HostsSource
+
+    return HostsSource(path, limits=options.limits, stdin=stdin)
+
+
+def _is_ours(head: bytes) -> bool:
+    from ullage.sources.snapshot_file import is_snapshot_bytes
+
+    return is_snapshot_bytes(head) or _OURS.search(head) is not None or _is_table(head)
+
+
+def _is_table(head: bytes | bytearray) -> bool:
+    from ullage.sources.csv_source import is_table
+
+    return not looks_like_json(head) and is_table(InputFile("", head))
+
+
+def _head(path: str) -> bytes:
+    """Return the first bytes of a file; one that cannot be read is left to its reader to name."""
+    try:
+        with Path(path).open("rb") as file:
+            return _unpacked(file.read(HEAD_BYTES))
+    except OSError:
+        return b""
+
+
+def _unpacked(head: bytes) -> bytes:
+    if not head.startswith(_GZIP_MAGIC):
+        return head
+    try:
+        return zlib.decompressobj(31).decompress(head, HEAD_BYTES)
+    except zlib.error:
+        return b""
+
+
+class _Replayed(io.RawIOBase):
+    """A stream of which the first bytes were read already."""
+
+    def __init__(self, head: bytes, stream: BinaryIO) -> None:
+        self._head = head
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._head[: len(buffer)] or self._stream.read(len(buffer))
+        self._head = self._head[len(part) :]
+        buffer[: len(part)] = part
+        return len(part)

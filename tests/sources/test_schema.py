@@ -1,0 +1,72 @@
+import json
+
+import pytest
+
+from ullage.model.cluster import Node, Quota, Workload
+from ullage.model.errors import InputError
+from ullage.sources.own_records import DOCUMENTS, KINDS
+from ullage.sources.schema import schema
+
+
+def references(value):
+    if isinstance(value, dict):
+        if "$ref" in value:
+            yield value["$ref"]
+        for inner in value.values():
+            yield from references(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from references(inner)
+
+
+def wire_names(record):
+    return [*record.__struct_encode_fields__]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_schema_names_every_field_of_its_document(kind):
+    found = schema(kind)
+    assert found["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert list(found["properties"]) == wire_names(DOCUMENTS[kind])
+    assert found["properties"]["kind"] == {"const": kind}
+    assert found["properties"]["apiVersion"] == {"const": "ullage.dev/v1"}
+    assert found["required"] == ["apiVersion", "kind"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_reference_leads_somewhere_and_every_part_is_used(kind):
+    found = schema(kind)
+    assert {reference.removeprefix("#/$defs/") for reference in references(found)} == set(found["$defs"])
+    json.dumps(found)
+
+
+def test_records_of_a_document_are_described_in_full():
+    parts = schema("Delta")["$defs"]
+    for record in (Node, Workload, Quota):
+        assert list(parts[record.__name__]["properties"]) == wire_names(record)
+        assert parts[record.__name__]["description"]
+    assert parts["Node"]["required"] == ["name"]
+    assert parts["Node"]["properties"]["state"]["enum"] == ["cordoned", "offline", "ready"]
+    assert parts["Node"]["properties"]["state"]["default"] == "ready"
+    assert parts["Node"]["properties"]["capacity"] == {"$ref": "#/$defs/Resources"}
+    assert parts["Node"]["properties"]["reserve"] == {
+        "anyOf": [{"$ref": "#/$defs/Resources"}, {"type": "null"}]
+    }
+    assert parts["Node"]["properties"]["labels"] == {
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+    }
+    assert parts["Node"]["properties"]["taints"] == {"type": "array", "items": {"$ref": "#/$defs/Taint"}}
+    assert parts["Workload"]["properties"]["priority"] == {"type": "integer", "default": 0}
+    assert parts["Workload"]["properties"]["terminating"] == {"type": "boolean", "default": False}
+
+
+def test_unknown_fields_are_allowed_because_newer_versions_add_some():
+    found = schema("Snapshot")
+    assert "additionalProperties" not in found
+    assert "additionalProperties" not in found["$defs"]["Workload"]
+
+
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(InputError, match="kind 'Pod' is unknown; use one of Snapshot, Delta"):
+        schema("Pod")
