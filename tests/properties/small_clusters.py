@@ -99,13 +99,13 @@ def workloads(homes: Sequence[str], amounts: Sequence[int] = SMALL) -> st.Search
 
 @st.composite
 def clusters(draw: st.DrawFn, amounts: Sequence[int] = SMALL) -> Snapshot:
-    drawn = Table(draw(st.lists(nodes(amounts), max_size=4)))
+    drawn = Table(draw(st.lists(nodes(amounts), min_size=1, max_size=6)))
     homes = ("", *drawn.keys())
     return check_snapshot(
         Snapshot(
             policy=draw(policies()),
             nodes=drawn,
-            workloads=Table(draw(st.lists(workloads(homes, amounts), max_size=5))),
+            workloads=Table(draw(st.lists(workloads(homes, amounts), max_size=6))),
         )
     )
 

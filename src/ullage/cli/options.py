@@ -170,7 +170,8 @@ def show(answer: "Answer", output: str, *, no_color: bool, width: int | None) ->
     build = answer.shortened if output == "table" and answer.shortened is not None else answer.page
     page = _under_our_name(build())
     if output not in {"table", "wide"}:
-        click.echo(render(page, None, output).encode(), nl=False)
+        shown = _without_wide_columns(page) if output == "html" else page
+        click.echo(render(shown, None, output).encode(), nl=False)
         return
     terminal = sys.stdout.isatty()
     color = terminal and not no_color and not os.environ.get("NO_COLOR")
@@ -188,6 +189,22 @@ def _under_our_name(page: "Page") -> "Page":
     import msgspec
 
     return msgspec.structs.replace(page, next_command=name + page.next_command.removeprefix("ullage"))
+
+
+def _without_wide_columns(page: "Page") -> "Page":
+    """Return the page with the columns that are shown unless more are asked for: pages have a width too."""
+    import msgspec
+
+    from ullage.render.view import Table
+
+    def narrowed(table: Table) -> Table:
+        kept = [number for number, column in enumerate(table.columns) if not column.wide_only]
+        columns = tuple(table.columns[number] for number in kept)
+        rows = tuple(tuple(row[number] for number in kept) for row in table.rows)
+        return msgspec.structs.replace(table, columns=columns, rows=rows)
+
+    blocks = tuple(narrowed(block) if isinstance(block, Table) else block for block in page.blocks)
+    return msgspec.structs.replace(page, blocks=blocks)
 
 
 def columns_of_output() -> int:

@@ -124,8 +124,7 @@ def _node_table(
         view.Column("domain", priority=3),
     ]
     for place, name in enumerate(names):
-        priority = 1 if name in SHOWN_LAST else max(2, 8 - place)
-        columns.append(view.Column(name, "right", priority=priority, key=f"{name} committed"))
+        columns.append(view.Column(name, "right", name in SHOWN_LAST, max(2, 8 - place), f"{name} committed"))
     columns.append(view.Column("workloads", "right", priority=2))
     columns += [view.Column(f"{name} free", "right", wide_only=True) for name in names]
     columns += [view.Column(f"{name} limit", "right", wide_only=True) for name in names]

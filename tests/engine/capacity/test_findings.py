@@ -106,8 +106,14 @@ class TestHollow:
         assert codes(cluster(busy, policy=policy(committed="actual"))) == []
 
     def test_a_node_that_is_over_committed_is_not_reported_twice(self):
-        busy = node("n1", memory="16Gi").using(memory="16Gi").holding(bounded("a", memory="17Gi"))
+        busy = node("n1", memory="16Gi").using(memory="18Gi").holding(bounded("a", memory="17Gi"))
         assert codes(cluster(busy)) == ["over-committed"]
+
+    @pytest.mark.parametrize("used", ["100", "101"])
+    def test_where_nothing_counts_as_free_nothing_is_hollow(self, used):
+        full = node("n1", memory="100").using(memory=used).holding(bounded("a", memory="100"))
+        assert codes(cluster(full)) == []
+        assert codes(cluster(node("n1", cpu="1").using(memory=used))) == []
 
     def test_what_has_no_bound_promises_nothing(self):
         busy = node("n1", cpu="4").using(cpu="9")

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+import numpy as np
+
 from ullage.engine.capacity.cache import cache_without_ssd
 from ullage.engine.capacity.summary import Summary
 from ullage.engine.columns import Columns
@@ -55,15 +57,16 @@ def _over_committed(columns: Columns) -> Iterator[Finding]:
 
 def _hollow(columns: Columns) -> Iterator[Finding]:
     """Yield nodes that are nearly full by use and yet count more as free than they have."""
-    left = columns.capacity - columns.actual
+    free_room = columns.free
+    left = np.maximum(columns.capacity - columns.actual, 0)
     busy = left <= columns.capacity // BUSY_LEFT
-    hollow = columns.bounded & ~columns.counts_actual & (columns.actual > 0) & busy & (columns.free > left)
+    hollow = columns.bounded & ~columns.counts_actual & (columns.actual > 0) & busy & (free_room > left)
     types = columns.snapshot.resource_types
     for row, column in zip(*hollow.nonzero(), strict=True):
         node, resource = columns.nodes[row].name, columns.resources[column]
         used, capacity, free = (
             types[resource].readable(int(values[row, column]))
-            for values in (columns.actual, columns.capacity, columns.free)
+            for values in (columns.actual, columns.capacity, free_room)
         )
         yield Finding(
             "promise-hollow",

@@ -1,0 +1,70 @@
+"""`ullage explain`: nodes and resources."""
+
+import json
+
+import pytest
+
+ENDINGS = {"table": "txt", "wide": "wide.txt"}
+
+
+@pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "csv", "md", "html"])
+@pytest.mark.parametrize(("name", "subject"), [("node", "node/s1"), ("resource", "resource/memory")])
+def test_every_format(ask, matches_golden, name, subject, output):
+    result = ask("explain", subject, "-c", "demo", "-o", output)
+    assert (result.code, result.err) == (0, "")
+    matches_golden(f"explain-{name}.{ENDINGS.get(output, output)}", result.out)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("node-80", ("node/g1", "--width", "80")),
+        ("node-one-resource", ("node/n3", "--resource", "memory")),
+        ("node-actual", ("node/n3", "--resource", "memory", "--policy", "zos")),
+        ("node-unlimited", ("node/n3", "--resource", "cpu", "--policy", "zos")),
+        ("resource-unlimited", ("resource/cpu", "--policy", "zos")),
+        ("resource-80", ("resource/nvidia.com/gpu", "--width", "80")),
+    ],
+)
+def test_as_people_read_it(ask, matches_golden, name, words):
+    result = ask("explain", *words, "-c", "demo")
+    assert result.code == 0
+    matches_golden(f"explain-{name}.txt", result.out)
+
+
+def test_the_sum_of_the_page_is_the_one_of_json(ask):
+    report = json.loads(ask("explain", "node/s1", "-c", "demo", "-o", "json").out)
+    memory = next(each["terms"] for each in report["resources"] if each["terms"]["resource"] == "memory")
+    assert (memory["capacity"], memory["reserve"], memory["limit"], memory["free"]) == (
+        "64Gi",
+        "2Gi",
+        "62Gi",
+        "0",
+    )
+    text = ask("explain", "node/s1", "-c", "demo", "--resource", "memory").out
+    assert "over-committed by 1.25Gi" in text
+
+
+def test_two_words_do_as_well(ask):
+    assert ask("explain", "node", "s1", "-c", "demo").out == ask("explain", "node/s1", "-c", "demo").out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("node/s9",), "no node 's9'; did you mean s1"),
+        (("resource/memoryy",), "no resource 'memoryy'; did you mean memory"),
+        (("resource/example.com/licences",), "no resource 'example.com/licences'"),
+        (("node/",), "'node/' cannot be explained"),
+        (("pod/web/api-1",), "pods cannot be explained yet"),
+        (("node/s1", "node/n1"), "name one node or one resource"),
+        (("resource/cpu", "--resource", "cpu"), "--resource is for nodes"),
+        (("node/s1", "--resource", "nvidia.com/gpu"), "no resource 'nvidia.com/gpu'"),
+        ((), "missing argument"),
+    ],
+)
+def test_what_is_not_there_is_one_line(ask, words, message):
+    result = ask("explain", *words, "-c", "demo")
+    assert (result.code, result.out) == (1, "")
+    assert message in result.err
+    assert result.err.count("\n") == 1
