@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from documented import ROOT, examples, output, pages
 
 EXAMPLES = [

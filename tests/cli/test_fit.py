@@ -1,6 +1,8 @@
 """`ullage fit`: yes, no, resize, one shape; golden files in every format."""
 
+import io
 import json
+import sys
 
 import pytest
 
@@ -17,7 +19,7 @@ def test_a_mixed_answer_in_every_format(ask, files, matches_golden, output):
 
 
 @pytest.mark.parametrize(
-    ("name", "words", "code"),
+    "case",
     [
         ("yes", ("-f", "shop.yaml"), 0),
         ("resize", ("-f", "resize.yaml"), 0),
@@ -27,9 +29,11 @@ def test_a_mixed_answer_in_every_format(ask, files, matches_golden, output):
         ("devices", ("--shape", "cpu=8,memory=64Gi,nvidia.com/gpu=4"), 2),
         ("unlimited", ("--shape", "cpu=2,memory=8Gi", "--policy", "zos"), 0),
     ],
+    ids=lambda case: case[0],
 )
 @pytest.mark.parametrize("width", [80, 120])
-def test_answers_as_people_read_them(ask, files, matches_golden, name, words, code, width):
+def test_answers_as_people_read_them(ask, files, matches_golden, case, width):
+    name, words, code = case
     line = [files / word if word.endswith(".yaml") else word for word in words]
     result = ask("fit", "-c", "demo", *line, "--width", width)
     assert (result.code, result.err) == (code, "")
@@ -61,9 +65,6 @@ def test_a_resize_counts_only_what_it_grows_by(ask, files):
 
 
 def test_workloads_from_standard_input(ask, files, monkeypatch):
-    import io
-    import sys
-
     given = io.TextIOWrapper(io.BytesIO((files / "shop.yaml").read_bytes()))
     monkeypatch.setattr(sys, "stdin", given)
     assert ask("fit", "-c", "demo", "-f", "-").code == 0

@@ -37,16 +37,14 @@ def test_the_nearest_level_wins_and_is_named(ask, files):
     assert report["settings"][0]["key"] == "memory-ratio"
 
 
-def test_setting_writes_the_file_and_removing_takes_it_out_again(ask, tmp_path):
-    path = tmp_path / "ours.yaml"
-    written = ask("policy", "set", "group/gpu", "memory-ratio=1.5", "--policy", path)
+def test_setting_writes_the_file_and_removing_takes_it_out_again(ask, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written = ask("policy", "set", "group/gpu", "memory-ratio=1.5", "--policy", "ours.yaml")
     assert written.code == 0
-    assert written.out.startswith(
-        f"✓ wrote memory-ratio=1.5 for group/gpu to {path}".split("/tmp", maxsplit=1)[0]
-    )
-    assert "1.5" in path.read_text()
-    assert ask("policy", "set", "group/gpu", "memory-ratio=", "--policy", path).code == 0
-    assert "1.5" not in path.read_text()
+    assert written.out.startswith("✓ wrote memory-ratio=1.5 for group/gpu to ours.yaml\n")
+    assert "1.5" in (tmp_path / "ours.yaml").read_text()
+    assert ask("policy", "set", "group/gpu", "memory-ratio=", "--policy", "ours.yaml").code == 0
+    assert "1.5" not in (tmp_path / "ours.yaml").read_text()
 
 
 def test_a_refused_setting_leaves_the_file_alone(ask, tmp_path):

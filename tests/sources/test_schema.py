@@ -1,10 +1,15 @@
 import json
 
+import jsonschema
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import strategies
 from ullage.model.cluster import Node, Quota, Workload
 from ullage.model.errors import InputError
 from ullage.sources.own_records import DOCUMENTS, KINDS
+from ullage.sources.own_text import delta_text, snapshot_text
 from ullage.sources.schema import schema
 
 
@@ -70,3 +75,37 @@ def test_unknown_fields_are_allowed_because_newer_versions_add_some():
 def test_an_unknown_kind_is_refused():
     with pytest.raises(InputError, match="kind 'Pod' is unknown; use one of Snapshot, Delta"):
         schema("Pod")
+
+
+def documents_as_written():
+    """Random documents of each kind as our own writer gives them."""
+    return st.one_of(
+        strategies.snapshots().map(lambda each: ("Snapshot", snapshot_text(each, "json"))),
+        strategies.deltas().map(lambda each: ("Delta", delta_text(each, "json"))),
+    )
+
+
+@given(documents_as_written())
+def test_what_we_write_keeps_to_the_schema(document):
+    kind, text = document
+    jsonschema.Draft202012Validator(schema(kind)).validate(json.loads(text))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_schema_is_a_schema(kind):
+    jsonschema.Draft202012Validator.check_schema(schema(kind))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"nodes": [{}]},
+        {"nodes": [{"name": 1}]},
+        {"nodes": [{"name": "n1", "state": "tired"}]},
+        {"nodes": [{"name": "n1", "capacity": ["cpu"]}]},
+        {"revision": "one"},
+    ],
+)
+def test_what_we_refuse_does_not_keep_to_the_schema(wrong):
+    document = {"apiVersion": "ullage.dev/v1", "kind": "Snapshot", **wrong}
+    assert not jsonschema.Draft202012Validator(schema("Snapshot")).is_valid(document)

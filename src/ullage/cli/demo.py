@@ -23,7 +23,7 @@ def command(*, no_pause: bool) -> int:
     """Show the tour."""
     from ullage.service.tour import FAREWELL, STOPS, WELCOME
 
-    pauses = not no_pause and sys.stdin.isatty() and sys.stdout.isatty()
+    pauses = not no_pause and _pauses()
     program = click.get_current_context().find_root().info_name or "ullage"
     click.echo(_paragraph(WELCOME))
     for number, stop in enumerate(STOPS, start=1):
@@ -48,6 +48,10 @@ def _show(stop: "Stop", number: int, total: int, program: str) -> int:
     click.echo(f"$ {stop.line.replace('ullage', program, 1)}")
     sys.stdout.flush()
     return run(stop.words, program.replace("kubectl ullage", "kubectl-ullage"))
+
+
+def _pauses() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _goes_on() -> bool:

@@ -67,6 +67,11 @@ class SharingGroup(click.Group):
         options["invoke_without_command"] = True
         super().__init__(*arguments, **options)  # type: ignore[arg-type]  # click's own parameters
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order in which they are defined."""
+        del ctx
+        return list(self.commands)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Move shared options to where they are defined."""
         moved = moved_behind(args)

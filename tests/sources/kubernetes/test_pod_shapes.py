@@ -187,8 +187,8 @@ WRONG = {
     ),
     "a quantity that is no text": (
         {"containers": [container("main", {"cpu": True})]},
-        "items[0].spec.containers[0].resources.requests.cpu: expected a whole number, a number or text, found "
-        "true or false; write a whole number, a number or text",
+        "items[0].spec.containers[0].resources.requests.cpu: true is no quantity; write a number or text such as "
+        "40Mi",
     ),
     "a map that is none": (
         {"containers": [container("main", ["cpu"])]},

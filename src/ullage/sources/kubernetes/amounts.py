@@ -13,11 +13,11 @@ from ullage.model.errors import InputError
 from ullage.model.resources import NOTHING, RESERVED_DOMAIN, Resources, ResourceTypes, canonical_name
 from ullage.sources.kubernetes.faults import Fault, wrong_type
 from ullage.sources.kubernetes.wire import NULL, Wire
+from ullage.sources.places import shown
 
 STORAGE: Final = "storage"
 _MAP: Final = msgspec.json.Decoder(dict[str, Raw] | None)
 _QUANTITY: Final = msgspec.json.Decoder(str | int | float)
-_QUOTE: Final = b'"'
 
 
 class Requirements(NamedTuple):
@@ -114,8 +114,9 @@ class Amounts:
         if amount is None:
             try:
                 amount = self._types[canonical].parse(_quantity_text(text))
-            except msgspec.ValidationError as error:
-                raise wrong_type(error, text).under(name) from None
+            except msgspec.ValidationError:
+                what = f"{shown(text.decode())} is no quantity"
+                raise Fault(InputError(what, remedy="write a number or text such as 40Mi"), (name,)) from None
             except InputError as error:
                 raise Fault(error, (name,)) from None
             if amount < 0:

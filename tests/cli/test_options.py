@@ -1,0 +1,106 @@
+"""From an answer to the terminal: width, colour, notes, and where a cluster's name comes from."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from ullage.cli.options import WIDTH_MIN, WIDTH_WITHOUT_TERMINAL, columns_of_output
+
+
+def on_a_terminal(*words: str, columns: int = 80, **environment: str) -> tuple[str, int]:
+    """Return what a command prints when its output is a terminal, and its exit code."""
+    import fcntl
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    clean = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "NO_COLOR"}}
+    with subprocess.Popen(
+        [sys.executable, "-m", "ullage", *words],
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        env={**clean, "PYTHONUTF8": "1", **environment},
+    ) as process:
+        os.close(theirs)
+        parts = []
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # the terminal is closed when the last writer is gone
+                break
+            if not part:
+                break
+            parts.append(part)
+        code = process.wait()
+    os.close(ours)
+    return b"".join(parts).decode(), code
+
+
+def test_a_terminal_has_colours_and_its_own_width():
+    out, code = on_a_terminal("status", "-c", "demo", columns=70)
+    assert code == 0
+    assert "\x1b[" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "environment"), [(("--no-color",), {}), ((), {"NO_COLOR": "1"})], ids=["option", "variable"]
+)
+def test_colours_can_be_refused(words, environment):
+    out, _ = on_a_terminal("status", "-c", "demo", *words, **environment)
+    assert "\x1b[" not in out
+    assert max(len(line.rstrip("\r")) for line in out.split("\n")) <= 80
+
+
+def test_a_pipe_has_no_colours(ask):
+    assert "\x1b" not in ask("status", "-c", "demo").out
+
+
+@pytest.mark.parametrize(
+    ("given", "width"),
+    [("120", 120), ("7", WIDTH_MIN), ("", WIDTH_WITHOUT_TERMINAL), ("wide", WIDTH_WITHOUT_TERMINAL)],
+)
+def test_without_a_terminal_the_variable_counts(monkeypatch, capsys, given, width):
+    monkeypatch.setenv("COLUMNS", given)
+    assert columns_of_output() == width
+
+
+def test_without_unicode_signs_are_ascii():
+    done = subprocess.run(
+        [sys.executable, "-m", "ullage", "status", "-c", "demo"],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "LC_ALL": "C"},
+    )
+    assert done.stdout.isascii()
+
+
+def test_a_document_is_utf8_whatever_the_terminal_is():
+    done = subprocess.run(
+        [sys.executable, "-m", "ullage", "status", "-c", "demo", "-o", "md"],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "LC_ALL": "C"},
+    )
+    assert "▲" in done.stdout.decode()
+
+
+def test_the_variable_names_the_cluster(ask, monkeypatch):
+    monkeypatch.setenv("ULLAGE_CLUSTER", "demo")
+    assert ask("status").code == 0
+
+
+def test_options_of_live_clusters_are_taken_with_a_note(ask):
+    result = ask("status", "-c", "demo", "--context", "prod", "--as", "me")
+    assert result.code == 0
+    assert result.err == "ullage: note: --context, --as matters to a live cluster only\n"
+    assert ask("status", "-c", "demo", "--kubeconfig", "x", "-q").err == ""
+
+
+def test_pages_leave_wide_columns_out_but_csv_does_not(ask):
+    assert "cpu free" not in ask("status", "-c", "demo", "-o", "html").out
+    assert "cpu free" in ask("status", "-c", "demo", "-o", "csv").out
