@@ -1,9 +1,12 @@
 """From an answer to the terminal: width, colour, notes, and where a cluster's name comes from."""
 
+import fcntl
 import os
 import pty
+import struct
 import subprocess
 import sys
+import termios
 
 import pytest
 
@@ -12,10 +15,6 @@ from ullage.cli.options import WIDTH_MIN, WIDTH_WITHOUT_TERMINAL, columns_of_out
 
 def on_a_terminal(*words: str, columns: int = 80, **environment: str) -> tuple[str, int]:
     """Return what a command prints when its output is a terminal, and its exit code."""
-    import fcntl
-    import struct
-    import termios
-
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     clean = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "NO_COLOR"}}
@@ -64,7 +63,8 @@ def test_a_pipe_has_no_colours(ask):
     ("given", "width"),
     [("120", 120), ("7", WIDTH_MIN), ("", WIDTH_WITHOUT_TERMINAL), ("wide", WIDTH_WITHOUT_TERMINAL)],
 )
-def test_without_a_terminal_the_variable_counts(monkeypatch, capsys, given, width):
+@pytest.mark.usefixtures("capsys")
+def test_without_a_terminal_the_variable_counts(monkeypatch, given, width):
     monkeypatch.setenv("COLUMNS", given)
     assert columns_of_output() == width
 

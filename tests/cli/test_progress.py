@@ -18,10 +18,15 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch):
-    shown = Terminal()
-    monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setenv("TERM", "xterm")
-    return shown
+    """Make stderr a terminal, from inside the test: pytest puts its own stderr in place after fixtures."""
+
+    def replaced() -> Terminal:
+        shown = Terminal()
+        monkeypatch.setattr(sys, "stderr", shown)
+        monkeypatch.setenv("TERM", "xterm")
+        return shown
+
+    return replaced
 
 
 def wait_until(condition):
@@ -38,24 +43,29 @@ def test_nothing_is_shown_where_nobody_looks(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_quiet_is_quiet(terminal):
+def test_quiet_is_quiet(terminal, monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.0)
+    shown = terminal()
     with progress("reading", quiet=True) as step:
         step(1, 2)
-    assert terminal.getvalue() == ""
+        time.sleep(0.05)
+    assert shown.getvalue() == ""
 
 
 def test_what_is_quick_shows_nothing_and_leaves_no_thread(terminal):
+    shown = terminal()
     before = threading.active_count()
     with progress("reading") as step:
         step(1, 2)
-    assert terminal.getvalue() == ""
+    assert shown.getvalue() == ""
     assert wait_until(lambda: threading.active_count() == before)
 
 
 def test_what_takes_long_is_shown_and_goes_again(terminal, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.0)
+    shown = terminal()
     with progress("reading dump.json") as step:
         step(1, 4)
-        assert wait_until(lambda: "reading dump.json" in terminal.getvalue())
+        assert wait_until(lambda: "reading dump.json" in shown.getvalue())
         step(2, 4)
-    assert terminal.getvalue()
+    assert shown.getvalue().endswith("\x1b[2K")

@@ -94,3 +94,177 @@ def input_streams(data: bytes) -> None:
     limits = Limits(file_bytes_max=100_000, documents_max=50)
     for _ in read_documents("-", limits=limits, stdin=io.BytesIO(data)):
         pass
+
+
+@target(
+    b"2.5",
+    b"128974848",
+    b"129e6",
+    b"123Mi",
+    b"-.5Ei",
+    b"+1E",
+    b"1e-9",
+    b"500mi",
+    b"9223372036854775807",
+    b"0.0000000001n",
+)
+def quantities(data: bytes) -> None:
+    """Any text as a quantity: what is read prints to text that reads back as the same amount."""
+    from ullage.model.quantity import parse_amount, parse_nano, print_scaled
+
+    text = data.decode("utf-8", "replace")
+    nano = parse_nano(text)
+    assert parse_nano(print_scaled(nano, 9)) == nano
+    parse_amount(text, 3)
+
+
+@target(
+    b"cpu=1",
+    b"kubernetes.io/cpu=2,cpu=1",
+    b"example.com/Shiny_New-Resource.Type=5k",
+    b"hugepages-2Mi=4Mi,memory=1Gi",
+)
+def resource_maps(data: bytes) -> None:
+    """Any names with any quantities."""
+    from ullage.model.resources import ResourceTypes
+
+    types = ResourceTypes()
+    pairs = [part.partition("=")[::2] for part in data.decode("utf-8", "replace").split(",")]
+    found = types.parse(pairs)
+    assert types.parse(types.print(found)) == found
+
+
+@target(b"byte per second", b"", b"operation operation per second second", b"per per")
+def units(data: bytes) -> None:
+    """Any text as the units of a resource type."""
+    from ullage.model.resources import check_units
+
+    check_units(data.decode("utf-8", "replace"))
+
+
+@target(
+    b"memory-reserve=10%, at least 2Gi, at most 8Gi", b"cpu-ratio=4/3", b"spare-nodes=2", b"cache-unit=5Gi"
+)
+def policy_settings(data: bytes) -> None:
+    """Any key with any text as a setting."""
+    from ullage.model.resources import ResourceTypes
+    from ullage.model.settings import check_setting
+
+    key, _, text = data.decode("utf-8", "replace").partition("=")
+    check_setting(key, text, ResourceTypes())
+
+
+NODE = (
+    b'{"kind":"Node","metadata":{"name":"n1","labels":{"a":"b"}},"spec":{"taints":[{"key":"k","effect":"NoSchedule"}]},'
+    b'"status":{"capacity":{"cpu":"4","memory":"8Gi"},"allocatable":{"cpu":"3900m","memory":"7Gi"}}}'
+)
+POD = (
+    b'{"kind":"Pod","metadata":{"name":"p","namespace":"a"},"spec":{"nodeName":"n1","containers":[{"name":"c",'
+    b'"resources":{"requests":{"cpu":"100m","memory":"1Gi"},"limits":{"memory":"1Gi"}}}],"overhead":{"cpu":"10m"}}}'
+)
+
+
+@target(
+    b'{"kind":"List","items":[' + NODE + b"," + POD + b"]}",
+    NODE + b"\n" + POD,
+    b"apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {capacity: {cpu: 4}}\n",
+)
+def kubernetes_dumps(data: bytes) -> None:
+    """Any bytes as a dump of a cluster."""
+    import io
+
+    from ullage.sources.kubernetes.dump import read_dump
+
+    read_dump("-", stdin=io.BytesIO(data))
+
+
+@target(
+    POD,
+    b"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  replicas: 3\n"
+    b"  template: {spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}\n",
+    b"kind: CronJob\nmetadata: {name: j}\nspec: {jobTemplate: {spec: {parallelism: 2, template: {spec: "
+    b"{containers: [{name: c}]}}}}}\n---\nkind: PersistentVolumeClaim\nmetadata: {name: v}\n"
+    b"spec: {resources: {requests: {storage: 1Gi}}}\n",
+    b"resourceRequirementSpec: [request: [cpu: 2.5, memory: 40Mi], limit: [cpu: 4.0]]\n",
+)
+def manifests(data: bytes) -> None:
+    """Any bytes as manifests."""
+    import io
+
+    from ullage.sources.kubernetes.manifests import read_manifests
+
+    read_manifests("-", stdin=io.BytesIO(data))
+
+
+@target(
+    b"apiVersion: ullage.dev/v1\nkind: Snapshot\nnodes:\n- {name: n1, capacity: {cpu: 4}}\nworkloads:\n"
+    b"- {name: w, node: n1, requests: {cpu: 1}}\nquotas:\n- {name: q, namespaces: [a], min: {cpu: 1}}\n",
+    b"apiVersion: ullage.dev/v1\nkind: WorkloadSet\nworkloads:\n"
+    b"- {name: w, replicas: 2, containers: [{name: c}]}\n",
+    b"apiVersion: ullage.dev/v1\nkind: Delta\nrevision: 1\ndropped: {nodes: [n1]}\n",
+    b"apiVersion: ullage.dev/v1\nkind: Policy\nname: p\ninherits: zos\ncluster: {memory-ratio: 1.5}\n",
+    b"apiVersion: ullage.dev/v1\nkind: ResourceTypes\nresourceTypes:\n- {name: example.com/a, units: byte}\n",
+)
+def own_documents(data: bytes) -> None:
+    """Any bytes as documents of our own format."""
+    from ullage.sources.documents import documents_of
+    from ullage.sources.own_format import read_own
+
+    for document in documents_of(data, "f"):
+        read_own(document)
+
+
+def _small_snapshot() -> bytes:
+    from ullage.model.cluster import Node, Snapshot, Workload
+    from ullage.model.resources import Resources
+    from ullage.model.table import Table
+    from ullage.sources.snapshot_file import snapshot_bytes
+
+    node = Node("n1", Resources({"cpu": 4000}))
+    return snapshot_bytes(Snapshot(nodes=Table([node]), workloads=Table([Workload("w", node="n1")])))
+
+
+@target(_small_snapshot(), _small_snapshot()[:-4], b"ullage")
+def binary_snapshots(data: bytes) -> None:
+    """Any bytes as a binary snapshot."""
+    from ullage.sources.snapshot_file import snapshot_of_bytes
+
+    snapshot_of_bytes(data, "f.ullage")
+
+
+@target(
+    b"name,cpu,memory,gpu,model\nn1,4,8Gi,1,L4\n",
+    b"name,node,cpu,memory,replicas\nw,n1,1,1Gi,3\n",
+    b"sn,cpu_milli,memory_mib,gpu,model\nn1,4000,8192,2,G2\n",
+)
+def tables(data: bytes) -> None:
+    """Any bytes as CSV tables."""
+    from ullage.sources.csv_source import csv_snapshot
+    from ullage.sources.input_files import InputFile
+
+    csv_snapshot([InputFile("nodes.csv", data)])
+
+
+@target(
+    b"ullage-host-bundle 1\n@file /proc/meminfo\n|MemTotal: 1 kB\n@size /\n|1 2 3 4\n"
+    b"@command a\n|\n!status 0\n@end\n"
+)
+def host_bundles(data: bytes) -> None:
+    """Any bytes as what a host sends over SSH, and as what its files and commands say."""
+    from datetime import UTC, datetime
+
+    from ullage.sources.host.collect import collect
+    from ullage.sources.host.recorded import parse_bundle
+
+    collect(datetime(2026, 1, 1, tzinfo=UTC), machine=parse_bundle(data))
+
+
+@target(
+    b'{"apiVersion":"ullage.dev/v1","kind":"HostFacts","collectedAt":"2026-01-01T00:00:00Z","hostname":"h"}'
+)
+def host_documents(data: bytes) -> None:
+    """Any bytes as an inspect document, made a cluster of."""
+    from ullage.sources.documents import documents_of
+    from ullage.sources.host_cluster import hosts_snapshot, read_facts
+
+    hosts_snapshot(read_facts(document) for document in documents_of(data, "f"))

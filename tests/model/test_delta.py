@@ -38,30 +38,6 @@ def content(snapshot):
     return {name: list(getattr(snapshot, name)) for name in TABLES}
 
 
-@given(SNAPSHOTS, SNAPSHOTS)
-def test_the_difference_applied_to_the_old_snapshot_has_the_content_of_the_new(old, new):
-    delta = difference(old, new)
-    after = apply(old, delta)
-    assert content(after) == content(new)
-    assert after.revision == old.revision + 1
-    assert delta.revision == old.revision
-    assert delta.is_empty == (content(old) == content(new))
-    assert content(apply(after, difference(after, old))) == content(old)
-
-
-@given(SNAPSHOTS, SNAPSHOTS)
-def test_changes_lists_each_row_before_and_after(old, new):
-    expected = [
-        Change(name, key, getattr(old, name).get(key), getattr(new, name).get(key))
-        for name in TABLES
-        for key in sorted({*getattr(old, name).keys(), *getattr(new, name).keys()})
-    ]
-    listed = changes(old, difference(old, new))
-    assert sorted(listed, key=lambda change: (TABLES.index(change.table), change.key)) == [
-        change for change in expected if change.before != change.after
-    ]
-
-
 def test_changes_are_listed_by_table_with_what_is_put_before_what_is_dropped():
     old = Snapshot(nodes=Table([Node("n1"), Node("n2")]), groups=Table([Group("g")]))
     delta = Delta(
@@ -140,3 +116,27 @@ def test_dropping_what_is_not_there_changes_nothing_but_the_revision():
     after = apply(snapshot, Delta(dropped={"nodes": ("n9",)}))
     assert content(after) == content(snapshot)
     assert after.revision == 1
+
+
+@given(SNAPSHOTS, SNAPSHOTS)
+def test_the_difference_applied_to_the_old_snapshot_has_the_content_of_the_new(old, new):
+    delta = difference(old, new)
+    after = apply(old, delta)
+    assert content(after) == content(new)
+    assert after.revision == old.revision + 1
+    assert delta.revision == old.revision
+    assert delta.is_empty == (content(old) == content(new))
+    assert content(apply(after, difference(after, old))) == content(old)
+
+
+@given(SNAPSHOTS, SNAPSHOTS)
+def test_changes_lists_each_row_before_and_after(old, new):
+    expected = [
+        Change(name, key, getattr(old, name).get(key), getattr(new, name).get(key))
+        for name in TABLES
+        for key in sorted({*getattr(old, name).keys(), *getattr(new, name).keys()})
+    ]
+    listed = changes(old, difference(old, new))
+    assert sorted(listed, key=lambda change: (TABLES.index(change.table), change.key)) == [
+        change for change in expected if change.before != change.after
+    ]

@@ -33,3 +33,18 @@ def test_an_input_error_is_a_value_error_and_shows_its_parts():
     assert isinstance(error, ValueError)
     assert error.args == ("bad", "here", "fix")
     assert (error.what, error.where, error.remedy) == ("bad", "here", "fix")
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("a\nb", r"a\nb"),
+        ("\x1b[31m", r"\x1b[31m"),
+        ("\udc80", r"\udc80"),
+        ("\u2028", r"\u2028"),
+        ("é…", "é…"),
+    ],
+)
+def test_a_message_is_one_printable_line_whatever_it_quotes(given, shown):
+    assert str(InputError(given)) == shown
+    assert str(InputError("x", where=given)) == f"{shown}: x"

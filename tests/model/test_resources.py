@@ -175,6 +175,7 @@ def test_a_type_without_metadata_is_whole_incompressible_and_without_default():
 def test_hugepages_are_bytes_in_steps_of_their_page():
     assert ResourceTypes()["hugepages-2Mi"] == ResourceType("hugepages-2Mi", "byte", quantization=2 << 20)
     assert ResourceTypes()["hugepages-1Gi"].quantization == 1 << 30
+    assert ResourceTypes()["hugepages-1"].quantization == 1
     assert ResourceTypes()["attachable-volumes-x"] == ResourceType("attachable-volumes-x")
 
 
@@ -261,6 +262,7 @@ def test_registries_are_equal_when_their_types_are():
     assert first == second
     assert hash(first) == hash(second)
     assert first != ResourceTypes()
+    assert hash(first) != hash(ResourceTypes())
     assert ResourceTypes() != "types"
     assert ResourceTypes([LICENCES, LICENCES]) == ResourceTypes([LICENCES])
 

@@ -17,9 +17,18 @@ class InputError(ValueError):
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
         fix = f"; {self.remedy}" if self.remedy else ""
-        return f"{place}{self.what}{fix}"
+        return _one_line(f"{place}{self.what}{fix}")
 
     def at(self, where: str) -> "InputError":
         """Return the same error, its place seen from one level further out."""
         inner = f"{where}: {self.where}" if self.where else where
         return InputError(self.what, where=inner, remedy=self.remedy)
+
+
+def _one_line(text: str) -> str:
+    """Return text with what cannot be printed escaped: messages quote input that nobody vouches for."""
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text
+    )

@@ -252,7 +252,9 @@ def _quantity_text(value: object) -> str:
         raise InputError(f"{value!r} is no quantity", remedy="write a number or text such as 40Mi")
     if isinstance(value, int) and abs(value) > quantity.INT64_MAX:
         # Python refuses to write out integers of thousands of digits, which some readers let through.
-        raise InputError(f"an integer of {value.bit_length()} bits does not fit", remedy="use at most 63 bits")
+        raise InputError(
+            f"an integer of {value.bit_length()} bits does not fit", remedy="use at most 63 bits"
+        )
     return repr(value)
 
 

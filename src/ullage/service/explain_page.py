@@ -40,7 +40,9 @@ def node_page(report: "NodeExplanation", types: ResourceTypes, asked: "Asked") -
     """Return the page of a node."""
     by_name = {each.terms.resource: each for each in report.resources}
     names = resources_in_order({name for name, each in by_name.items() if _matters(each.terms)})
-    blocks: list[view.Block] = [fact_table("Node", _node_facts(report.node))]
+    blocks: list[view.Block] = []
+    if len(report.resources) > 1:
+        blocks.append(fact_table("Node", _node_facts(report.node)))
     holding = [each for each in report.workloads if each.state in {"ok", "paused"}]
     blocks += [
         _sum(by_name[name], types, sum(bool(each.requests.of(name)) for each in holding)) for name in names

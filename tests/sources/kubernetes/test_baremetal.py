@@ -1,0 +1,116 @@
+"""Drives and volume groups of csi-baremetal on their nodes."""
+
+import pytest
+
+from sources.kubernetes.kube import dumped, node, refused, thing
+from ullage.model.cluster import Drive, VolumeGroup
+
+API = "csi-baremetal.dell.com/v1"
+GIB = 1 << 30
+LABEL = "nodes.csi-baremetal.dell.com/uuid"
+
+
+def drive(name="d1", node_id="id-1", **spec):
+    fields = {"UUID": name, "Type": "HDD", "Size": 10 * GIB, "NodeId": node_id, "Health": "GOOD"}
+    fields |= {"Status": "ONLINE", "Usage": "IN_USE", "IsClean": True}
+    return thing(API, "Drive", name, spec=fields | spec)
+
+
+def group(name="g1", **spec):
+    fields = {"Name": name, "Node": "id-1", "Locations": ["d1"], "Size": 9 * GIB}
+    return thing(API, "LogicalVolumeGroup", name, spec=fields | spec)
+
+
+def available(location, size):
+    return thing(API, "AvailableCapacity", f"ac-{location}", spec={"Location": location, "Size": size})
+
+
+NODE = node("n1", labels={LABEL: "id-1"})
+
+
+def test_a_drive_is_read_field_by_field():
+    wire = drive(Type="NVME", Path="/dev/nvme0n1", VID="ACME", PID="Fast", IsSystem=True)
+    assert dumped(NODE, wire).nodes["n1"].drives == (
+        Drive("d1", "NVME", 10 * GIB, system=True, path="/dev/nvme0n1", model="ACME Fast"),
+    )
+
+
+def test_what_the_driver_leaves_out_is_false_or_unknown():
+    wire = thing(API, "Drive", "d1", spec={"Type": "SSD", "Size": 5, "NodeId": "id-1"})
+    assert dumped(NODE, wire).nodes["n1"].drives == (
+        Drive("d1", "SSD", 5, health="UNKNOWN", status="OFFLINE", usage="", clean=False),
+    )
+
+
+DRIVER_NODE = thing(API, "Node", "csibmnode-1", spec={"UUID": "id-1", "Addresses": {"Hostname": "n1"}})
+# Each row: what ties the node to the identifier that its drives name.
+TIES = {
+    "a label": [NODE],
+    "an annotation": [node("n1", annotations={LABEL: "id-1"})],
+    "an older annotation": [node("n1", annotations={"csibmnodes.csi-baremetal.dell.com/uuid": "id-1"})],
+    "the node's UID": [node("n1", uid="id-1")],
+    "the driver's own node": [DRIVER_NODE, node("n1")],
+}
+
+
+@pytest.mark.parametrize("tie", TIES)
+def test_a_drive_finds_its_node(tie):
+    for items in ([drive(), *TIES[tie]], [*TIES[tie], drive()]):
+        snapshot = dumped(*items)
+        assert [each.uuid for each in snapshot.nodes["n1"].drives] == ["d1"]
+        assert not snapshot.unknowns
+
+
+def test_the_drivers_own_node_is_no_node_of_the_cluster():
+    assert list(dumped(DRIVER_NODE).nodes.keys()) == []
+
+
+# Each row: the available capacity, and the free space of the group.
+FREE = {
+    "as much as is available": ([available("g1", 4 * GIB)], 4 * GIB),
+    "nothing where nothing is available": ([], 0),
+    "never more than there is": ([available("g1", 40 * GIB)], 9 * GIB),
+    "that of a drive is not that of its group": ([available("d1", 4 * GIB)], 0),
+}
+
+
+@pytest.mark.parametrize("rule", FREE)
+def test_the_free_space_of_a_volume_group(rule):
+    items, expected = FREE[rule]
+    assert dumped(NODE, drive(), group(), *items).nodes["n1"].volume_groups == (
+        VolumeGroup("g1", "HDD", 9 * GIB, expected, drives=("d1",)),
+    )
+
+
+def test_a_group_on_the_system_drive_is_the_systems():
+    found = dumped(NODE, drive(IsSystem=True, Type="SSD"), group()).nodes["n1"].volume_groups
+    assert [(each.system, each.drive_class) for each in found] == [(True, "SSD")]
+
+
+# Each row: objects that cannot be put anywhere, and what is said of them.
+UNPLACED = {
+    "a drive of an unknown node": ([drive(node_id="other")], "drive d1"),
+    "a drive of an unknown class": ([drive(Type="TAPE")], "drive d1"),
+    "a group of an unknown node": ([drive(), group(Node="other")], "volume group g1"),
+    "a group on unknown drives": ([drive(), group(Locations=["d9"])], "volume group g1"),
+    "a group on nothing": ([drive(), group(Locations=None)], "volume group g1"),
+}
+
+
+@pytest.mark.parametrize("case", UNPLACED)
+def test_what_cannot_be_put_on_a_node_is_named(case):
+    items, named = UNPLACED[case]
+    assert dumped(NODE, *items).unknowns == (f"not read: disks of unknown nodes or classes: {named}",)
+
+
+def test_many_are_counted():
+    drives = [drive(f"d{n}", node_id="other") for n in range(9)]
+    assert dumped(NODE, *drives).unknowns == (
+        "not read: disks of unknown nodes or classes: drive d0, drive d1, drive d2 and 6 more",
+    )
+
+
+def test_a_size_that_is_none_is_named_with_its_path():
+    assert refused(NODE, drive(Size="10Gi")) == (
+        "standard input: items[1].spec.Size: expected a whole number, found text; write a whole number"
+    )

@@ -1,0 +1,121 @@
+"""What objects say of each other: pods of nodes, metrics of nodes, and objects that are there twice."""
+
+import json
+
+import pytest
+
+from sources.kubernetes.kube import amounts, container, dumped, listed, node, pod, refused, thing
+from ullage.model.errors import InputError
+from ullage.sources.kubernetes.dump import read_dump
+
+REMEDY = "dump nodes and pods together: kubectl get nodes,pods -A -o json"
+
+
+def test_a_pod_on_an_unknown_node_is_an_error_that_names_both():
+    found = refused(node("n1"), pod("a", nodeName="n1"), pod("b", nodeName="n2"))
+    assert found == f"standard input: items[2]: pod team/b is on node n2, which is not in the dump; {REMEDY}"
+
+
+def test_of_several_such_pods_the_first_by_name_is_named():
+    found = refused(pod("z", nodeName="x"), node("n1"), pod("c", nodeName="y"))
+    assert found == f"standard input: items[2]: pod team/c is on node y, which is not in the dump; {REMEDY}"
+
+
+def test_pods_without_any_node_are_one_line():
+    assert refused(pod("a", nodeName="n1"), pod("b", nodeName="n2")) == (
+        "2 pods on nodes, but no node in the dump; dump both: kubectl get nodes,pods -A -o json"
+    )
+
+
+def test_waiting_pods_need_no_nodes():
+    assert len(dumped(pod("a")).workloads) == 1
+
+
+def test_a_pod_that_is_over_may_have_outlived_its_node():
+    over = pod("a", nodeName="gone", status={"phase": "Failed"})
+    for found in (dumped(over), dumped(node(), over)):
+        assert (found.workloads["team/a"].node, found.workloads["team/a"].state) == ("", "deleted")
+    assert dumped(node(), pod("a", nodeName="n1", status={"phase": "Failed"})).workloads["team/a"].node == "n1"
+
+
+CLAIM = thing("v1", "PersistentVolumeClaim", "x", namespace="team")
+QUOTA = thing("nos.nebuly.com/v1alpha1", "ElasticQuota", "x", namespace="team")
+# Each row: an object, and how a second one is named.
+TWICE = {
+    "nodes": (node("x"), "node named x"),
+    "pods": (pod("x"), "pod named team/x"),
+    "claims": (CLAIM, "claim named team/x"),
+    "quotas": (QUOTA, "quota named team/x"),
+}
+
+
+@pytest.mark.parametrize("case", TWICE)
+def test_two_of_one_name_are_an_error_that_names_both_places(case):
+    item, named = TWICE[case]
+    assert refused(thing("v1", "Secret"), item, thing("v1", "Secret"), item) == (
+        f"standard input: items[3]: a second {named}, the first is at standard input: items[1]; keep one of them"
+    )
+
+
+def test_both_places_are_named_across_files_and_documents(tmp_path):
+    for name, copies in (("a.json", 1), ("b.json", 2)):
+        (tmp_path / name).write_text(json.dumps(listed(node(name[:copies]))) * copies, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_dump([str(tmp_path / "a.json"), str(tmp_path / "b.json")])
+    assert str(caught.value) == (
+        f"{tmp_path}/b.json: document 2: items[0]: a second node named b., the first is at {tmp_path}/b.json: "
+        "items[0]; keep one of them"
+    )
+    with pytest.raises(InputError) as caught:
+        read_dump([str(tmp_path / "a.json"), str(tmp_path / "a.json")])
+    assert str(caught.value).endswith("a.json: items[0]; keep one of them")
+
+
+def test_pods_of_one_name_may_live_in_two_namespaces():
+    assert len(dumped(pod("x", namespace="a"), pod("x", namespace="b")).workloads) == 2
+
+
+def test_metrics_are_what_a_node_really_uses():
+    found = dumped(
+        thing("metrics.k8s.io/v1beta1", "NodeMetrics", "n1", usage={"cpu": "123456789n", "memory": "2048Ki"}),
+        thing("metrics.k8s.io/v1beta1", "NodeMetrics", "gone", usage={"cpu": "1"}),
+        node("n1"),
+        node("n2"),
+    )
+    assert found.nodes["n1"].actual == amounts(cpu="124m", memory="2Mi")
+    assert found.nodes["n2"].actual is None
+    assert found.unknowns == ("not used: metrics of unknown nodes: gone",)
+
+
+def test_other_kinds_are_counted_and_named():
+    found = dumped(
+        thing("v1", "Secret", "a"), thing("v1", "Secret", "b"), thing("apps/v1", "Deployment"), thing("v1", "Binding")
+    )
+    assert found.unknowns == ("not read: 1 Binding", "not read: 1 Deployment", "not read: 2 Secret")
+
+
+def test_a_pod_that_is_filed_under_apps_is_read_and_told():
+    found = dumped({**pod("a"), "apiVersion": "apps/v1"})
+    assert list(found.workloads.keys()) == ["team/a"]
+    assert found.unknowns == ("standard input: items[0]: apiVersion apps/v1 has no Pod; read as v1",)
+
+
+def test_resources_of_the_reserved_domain_are_left_out_and_told():
+    asked = container("main", {"cpu": "1", "kubernetes.io/batch-cpu": "1000"})
+    found = dumped(node("n1", {"cpu": "4", "kubernetes.io/batch-cpu": "4000"}), pod("a", asked, nodeName="n1"))
+    assert found.workloads["team/a"].requests == amounts(cpu="1", pods="1")
+    assert found.nodes["n1"].capacity == amounts(cpu="4")
+    assert found.unknowns == ("not read: resources of the reserved domain: kubernetes.io/batch-cpu",)
+
+
+def test_a_quota_whose_min_is_above_its_max_is_refused():
+    spec = {"min": {"cpu": "4"}, "max": {"cpu": "2"}}
+    assert refused(thing("nos.nebuly.com/v1alpha1", "ElasticQuota", "q", namespace="a", spec=spec)) == (
+        "quota a/q: cpu has min 4 above max 2; lower min or raise max"
+    )
+
+
+def test_wrong_usage_is_named_with_its_path():
+    assert refused(thing("metrics.k8s.io/v1beta1", "NodeMetrics", "n1", usage={"cpu": "x"})).startswith(
+        "standard input: items[0].usage.cpu: quantity 'x'"
+    )

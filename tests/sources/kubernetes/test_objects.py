@@ -1,0 +1,84 @@
+"""Claims and quotas."""
+
+import pytest
+
+from sources.kubernetes.kube import amounts, dumped, refused, thing
+from ullage.model.cluster import Claim, Quota
+
+GIB = 1 << 30
+ASKED = {"storageClassName": "fast", "resources": {"requests": {"storage": "2Gi"}}}
+
+
+def claim(**fields):
+    return thing("v1", "PersistentVolumeClaim", "data", namespace="a", **fields)
+
+
+# Each row: a claim, and what is read of it.
+CLAIMS = {
+    "what is asked for": (claim(spec=ASKED), Claim("data", "a", "fast", 2 * GIB)),
+    "pending is not bound": (
+        claim(spec=ASKED, status={"phase": "Pending"}), Claim("data", "a", "fast", 2 * GIB),
+    ),
+    "what was given, where it is bound": (
+        claim(spec=ASKED, status={"phase": "Bound", "capacity": {"storage": "3Gi"}}),
+        Claim("data", "a", "fast", 3 * GIB, bound=True),
+    ),
+    "nothing": (claim(spec=None, status=None), Claim("data", "a")),
+    "no size": (claim(spec={"storageClassName": "fast"}), Claim("data", "a", "fast")),
+    "no namespace": (thing("v1", "PersistentVolumeClaim", "data"), Claim("data", "default")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CLAIMS)
+def test_claims(case):
+    wire, expected = CLAIMS[case]
+    assert list(dumped(wire).claims) == [expected]
+
+
+def quota(kind="ElasticQuota", **spec):
+    return thing("nos.nebuly.com/v1alpha1", kind, "q", namespace="a", spec=spec)
+
+
+# Each row: a quota, and what is read of it.
+QUOTAS = {
+    "a quota over its own namespace": (
+        quota(min={"cpu": 2, "nos.nebuly.com/gpu-memory": "40"}, max={"cpu": "4"}),
+        Quota(
+            "a/q", "ElasticQuota", ("a",),
+            amounts(cpu="2") + amounts(**{"nos.nebuly.com/gpu_memory": "40"}), amounts(cpu="4"),
+        ),
+    ),
+    "a quota over several namespaces": (
+        quota("CompositeElasticQuota", namespaces=["c", "b", "c"], min={"cpu": "1"}),
+        Quota("a/q", "CompositeElasticQuota", ("b", "c"), amounts(cpu="1")),
+    ),
+    "a quota that guarantees nothing": (quota(), Quota("a/q", "ElasticQuota", ("a",))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", QUOTAS)
+def test_quotas(case):
+    wire, expected = QUOTAS[case]
+    assert list(dumped(wire).quotas) == [expected]
+
+
+def test_quotas_of_one_name_in_two_namespaces_are_two():
+    other = thing("nos.nebuly.com/v1alpha1", "ElasticQuota", "q", namespace="b")
+    assert list(dumped(quota(), other).quotas.keys()) == ["a/q", "b/q"]
+
+
+# Each row: an object, and where its fault is.
+WRONG = {
+    "a claim's request": (claim(spec={"resources": {"requests": {"storage": "x"}}}), "spec.resources.requests.storage"),
+    "a claim's capacity": (claim(status={"capacity": {"storage": "x"}}), "status.capacity.storage"),
+    "a claim's map": (claim(status={"capacity": [1]}), "status.capacity"),
+    "a quota's min": (quota(min={"cpu": "x"}), "spec.min.cpu"),
+    "a quota's max": (quota(max={"cpu": "-1"}), "spec.max.cpu"),
+    "a quota's namespaces": (quota("CompositeElasticQuota", namespaces=[1]), "spec.namespaces[0]"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_named_with_its_path(case):
+    wire, path = WRONG[case]
+    assert refused(wire).startswith(f"standard input: items[0].{path}: ")
