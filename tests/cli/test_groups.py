@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from ullage.cli import options
 from ullage.cli.groups import SHARED, moved_behind
 from ullage.cli.status import command
 
@@ -52,4 +51,3 @@ def test_they_reach_commands_of_groups(ask):
 
 def test_a_later_option_wins(ask):
     assert ask("-o", "json", "status", "-c", "demo", "-o", "csv").out.startswith("node,state")
-    assert "table" in options.FORMATS

@@ -199,7 +199,8 @@ def test_a_system_error_names_its_file(ask, broken_service):
 
 def test_a_reader_that_goes_away_is_no_error():
     program = [sys.executable, "-m", "ullage", "status", "-c", "demo", "-o", "json"]
-    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=buffered) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 0

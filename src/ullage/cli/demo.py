@@ -46,7 +46,6 @@ def _show(stop: "Stop", number: int, total: int, program: str) -> int:
     click.echo(_paragraph(stop.look))
     click.echo()
     click.echo(f"$ {stop.line.replace('ullage', program, 1)}")
-    sys.stdout.flush()
     return run(stop.words, program.replace("kubectl ullage", "kubectl-ullage"))
 
 

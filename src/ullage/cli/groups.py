@@ -67,35 +67,35 @@ class SharingGroup(click.Group):
         options["invoke_without_command"] = True
         super().__init__(*arguments, **options)  # type: ignore[arg-type]  # click's own parameters
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, context: click.Context) -> list[str]:
         """Return the commands in the order in which they are defined."""
-        del ctx
+        del context
         return list(self.commands)
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Move shared options to where they are defined."""
         moved = moved_behind(args)
         if moved and _option_words(moved[0]):
-            raise click.UsageError(f"{moved[0]} needs a command", ctx)
-        return super().parse_args(ctx, moved)
+            raise click.UsageError(f"{moved[0]} needs a command", context)
+        return super().parse_args(context, moved)
 
-    def invoke(self, ctx: click.Context) -> object:
+    def invoke(self, context: click.Context) -> object:
         """Run the command; without one, show the help."""
-        if not ctx._protected_args and not ctx.args:  # noqa: SLF001 - what click's own Group.invoke looks at
-            click.echo(ctx.get_help())
+        if not context._protected_args and not context.args:  # noqa: SLF001 - what click's own Group.invoke looks at
+            click.echo(context.get_help())
             return 0
-        return super().invoke(ctx)
+        return super().invoke(context)
 
     def resolve_command(
-        self, ctx: click.Context, args: list[str]
+        self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command named first, or say which one may have been meant."""
-        known = self.list_commands(ctx)
+        known = self.list_commands(context)
         name = args[0] if args else ""
         if name and name not in known and not name.startswith("-"):
             from difflib import get_close_matches
 
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known)}"
-            raise click.UsageError(f"no command {name!r}; {hint}", ctx)
-        return super().resolve_command(ctx, args)
+            raise click.UsageError(f"no command {name!r}; {hint}", context)
+        return super().resolve_command(context, args)

@@ -43,30 +43,30 @@ COMMANDS: Final = MappingProxyType(
 class LazyGroup(SharingGroup):
     """A group whose commands are imported when one is called."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, context: click.Context) -> list[str]:
         """Return the commands in the order of the table, the most asked for first."""
-        del ctx
+        del context
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """Return a command, its module imported."""
-        del ctx
-        if cmd_name not in COMMANDS:
+        del context
+        if name not in COMMANDS:
             return None
-        found = getattr(import_module(f"ullage.cli.{cmd_name}"), "command")  # noqa: B009 - found by name
+        found = getattr(import_module(f"ullage.cli.{name}"), "command")  # noqa: B009 - found by name
         assert isinstance(found, click.Command)  # noqa: S101 - every module of the table holds one
         return found
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table without importing any command."""
-        del ctx
+        del context
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """End with something to try, under the name that was typed."""
         formatter.write_paragraph()
-        formatter.write_text(f"Try: {ctx.command_path} status -c demo")
+        formatter.write_text(f"Try: {context.command_path} status -c demo")
 
 
 @click.group(
@@ -94,7 +94,6 @@ def run(arguments: Sequence[str], called: str = "ullage") -> int:
     try:
         with root.make_context(name, list(arguments)) as context:
             result = root.invoke(context)
-        sys.stdout.flush()
     except click.exceptions.Exit as done:
         return done.exit_code
     except (click.Abort, KeyboardInterrupt):

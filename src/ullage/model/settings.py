@@ -161,6 +161,13 @@ def _bytes(text: str) -> int:
     return amount
 
 
+def _some_bytes(text: str) -> int:
+    amount = _bytes(text)
+    if not amount:
+        raise InputError(f"{text!r} is nothing", remedy="use 1 or more")
+    return amount
+
+
 def _optional_bytes(text: str) -> int | None:
     return None if text == "unknown" else _bytes(text)
 
@@ -194,7 +201,7 @@ SETTINGS: Final = (
     Setting("machine-memory", "0", _bytes, "the least memory a virtual machine may ask for"),
     Setting("machine-root-small", "0", _bytes, "the least root disk of a small virtual machine"),
     Setting("machine-root-large", "0", _bytes, "the least root disk of every other virtual machine"),
-    Setting("cache-unit", "5Gi", _bytes, "step in which the system cache grows and shrinks"),
+    Setting("cache-unit", "5Gi", _some_bytes, "step in which the system cache grows and shrinks"),
     Setting("cache-grow", "60", _whole(1, 100), "percentage of use from which the cache grows"),
     Setting("cache-shrink", "20", _whole(0, 99), "percentage of use below which the cache shrinks"),
     Setting("cache-period", "300", _whole(1, 86_400), "seconds between two looks at the cache"),

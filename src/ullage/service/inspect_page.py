@@ -126,7 +126,7 @@ def _host_facts(facts: HostFacts) -> list[tuple[str, str]]:
         shown.append(("CPU model", facts.cpu.model or NOT_READ))
         loads = (facts.cpu.load_one_minute_milli, facts.cpu.load_five_minutes_milli)
         if None not in loads:
-            shown.append(("load", ", ".join(readable_count(each or 0, 3) for each in loads)))
+            shown.append(("load", ", ".join(_thousandths(each or 0) for each in loads)))
     if facts.cgroup is not None:
         limit, quota = facts.cgroup.memory_limit_bytes, facts.cgroup.cpu_quota_milli
         memory = "no memory limit" if limit is None else f"memory at most {readable_bytes(limit)}"
@@ -280,6 +280,10 @@ def _gpu_table(facts: HostFacts) -> view.Table:
         for each in facts.gpus or ()
     )
     return view.Table("GPUs", columns, rows)
+
+
+def _thousandths(milli: int) -> str:
+    return f"{milli // 1000}.{milli % 1000 // 10:02d}"
 
 
 def _bytes(amount: int | None) -> view.Cell:

@@ -69,6 +69,8 @@ def test_the_drivers_own_node_is_no_node_of_the_cluster():
 FREE = {
     "as much as is available": ([available("g1", 4 * GIB)], 4 * GIB),
     "nothing where nothing is available": ([], 0),
+    "nothing where a group is full": ([available("g1", 0)], 0),
+    "never less than nothing": ([available("g1", -1)], 0),
     "never more than there is": ([available("g1", 40 * GIB)], 9 * GIB),
     "that of a drive is not that of its group": ([available("d1", 4 * GIB)], 0),
 }

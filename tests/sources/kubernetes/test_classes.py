@@ -4,7 +4,9 @@ import pytest
 
 from sources.kubernetes.kube import amounts, container, dumped, only_pod, pod, refused, thing
 
-KATA = thing("node.k8s.io/v1", "RuntimeClass", "kata", overhead={"podFixed": {"cpu": "250m", "memory": "1Gi"}})
+KATA = thing(
+    "node.k8s.io/v1", "RuntimeClass", "kata", overhead={"podFixed": {"cpu": "250m", "memory": "1Gi"}}
+)
 PLAIN = thing("node.k8s.io/v1", "RuntimeClass", "plain")
 GOLD = thing("scheduling.k8s.io/v1", "PriorityClass", "gold", value=900, globalDefault=True)
 MAIN = container("main", {"cpu": "1"}, {"cpu": "2"})

@@ -35,25 +35,33 @@ def test_a_pod_that_is_over_may_have_outlived_its_node():
     over = pod("a", nodeName="gone", status={"phase": "Failed"})
     for found in (dumped(over), dumped(node(), over)):
         assert (found.workloads["team/a"].node, found.workloads["team/a"].state) == ("", "deleted")
-    assert dumped(node(), pod("a", nodeName="n1", status={"phase": "Failed"})).workloads["team/a"].node == "n1"
+    assert (
+        dumped(node(), pod("a", nodeName="n1", status={"phase": "Failed"})).workloads["team/a"].node == "n1"
+    )
 
 
 CLAIM = thing("v1", "PersistentVolumeClaim", "x", namespace="team")
 QUOTA = thing("nos.nebuly.com/v1alpha1", "ElasticQuota", "x", namespace="team")
-# Each row: an object, and how a second one is named.
+# Each row: an object, another of the same name, and how a second one is named.
 TWICE = {
-    "nodes": (node("x"), "node named x"),
-    "pods": (pod("x"), "pod named team/x"),
-    "claims": (CLAIM, "claim named team/x"),
-    "quotas": (QUOTA, "quota named team/x"),
+    "nodes": (node("x"), node("x"), "node named x"),
+    "pods": (pod("x"), pod("x", priority=1), "pod named team/x"),
+    "claims": (CLAIM, {**CLAIM, "status": {"phase": "Bound"}}, "claim named team/x"),
+    "quotas": (QUOTA, {**QUOTA, "spec": {"min": {"cpu": "1"}}}, "quota named team/x"),
 }
+
+
+def test_the_same_pod_claim_or_quota_again_is_no_second_one():
+    found = dumped(pod("x"), CLAIM, QUOTA, QUOTA, pod("x"), CLAIM)
+    assert (len(found.workloads), len(found.claims), len(found.quotas)) == (1, 1, 1)
 
 
 @pytest.mark.parametrize("case", TWICE)
 def test_two_of_one_name_are_an_error_that_names_both_places(case):
-    item, named = TWICE[case]
-    assert refused(thing("v1", "Secret"), item, thing("v1", "Secret"), item) == (
-        f"standard input: items[3]: a second {named}, the first is at standard input: items[1]; keep one of them"
+    item, other, named = TWICE[case]
+    assert refused(thing("v1", "Secret"), item, thing("v1", "Secret"), other) == (
+        f"standard input: items[3]: a second {named}, the first is at standard input: items[1]; keep one of "
+        f"them"
     )
 
 
@@ -63,7 +71,8 @@ def test_both_places_are_named_across_files_and_documents(tmp_path):
     with pytest.raises(InputError) as caught:
         read_dump([str(tmp_path / "a.json"), str(tmp_path / "b.json")])
     assert str(caught.value) == (
-        f"{tmp_path}/b.json: document 2: items[0]: a second node named b., the first is at {tmp_path}/b.json: "
+        f"{tmp_path}/b.json: document 2: items[0]: a second node named b., the first is at "
+        f"{tmp_path}/b.json: "
         "items[0]; keep one of them"
     )
     with pytest.raises(InputError) as caught:
@@ -89,7 +98,10 @@ def test_metrics_are_what_a_node_really_uses():
 
 def test_other_kinds_are_counted_and_named():
     found = dumped(
-        thing("v1", "Secret", "a"), thing("v1", "Secret", "b"), thing("apps/v1", "Deployment"), thing("v1", "Binding")
+        thing("v1", "Secret", "a"),
+        thing("v1", "Secret", "b"),
+        thing("apps/v1", "Deployment"),
+        thing("v1", "Binding"),
     )
     assert found.unknowns == ("not read: 1 Binding", "not read: 1 Deployment", "not read: 2 Secret")
 
@@ -102,7 +114,9 @@ def test_a_pod_that_is_filed_under_apps_is_read_and_told():
 
 def test_resources_of_the_reserved_domain_are_left_out_and_told():
     asked = container("main", {"cpu": "1", "kubernetes.io/batch-cpu": "1000"})
-    found = dumped(node("n1", {"cpu": "4", "kubernetes.io/batch-cpu": "4000"}), pod("a", asked, nodeName="n1"))
+    found = dumped(
+        node("n1", {"cpu": "4", "kubernetes.io/batch-cpu": "4000"}), pod("a", asked, nodeName="n1")
+    )
     assert found.workloads["team/a"].requests == amounts(cpu="1", pods="1")
     assert found.nodes["n1"].capacity == amounts(cpu="4")
     assert found.unknowns == ("not read: resources of the reserved domain: kubernetes.io/batch-cpu",)

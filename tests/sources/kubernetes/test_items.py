@@ -17,7 +17,12 @@ def read(text, **options):
 
 @pytest.mark.parametrize(
     ("api_version", "expected"),
-    [("v1", Kind("", "K")), ("apps/v1", Kind("apps", "K")), ("a.b/v1beta1", Kind("a.b", "K")), ("", Kind("", "K"))],
+    [
+        ("v1", Kind("", "K")),
+        ("apps/v1", Kind("apps", "K")),
+        ("a.b/v1beta1", Kind("a.b", "K")),
+        ("", Kind("", "K")),
+    ],
 )
 def test_the_group_is_what_stands_before_the_version(api_version, expected):
     assert kind_of(api_version, "K") == expected
@@ -55,7 +60,8 @@ def test_the_end_of_a_list_says_whether_more_follows():
 
 def test_a_node_of_another_group_among_pods_and_nodes_keeps_its_group():
     text = json.dumps(
-        listed(*(node(f"n{n}") for n in range(9)), thing("csi-baremetal.dell.com/v1", "Node", spec={})), indent=4
+        listed(*(node(f"n{n}") for n in range(9)), thing("csi-baremetal.dell.com/v1", "Node", spec={})),
+        indent=4,
     )
     kinds = [item.kind for item in read(text, part_bytes=50) if not isinstance(item, Page)]
     assert kinds == [*[Kind("", "Node")] * 9, Kind("csi-baremetal.dell.com", "Node")]
@@ -65,4 +71,6 @@ def test_items_are_text_unless_read_in_parts():
     text = json.dumps(listed(*(pod(f"p{n}") for n in range(9))), indent=4)
     decoded = [item.content for item in read(text, part_bytes=50)[:-1]]
     texts = [item.content for item in read(text, in_parts=False)[:-1]]
-    assert [each.metadata.name for each in decoded] == [json.loads(bytes(each))["metadata"]["name"] for each in texts]
+    assert [each.metadata.name for each in decoded] == [
+        json.loads(bytes(each))["metadata"]["name"] for each in texts
+    ]

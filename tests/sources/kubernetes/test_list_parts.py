@@ -62,16 +62,18 @@ def test_other_texts_are_left_alone(case):
 
 
 def names(text, part_bytes):
-    found = []
-    for document in documents_of(text.encode(), "f"):
-        for item in items_of(document, part_bytes=part_bytes):
-            found.append("page" if isinstance(item, Page) else (document.index, item.path[-1], item.kind.name))
-    return found
+    return [
+        "page" if isinstance(item, Page) else (document.index, item.path[-1], item.kind.name)
+        for document in documents_of(text.encode(), "f")
+        for item in items_of(document, part_bytes=part_bytes)
+    ]
 
 
 def test_a_list_behind_another_is_not_taken_for_its_end():
     lists = [
-        json.dumps({"kind": "PodList", "items": [{"metadata": {"name": f"{each}{n}"}} for n in range(9)]}, indent=4)
+        json.dumps(
+            {"kind": "PodList", "items": [{"metadata": {"name": f"{each}{n}"}} for n in range(9)]}, indent=4
+        )
         for each in "ab"
     ]
     text = "\n".join(lists)

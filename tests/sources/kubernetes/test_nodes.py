@@ -26,7 +26,9 @@ SIZES = {
     "the reserve is never negative": (
         {"cpu": "8"}, {"cpu": "9"}, amounts(cpu="8"), amounts(cpu="0"),
     ),
-    "what is allocatable is there": ({"cpu": "8"}, {"pods": "5"}, amounts(cpu="8", pods="5"), amounts(pods="0")),
+    "what is allocatable is there": (
+        {"cpu": "8"}, {"pods": "5"}, amounts(cpu="8", pods="5"), amounts(pods="0"),
+    ),
 }  # fmt: skip
 
 
@@ -145,8 +147,10 @@ def test_nodes_of_one_size_share_it():
 WRONG = {
     "a capacity that is none": (
         node("n1", {"cpu": "many"}),
-        "status.capacity.cpu: quantity 'many': 'm' at character 1 where a digit is expected; write digits, then "
-        "nothing or a suffix, for example 500m, 2.5 or 40Mi",
+        (
+            "status.capacity.cpu: quantity 'many': 'm' at character 1 where a digit is expected; write "
+            "digits, then nothing or a suffix, for example 500m, 2.5 or 40Mi"
+        ),
     ),
     "an allocatable that is none": (
         node("n1", allocatable=[]),

@@ -69,7 +69,10 @@ def test_quotas_of_one_name_in_two_namespaces_are_two():
 
 # Each row: an object, and where its fault is.
 WRONG = {
-    "a claim's request": (claim(spec={"resources": {"requests": {"storage": "x"}}}), "spec.resources.requests.storage"),
+    "a claim's request": (
+        claim(spec={"resources": {"requests": {"storage": "x"}}}),
+        "spec.resources.requests.storage",
+    ),
     "a claim's capacity": (claim(status={"capacity": {"storage": "x"}}), "status.capacity.storage"),
     "a claim's map": (claim(status={"capacity": [1]}), "status.capacity"),
     "a quota's min": (quota(min={"cpu": "x"}), "spec.min.cpu"),

@@ -126,8 +126,10 @@ WRONG = {
     ),
     "a port that is none": (
         {"containers": [container("a"), container("b", ports=[{"hostPort": "http"}])]},
-        "containers[1].ports[0].hostPort: expected a whole number or null, found text; write a whole number or "
-        "null",
+        (
+            "containers[1].ports[0].hostPort: expected a whole number or null, found text; write a whole "
+            "number or null"
+        ),
     ),
     "a flag that is none": (
         {"hostNetwork": "yes"},

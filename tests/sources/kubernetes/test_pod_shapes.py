@@ -64,7 +64,10 @@ def test_a_request_that_is_left_out_is_the_limit():
 
 def test_a_type_may_have_a_default_request_and_a_step():
     types = ResourceTypes(
-        [ResourceType("example.com/seats", default_request="2"), ResourceType("example.com/tape", quantization=10)]
+        [
+            ResourceType("example.com/seats", default_request="2"),
+            ResourceType("example.com/tape", quantization=10),
+        ]
     )
     found = only_pod(pod("p", container("main", {"example.com/tape": "11"})), types=types)
     assert dict(found.requests) == {"example.com/seats": 2, "example.com/tape": 20, "pods": 1}
@@ -120,18 +123,19 @@ class TestPodLevel:
         assert found.requests == amounts(cpu="2", pods="1")
 
 
-class TestResizing:
-    # Each row: what the spec asks for, what is allocated, what is in force, and what counts.
-    COUNTED = {
-        "up, not allocated yet": ("3", "1", "1", "3"),
-        "down, not allocated yet": ("1", "3", "3", "3"),
-        "down, allocated but still in force": ("1", "1", "3", "3"),
-        "up, allocated but not in force": ("1", "3", "1", "3"),
-        "done": ("2", "2", "2", "2"),
-        "without allocated resources": ("1", None, "3", "3"),
-        "without resources in force": ("1", "3", None, "3"),
-    }
+# Each row: what the spec asks for, what is allocated, what is in force, and what counts.
+RESIZED = {
+    "up, not allocated yet": ("3", "1", "1", "3"),
+    "down, not allocated yet": ("1", "3", "3", "3"),
+    "down, allocated but still in force": ("1", "1", "3", "3"),
+    "up, allocated but not in force": ("1", "3", "1", "3"),
+    "done": ("2", "2", "2", "2"),
+    "without allocated resources": ("1", None, "3", "3"),
+    "without resources in force": ("1", "3", None, "3"),
+}
 
+
+class TestResizing:
     @staticmethod
     def status(allocated, actual, name="main", **fields):
         given = {"name": name}
@@ -139,9 +143,9 @@ class TestResizing:
         given |= {"resources": {"requests": {"cpu": actual}}} if actual else {}
         return {"containerStatuses": [given], **fields}
 
-    @pytest.mark.parametrize("case", COUNTED)
+    @pytest.mark.parametrize("case", RESIZED)
     def test_the_largest_counts(self, case):
-        spec, allocated, actual, expected = self.COUNTED[case]
+        spec, allocated, actual, expected = RESIZED[case]
         found = only_pod(pod("p", cpu(spec), status=self.status(allocated, actual)))
         assert found.requests == amounts(cpu=expected, pods="1")
 
@@ -157,15 +161,20 @@ class TestResizing:
         status = self.status("1", "1", conditions=[condition])
         assert only_pod(pod("p", cpu("3"), status=status)).requests == amounts(cpu=expected, pods="1")
 
+    def test_conditions_of_the_wrong_type_are_named_with_their_path(self):
+        status = self.status("1", "1", conditions={"type": "PodResizePending"})
+        assert refused(pod("p", cpu("3"), status=status)) == (
+            "standard input: items[0].status.conditions: expected a list or null, found a mapping; write a list "
+            "or null"
+        )
+
     def test_sidecars_are_resized_and_steps_are_not(self):
         statuses = [
             {"name": "s", "allocatedResources": {"cpu": "2"}},
             {"name": "i", "allocatedResources": {"cpu": "9"}},
         ]
         steps = [sidecar("s", "1"), cpu("1", name="i")]
-        found = only_pod(
-            pod("p", cpu("1"), initContainers=steps, status={"initContainerStatuses": statuses})
-        )
+        found = only_pod(pod("p", cpu("1"), initContainers=steps, status={"initContainerStatuses": statuses}))
         assert found.requests == amounts(cpu="3", pods="1")
 
     def test_pods_of_one_template_may_be_at_different_stages(self):
@@ -177,9 +186,11 @@ class TestResizing:
 WRONG = {
     "a quantity with an unknown suffix": (
         {"containers": [container("main", {"memory": "1gb"})]},
-        "items[0].spec.containers[0].resources.requests.memory: quantity '1gb': unknown suffix 'gb' at character "
-        "2; did you mean 'G'? known are n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei or an exponent such as "
-        "e3",
+        (
+            "items[0].spec.containers[0].resources.requests.memory: quantity '1gb': unknown suffix 'gb' at "
+            "character 2; did you mean 'G'? known are n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei or "
+            "an exponent such as e3"
+        ),
     ),
     "a negative quantity": (
         {"containers": [container("main", None, {"cpu": "-1"})]},
@@ -187,28 +198,39 @@ WRONG = {
     ),
     "a quantity that is no text": (
         {"containers": [container("main", {"cpu": True})]},
-        "items[0].spec.containers[0].resources.requests.cpu: true is no quantity; write a number or text such as "
-        "40Mi",
+        (
+            "items[0].spec.containers[0].resources.requests.cpu: true is no quantity; write a number or "
+            "text such as 40Mi"
+        ),
     ),
     "a map that is none": (
         {"containers": [container("main", ["cpu"])]},
-        "items[0].spec.containers[0].resources.requests: expected a mapping or null, found a list; write a "
-        "mapping or null",
+        (
+            "items[0].spec.containers[0].resources.requests: expected a mapping or null, found a list; "
+            "write a mapping or null"
+        ),
     ),
     "resources that are none": (
         {"initContainers": [container("i", resources=3)]},
-        "items[0].spec.initContainers[0].resources: expected a mapping or null, found a number; write a mapping "
-        "or null",
+        (
+            "items[0].spec.initContainers[0].resources: expected a mapping or null, found a number; write a "
+            "mapping or null"
+        ),
     ),
     "a name that breaks the rules": (
         {"containers": [container("main", {"seats": "1"})]},
-        "items[0].spec.containers[0].resources.requests.seats: resource name 'seats' is not built in and names "
-        "no domain; qualify it, for example example.com/seats",
+        (
+            "items[0].spec.containers[0].resources.requests.seats: resource name 'seats' is not built in "
+            "and names no domain; qualify it, for example example.com/seats"
+        ),
     ),
     "one resource in two spellings": (
         {"containers": [container("main", {"cpu": "1", "kubernetes.io/cpu": "1"})]},
-        'items[0].spec.containers[0].resources.requests["kubernetes.io/cpu"]: resource cpu is named twice; keep '
-        "one of the spellings",
+        (
+            'items[0].spec.containers[0].resources.requests["kubernetes.io/cpu"]: resource cpu is named '
+            "twice; keep "
+            "one of the spellings"
+        ),
     ),
     "a container whose name is no text": (
         {"containers": [{"name": 7}]},
@@ -220,8 +242,10 @@ WRONG = {
     ),
     "overhead that is none": (
         {"overhead": {"cpu": "x"}},
-        "items[0].spec.overhead.cpu: quantity 'x': 'x' at character 1 where a digit is expected; write digits, "
-        "then nothing or a suffix, for example 500m, 2.5 or 40Mi",
+        (
+            "items[0].spec.overhead.cpu: quantity 'x': 'x' at character 1 where a digit is expected; write "
+            "digits, then nothing or a suffix, for example 500m, 2.5 or 40Mi"
+        ),
     ),
     "a sum beyond 64 bits": (
         {"containers": [container("a", {"memory": "8E"}), container("b", {"memory": "8E"})]},
@@ -241,7 +265,9 @@ def test_what_is_wrong_is_named_with_its_path(case):
 
 def test_a_pod_has_a_bounded_number_of_containers():
     many = [{"name": f"c{n}"} for n in range(10_001)]
-    assert refused(pod("p", *many)) == "standard input: items[0].spec: more than 10000 containers; split the pod"
+    assert (
+        refused(pod("p", *many)) == "standard input: items[0].spec: more than 10000 containers; split the pod"
+    )
 
 
 QUANTITIES = st.integers(0, 64).map(lambda n: f"{n * 250}m")
@@ -268,7 +294,9 @@ def test_the_formula_is_that_of_kubernetes_step_by_step(parts):
 
 
 def test_equal_pods_share_everything():
-    pods = [pod(f"p{n}", cpu("1"), tolerations=[{"key": "a"}], metadata={"labels": {"a": "b"}}) for n in (1, 2)]
+    pods = [
+        pod(f"p{n}", cpu("1"), tolerations=[{"key": "a"}], metadata={"labels": {"a": "b"}}) for n in (1, 2)
+    ]
     first, second = dumped(node(), *pods).workloads
     for field in ("requests", "limits", "containers", "overhead", "constraints", "labels", "namespace"):
         assert getattr(first, field) is getattr(second, field), field

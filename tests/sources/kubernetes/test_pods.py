@@ -119,9 +119,11 @@ WRONG = {
                 ],
             }
         },
-        "items[0].spec.volumes[0].ephemeral.volumeClaimTemplate.spec.resources.requests.storage: quantity '1Q': "
-        "unknown suffix 'Q' at character 2; known are n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei or an "
-        "exponent such as e3",
+        (
+            "items[0].spec.volumes[0].ephemeral.volumeClaimTemplate.spec.resources.requests.storage: "
+            "quantity '1Q': unknown suffix 'Q' at character 2; known are n, u, m, k, M, G, T, P, E, Ki, Mi, "
+            "Gi, Ti, Pi, Ei or an exponent such as e3"
+        ),
     ),
     "an inline size that is none": (
         {

@@ -64,4 +64,10 @@ def test_lines_are_said_once_and_sorted():
     unknowns.say("b")
     unknowns.examples("c", [])
     unknowns.examples("d", ["4", "3\n", "2", "1"])
-    assert unknowns.lines() == ("a", "b", "d: 1, 2, 3\\n and 1 more", "not read: 1 ConfigMap", "not read: 2 Secret")
+    assert unknowns.lines() == (
+        "a",
+        "b",
+        "d: 1, 2, 3\\n and 1 more",
+        "not read: 1 ConfigMap",
+        "not read: 2 Secret",
+    )

@@ -87,8 +87,8 @@ class ClusterReading:
             return
         try:
             handler(item)
-        except Fault as fault:
-            raise fault.in_document(item.document, item.path) from None
+        except (Fault, RecursionError) as problem:
+            raise item.refusal(problem) from None
 
     def snapshot(self) -> Snapshot:
         """The cluster, when everything has been read."""
@@ -107,11 +107,14 @@ class ClusterReading:
         )
         return check_snapshot(snapshot)
 
-    def _once(self, item: Item, what: str, key: str) -> None:
-        """Refuse a second object of one kind and name."""
+    def _once(self, item: Item, what: str, key: str, *, again: bool = False) -> None:
+        """Refuse a second object of one kind and name, unless it is the same one again.
+
+        Collections of dumps hold a pod in the list of its namespace and in a file of its own.
+        """
         seen = (item.document.source, item.document.index, item.path)
         first = self._seen.setdefault(what, {}).setdefault(key, seen)
-        if first is not seen:
+        if first is not seen and not again:
             first_place = place_text(*first)
             raise item.error(
                 f"a second {what} named {one_line(key)}, the first is at {first_place}", "keep one of them"
@@ -128,7 +131,7 @@ class ClusterReading:
         decoded = item.decode(_POD)
         workload = self._pod_reader.read(decoded)
         key = workload.key
-        self._once(item, "pod", key)
+        self._once(item, "pod", key, again=self._pods.get(key) == workload)
         self._pods[key] = workload
         names = class_names(decoded.spec) if decoded.spec is not None else None
         if names is not None:
@@ -140,12 +143,12 @@ class ClusterReading:
 
     def _claim(self, item: Item) -> None:
         claim = read_claim(item.decode(_CLAIM), self._amounts)
-        self._once(item, "claim", claim.key)
+        self._once(item, "claim", claim.key, again=self._claims.get(claim.key) == claim)
         self._claims[claim.key] = claim
 
     def _quota(self, item: Item) -> None:
         quota = read_quota(item.decode(_QUOTA), item.kind.name, self._amounts)
-        self._once(item, "quota", quota.key)
+        self._once(item, "quota", quota.key, again=self._quotas.get(quota.key) == quota)
         self._quotas[quota.key] = quota
 
     def _runtime_class(self, item: Item) -> None:

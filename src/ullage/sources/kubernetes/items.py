@@ -16,7 +16,7 @@ from msgspec import Raw
 from ullage.model.errors import InputError
 from ullage.sources.decode_errors import place_text
 from ullage.sources.documents import Document, JsonDocument, YamlDocument
-from ullage.sources.kubernetes.faults import wrong_type
+from ullage.sources.kubernetes.faults import Fault, wrong_type
 from ullage.sources.kubernetes.list_parts import PART_BYTES, LongList, long_list, parts_of
 from ullage.sources.kubernetes.wire import NULL, NodeWire, PodWire, Wire
 from ullage.sources.places import Path
@@ -104,6 +104,12 @@ class Item(NamedTuple):
         """An error about the object as a whole."""
         return self.document.error(what, path=self.path, remedy=remedy)
 
+    def refusal(self, problem: Fault | RecursionError) -> InputError:
+        """The error for what was found wrong inside the object."""
+        if isinstance(problem, Fault):
+            return problem.in_document(self.document, self.path)
+        return self.error("lists and mappings nested too deeply", "flatten them")
+
 
 class Page(NamedTuple):
     """The end of a list: what it lists, and whether the API said that more follows."""
@@ -163,14 +169,14 @@ def _items_of_parts(document: JsonDocument, found: LongList, part_bytes: int) ->
     for part in parts_of(document.data, found, part_bytes):
         try:
             records = _PODS_AND_NODES.decode(part)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             records = None
         if records is not None and all(record.api_version == _CORE_VERSION for record in records):
             yield from reading.decoded(records)
             continue
         try:
             texts = _TEXTS.decode(part)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             raise _NotALongListError from None
         yield from reading.items(texts)
     yield reading.page()

@@ -141,8 +141,8 @@ class ManifestReader:
                 continue
             try:
                 self._take(item)
-            except Fault as fault:
-                raise fault.in_document(item.document, item.path) from None
+            except (Fault, RecursionError) as problem:
+                raise item.refusal(problem) from None
 
     def manifests(self) -> Manifests:
         """Everything that has been read, put together."""

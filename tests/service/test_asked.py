@@ -1,0 +1,45 @@
+"""The cluster that is meant, and the policy that applies to it."""
+
+import pytest
+
+from builders import cluster, node, pod, policy, waiting
+from ullage.model.errors import InputError
+from ullage.model.policy import Policy
+from ullage.service.asked import Asked, policy_for, read_cluster, read_whole, selected
+
+
+def test_without_a_cluster_the_demo_is_offered():
+    with pytest.raises(InputError, match="ullage status -c demo"):
+        read_cluster(Asked())
+
+
+def test_the_user_beats_the_snapshot_which_beats_the_source():
+    own = cluster(node("a"), policy=policy(name="own"))
+    bare = cluster(node("a"), policy=Policy())
+    assert policy_for("zos", own, "kubernetes").name == "zos"
+    assert policy_for("", own, "kubernetes").name == "own"
+    assert policy_for("", bare, "ganeti").name == "ganeti"
+
+
+def test_a_snapshot_without_a_name_is_called_as_its_file(tmp_path):
+    path = tmp_path / "ours.yaml"
+    path.write_text("apiVersion: ullage.dev/v1\nkind: Snapshot\nnodes: [{name: a}]\n")
+    assert read_whole(Asked(str(path))).name == "ours.yaml"
+
+
+def test_a_selector_keeps_nodes_what_runs_there_and_what_waits():
+    whole = cluster(
+        node("a", cpu="1").labelled({"zone": "x"}).holding(pod("in")),
+        node("b", cpu="1").labelled({"zone": "y"}).holding(pod("out")),
+        waiting("later"),
+    )
+    part = selected(whole, "zone=x")
+    assert list(part.nodes.keys()) == ["a"]
+    assert list(part.workloads.keys()) == ["in", "later"]
+    assert selected(whole, "") is whole
+
+
+def test_the_next_command_asks_the_same_cluster_again():
+    assert Asked("demo").command("status") == "ullage status -c demo"
+    assert Asked("my dump.json", "zos").command("status") == "ullage status -c 'my dump.json' --policy zos"
+    assert Asked().command("inspect") == "ullage inspect"

@@ -1,0 +1,114 @@
+"""What is asked for: shapes, sets and manifests."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import BUILT_IN_TYPES, cluster, node, resources
+from ullage.model.checks import REPLICAS_MAX
+from ullage.model.errors import InputError
+from ullage.model.resources import Resources
+from ullage.service.wanted import parse_shape, read_wanted, wanted_shape, with_replicas
+
+SET = "apiVersion: ullage.dev/v1\nkind: WorkloadSet\n"
+
+
+@pytest.fixture(scope="module")
+def small_cluster():
+    return cluster(node("a", cpu="4"), node("b", cpu="4"))
+
+
+def test_a_shape_is_one_workload_that_waits():
+    (batch,) = wanted_shape("cpu=4, memory=8Gi", BUILT_IN_TYPES).batches
+    assert (batch.workload.requests, batch.workload.state) == (resources(cpu="4", memory="8Gi"), "init")
+
+
+def test_a_shape_is_one_pod_where_pods_are_counted():
+    (batch,) = wanted_shape("cpu=4", BUILT_IN_TYPES, pods=True).batches
+    assert batch.workload.requests == resources(cpu="4", pods=1)
+    (batch,) = wanted_shape("cpu=4,pods=3", BUILT_IN_TYPES, pods=True).batches
+    assert batch.workload.requests == resources(cpu="4", pods=3)
+
+
+def test_a_shape_tolerates_taints_named_after_its_devices():
+    (batch,) = wanted_shape("cpu=4,nvidia.com/gpu=1,amd.com/gpu=0", BUILT_IN_TYPES).batches
+    assert [each.key for each in batch.workload.constraints.tolerations] == ["nvidia.com/gpu"]
+
+
+@given(st.text(max_size=20))
+def test_any_text_is_a_shape_or_refused_with_its_place(text):
+    refused = None
+    try:
+        parse_shape(text, BUILT_IN_TYPES)
+    except InputError as error:
+        refused = error
+    assert refused is None or (refused.where.startswith("--shape") and refused.remedy)
+
+
+def test_a_shape_has_a_limit():
+    with pytest.raises(InputError, match="more than 100 resources"):
+        parse_shape(",".join(["cpu=1"] * 101), BUILT_IN_TYPES)
+
+
+def test_replicas_override_those_of_the_file():
+    wanted = wanted_shape("cpu=1", BUILT_IN_TYPES)
+    assert with_replicas(wanted, None) is wanted
+    assert with_replicas(wanted, 7).batches[0].replicas == 7
+    with pytest.raises(InputError, match="--replicas"):
+        with_replicas(wanted, REPLICAS_MAX + 1)
+
+
+def test_a_set_that_wants_all_or_none_says_so(tmp_path, small_cluster):
+    path = tmp_path / "set.yaml"
+    path.write_text(SET + "atomic: true\nworkloads: [{name: a, requests: {cpu: 1}}]\n")
+    assert read_wanted([str(path)], small_cluster).atomic
+
+
+def test_types_of_a_document_count_for_those_behind_it(tmp_path, small_cluster):
+    path = tmp_path / "set.yaml"
+    path.write_text(
+        "apiVersion: ullage.dev/v1\nkind: ResourceTypes\n"
+        "resourceTypes: [{name: example.com/licences, internalScaleExponent: 3}]\n---\n"
+        + SET
+        + "workloads: [{name: a, requests: {example.com/licences: 1.5}}]\n"
+    )
+    wanted = read_wanted([str(path)], small_cluster)
+    assert wanted.batches[0].workload.requests == Resources({"example.com/licences": 1500})
+    assert wanted.types["example.com/licences"].internal_scale_exponent == 3
+
+
+def test_a_bare_requirement_is_a_workload(tmp_path, small_cluster):
+    path = tmp_path / "bare.yaml"
+    path.write_text("resourceRequirementSpec: [request: [cpu: 2.5]]\n")
+    assert read_wanted([str(path)], small_cluster).batches[0].workload.requests == resources(cpu="2.5")
+
+
+def test_a_namespace_is_that_of_objects_without_one(tmp_path, small_cluster):
+    path = tmp_path / "pod.yaml"
+    path.write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c}]}\n")
+    assert read_wanted([str(path)], small_cluster, namespace="ml").batches[0].key == "ml/p"
+
+
+def test_a_daemon_set_has_a_replica_for_each_node(tmp_path, small_cluster):
+    path = tmp_path / "daemons.yaml"
+    path.write_text(
+        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d}\n"
+        "spec: {template: {spec: {containers: [{name: c}]}}}\n"
+    )
+    assert read_wanted([str(path)], small_cluster).batches[0].replicas == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("apiVersion: ullage.dev/v1\nkind: Snapshot\n", "write kind: WorkloadSet"),
+        ("a: 1\n", "no apiVersion and no kind"),
+        (SET + "workloads: [{name: a, replicas: -1}]\n", "replicas is -1"),
+    ],
+)
+def test_what_asks_for_nothing_is_refused_with_its_file(tmp_path, small_cluster, text, message):
+    path = tmp_path / "wrong.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        read_wanted([str(path)], small_cluster)
+    assert "wrong.yaml" in str(caught.value)
