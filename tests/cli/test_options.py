@@ -104,3 +104,21 @@ def test_options_of_live_clusters_are_taken_with_a_note(ask):
 def test_pages_leave_wide_columns_out_but_csv_does_not(ask):
     assert "cpu free" not in ask("status", "-c", "demo", "-o", "html").out
     assert "cpu free" in ask("status", "-c", "demo", "-o", "csv").out
+
+
+@pytest.mark.parametrize(
+    ("words", "header"),
+    [
+        (
+            ("status", "-c", "demo", "--by", "resource"),
+            "resource,capacity,reserve,allocatable,limit,promised,committed,free,blocked,spare,ullage",
+        ),
+        (("status", "-c", "demo", "--by", "finding"), "severity,subject,message,remedy"),
+        (("policy", "check", "--policy", "zos"), "severity,subject,message,remedy"),
+        (("snapshot", "diff", "demo", "demo"), "table,row,change,fields"),
+    ],
+)
+def test_every_answer_can_be_csv(ask, words, header):
+    result = ask(*words, "-o", "csv")
+    assert result.code == 0
+    assert result.out.splitlines()[0] == header

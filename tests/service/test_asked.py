@@ -5,7 +5,7 @@ import pytest
 from builders import cluster, node, pod, policy, waiting
 from ullage.model.errors import InputError
 from ullage.model.policy import Policy
-from ullage.service.asked import Asked, policy_for, read_cluster, read_whole, selected
+from ullage.service.asked import Asked, policy_for, read_cluster, read_whole, selected, unknown
 
 
 def test_without_a_cluster_the_demo_is_offered():
@@ -43,3 +43,9 @@ def test_the_next_command_asks_the_same_cluster_again():
     assert Asked("demo").command("status") == "ullage status -c demo"
     assert Asked("my dump.json", "zos").command("status") == "ullage status -c 'my dump.json' --policy zos"
     assert Asked().command("inspect") == "ullage inspect"
+
+
+def test_an_unknown_name_offers_the_nearest():
+    assert str(unknown("node", "g2", ["g1", "a1"])) == "no node 'g2'; did you mean g1?"
+    assert str(unknown("node", "zzz", ["g1", "a1"])) == "no node 'zzz'; did you mean a1 or g1?"
+    assert str(unknown("node", "x", [])) == "no node 'x'; the cluster has none"

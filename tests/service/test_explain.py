@@ -7,7 +7,7 @@ from strategies import snapshots
 from ullage.model.errors import InputError
 from ullage.render import render
 from ullage.service.asked import Asked
-from ullage.service.explain import explain_node, explain_resource, unknown
+from ullage.service.explain import explain_node, explain_resource
 
 
 def terms_of(answer, resource):
@@ -43,12 +43,6 @@ def test_a_resource_over_all_nodes(small, asked):
     assert [each["node"] for each in report["nodes"]] == ["a1", "a2", "g1"]
     assert [each["workload"] for each in report["largest"]] == ["web/front", "ml/train", "ml/job"]
     assert report["workloads"] == 3
-
-
-def test_an_unknown_name_offers_the_nearest():
-    assert str(unknown("node", "g2", ["g1", "a1"])) == "no node 'g2'; did you mean g1?"
-    assert str(unknown("node", "zzz", ["g1", "a1"])) == "no node 'zzz'; did you mean a1 or g1?"
-    assert str(unknown("node", "x", [])) == "no node 'x'; the cluster has none"
 
 
 def test_a_bad_resource_name_is_only_unknown(small, asked):

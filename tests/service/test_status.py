@@ -1,5 +1,7 @@
 """The numbers of `status`."""
 
+import msgspec
+import pytest
 from hypothesis import given, settings
 
 from builders import resources
@@ -50,6 +52,11 @@ def test_quotas_of_a_namespace(small):
     assert only.used == Resources({"cpu": 5000, "nvidia.com/gpu": 3})
     assert only.borrowed == Resources({"cpu": 1000, "nvidia.com/gpu": 1})
     assert len(status_report(small).quotas) == 2
+
+
+def test_a_namespace_that_nobody_uses_is_refused(small, asked):
+    with pytest.raises(InputError, match="no namespace 'mll'; did you mean ml"):
+        status_of(small, msgspec.structs.replace(asked, namespace="mll"))
 
 
 def test_devices_say_how_many_of_each_size_start(small):

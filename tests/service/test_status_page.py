@@ -6,7 +6,7 @@ from builders import cluster, node, pod
 from ullage.render.view import Bars, Findings, Table
 from ullage.service.asked import Asked
 from ullage.service.status import status_of
-from ullage.service.status_page import NODES_SHOWN
+from ullage.service.status_page import ROWS_SHOWN
 
 
 def titles(page):
@@ -42,15 +42,19 @@ def test_csv_holds_the_nodes(small, asked):
 
 
 @pytest.mark.parametrize(
-    ("part", "title"), [("node", "Nodes"), ("quota", "Quotas"), ("resource", "How full")]
+    ("part", "shown"), [("node", ["Nodes"]), ("quota", ["Quotas"]), ("resource", ["How full", "Terms"])]
 )
-def test_one_part_alone(small, asked, part, title):
-    assert titles(status_of(small, asked, part).page()) == [title]
+def test_one_part_alone(small, asked, part, shown):
+    assert titles(status_of(small, asked, part).page()) == shown
+
+
+def test_on_a_terminal_the_bars_are_enough(small, asked):
+    assert titles(status_of(small, asked, "resource").shortened()) == ["How full"]
 
 
 def test_a_part_that_the_cluster_does_not_have_is_said_so(asked):
     page = status_of(cluster(node("a", cpu="1")), asked, "quota").page()
-    assert page.blocks[0].paragraphs == ("this cluster has no quotas",)
+    assert page.blocks[0].paragraphs == ("there are no quotas here",)
 
 
 def test_system_drives_are_counted_but_not_listed(small, asked):
@@ -79,6 +83,16 @@ def test_a_large_cluster_shows_its_fullest_nodes_where_shortened():
     answer = status_of(large, Asked("large"))
     tables = {block.title: block for block in answer.shortened().blocks if isinstance(block, Table)}
     shown = [row[0].text for row in tables["Nodes"].rows]
-    assert len(shown) == NODES_SHOWN
+    assert len(shown) == ROWS_SHOWN
     assert shown[:6] == ["n009", "n019", "n029", "n039", "n049", "n059"]
     assert len(answer.page().main_table.rows) == 60
+
+
+def test_long_tables_are_shortened_too():
+    large = cluster(*(node(f"n{number:03}", cpu="1").in_domain(f"rack-{number:03}") for number in range(60)))
+    answer = status_of(large, Asked("large"))
+    tables = {block.title: block for block in answer.shortened().blocks if isinstance(block, Table)}
+    assert len(tables["Domains"].rows) == ROWS_SHOWN
+    assert tables["Domains"].caption.endswith("the first 40 of 60, --by domain shows all")
+    whole = {block.title: block for block in answer.page().blocks if isinstance(block, Table)}
+    assert len(whole["Domains"].rows) == 60

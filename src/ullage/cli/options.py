@@ -117,9 +117,10 @@ def asks(function: Callable[..., "Answer"]) -> Callable[..., int]:
         with progress(f"reading {asked.cluster}", quiet=quiet):
             return function(asked=asked, **options)
 
+    printed = prints(command, wants_quiet=True)
     for option in reversed(_CLUSTER):
-        command = option(command)
-    return prints(command, wants_quiet=True)
+        printed = option(printed)
+    return printed
 
 
 def _say_live(live: list[str], *, has_cluster: bool, quiet: bool) -> None:
@@ -131,7 +132,7 @@ def _say_live(live: list[str], *, has_cluster: bool, quiet: bool) -> None:
             "use a dump: kubectl get nodes,pods -A -o json > dump.json"
         )
     if not quiet:
-        click.echo(f"ullage: note: {names} matters to a live cluster only", err=True)
+        click.echo(f"{_program()}: note: {names} matters to a live cluster only", err=True)
 
 
 def prints(function: Callable[..., "Answer"], *, wants_quiet: bool = False) -> Callable[..., int]:
@@ -171,6 +172,8 @@ def show(answer: "Answer", output: str, *, no_color: bool, width: int | None) ->
     page = _under_our_name(build())
     if output not in {"table", "wide"}:
         shown = _without_wide_columns(page) if output == "html" else page
+        if output == "csv" and page.main_table is None:
+            shown = _with_table(page)
         click.echo(render(shown, None, output).encode(), nl=False)
         return
     terminal = sys.stdout.isatty()
@@ -181,9 +184,14 @@ def show(answer: "Answer", output: str, *, no_color: bool, width: int | None) ->
     click.echo(text, nl=False, color=color)
 
 
+def _program() -> str:
+    """Return what this program was called, perhaps `kubectl ullage`."""
+    return click.get_current_context().find_root().info_name or "ullage"
+
+
 def _under_our_name(page: "Page") -> "Page":
     """Return the page with its next command as people call this program: perhaps `kubectl ullage`."""
-    name = click.get_current_context().find_root().info_name or "ullage"
+    name = _program()
     if name == "ullage" or not page.next_command.startswith("ullage "):
         return page
     import msgspec
@@ -205,6 +213,22 @@ def _without_wide_columns(page: "Page") -> "Page":
 
     blocks = tuple(narrowed(block) if isinstance(block, Table) else block for block in page.blocks)
     return msgspec.structs.replace(page, blocks=blocks)
+
+
+def _with_table(page: "Page") -> "Page":
+    """Return a page of bars or findings with the same as a table, for CSV."""
+    import msgspec
+
+    from ullage.render.view import Bars, Cell, Column, Findings, Table
+
+    def table_of(findings: Findings) -> Table:
+        names = ("severity", "subject", "message", "remedy")
+        rows = tuple(tuple(Cell(getattr(row, name)) for name in names) for row in findings.rows)
+        return Table(findings.title, tuple(Column(name) for name in names), rows)
+
+    tables = [block.table for block in page.blocks if isinstance(block, Bars)]
+    tables += [table_of(block) for block in page.blocks if isinstance(block, Findings)]
+    return msgspec.structs.replace(page, blocks=tuple(tables))
 
 
 def columns_of_output() -> int:

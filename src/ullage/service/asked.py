@@ -1,6 +1,8 @@
 """What every question starts from: a cluster, read from its source, under the policy that applies to it."""
 
 import shlex
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 import msgspec
 
@@ -75,3 +77,11 @@ def selected(snapshot: Snapshot, selector: str) -> Snapshot:
     names = {node.name for node in nodes}
     kept = [each for each in snapshot.workloads if not each.node or each.node in names]
     return msgspec.structs.replace(snapshot, nodes=Table(nodes), workloads=Table(kept))
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
+    """Return the error for a name that the cluster does not have, with the nearest that it has."""
+    names = sorted(known)
+    near = get_close_matches(name, names, n=3, cutoff=0.5) or names[:3]
+    remedy = f"did you mean {' or '.join(near)}?" if near else "the cluster has none"
+    return InputError(f"no {kind} {name!r}", remedy=remedy)

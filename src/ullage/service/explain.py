@@ -1,7 +1,6 @@
 """Every number behind a node or a resource, term by term, with where each rule comes from."""
 
-from collections.abc import Collection, Iterable
-from difflib import get_close_matches
+from collections.abc import Collection
 from typing import Final
 
 from ullage.engine.capacity.admission import terms_of
@@ -15,7 +14,7 @@ from ullage.model.resources import Resources, ResourceType, canonical_name
 from ullage.model.settings import RATIO_SUFFIX, RESERVE_SUFFIX
 from ullage.model.verdict import Terms
 from ullage.service.answer import Answer, versioned
-from ullage.service.asked import Asked, read_cluster
+from ullage.service.asked import Asked, read_cluster, unknown
 from ullage.service.status import SummaryStatus
 
 KINDS: Final = ("node", "resource")
@@ -158,14 +157,6 @@ def _known_resource(name: str, known: Collection[str]) -> str:
     if resource not in known:
         raise unknown("resource", resource, known)
     return resource
-
-
-def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
-    """Return the error for a name that the cluster does not have, with the nearest that it has."""
-    names = sorted(known)
-    near = get_close_matches(name, names, n=3, cutoff=0.5) or names[:3]
-    remedy = f"did you mean {' or '.join(near)}?" if near else "the cluster has none"
-    return InputError(f"no {kind} {name!r}", remedy=remedy)
 
 
 def _holding(workload: Workload) -> Holding:

@@ -10,8 +10,7 @@ from ullage.model.resources import ResourceTypes
 from ullage.model.settings import default_settings, meaning_of, rules_for
 from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
-from ullage.service.asked import Asked, read_whole
-from ullage.service.explain import unknown
+from ullage.service.asked import Asked, read_whole, unknown
 
 BUILT_IN_ORIGIN = "default"
 

@@ -70,12 +70,11 @@ def check_page(report: "PolicyCheck", asked: "Asked") -> view.Page:
     verdict = f"policy {report.policy} can be used: {plural(report.settings, 'setting')}, all understood"
     if found:
         verdict = f"policy {report.policy} has {plural(found, 'problem')}"
-    blocks = (findings_block("Findings", report.findings),) if found else ()
     without = () if asked.cluster else ("names of groups and nodes (no cluster was named with -c)",)
     return view.Page(
         title=f"Check of policy {report.policy}",
         verdict=view.Verdict(verdict, "no" if found else "yes"),
-        blocks=blocks,
+        blocks=(findings_block("Findings", report.findings),),
         not_simulated=without,
         next_command=asked.command("policy show"),
     )

@@ -95,10 +95,11 @@ def _resource_table(snapshot: Snapshot) -> view.Table:
 def diff_page(report: "SnapshotDiff") -> view.Page:
     """Return how two snapshots differ."""
     names = f"{report.before} and {report.after}"
-    if report.same:
-        return view.Page(title="Difference", verdict=view.Verdict(f"{names} hold the same cluster", "yes"))
     counts = {word: sum(each.change == word for each in report.changes) for word in _WORDS}
     said = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    verdict = view.Verdict(f"{names} differ: {said}", "no")
+    if report.same:
+        verdict = view.Verdict(f"{names} hold the same cluster", "yes")
     columns = (
         view.Column("table", priority=8),
         view.Column("row", priority=9),
@@ -111,7 +112,7 @@ def diff_page(report: "SnapshotDiff") -> view.Page:
     )
     return view.Page(
         title="Difference",
-        verdict=view.Verdict(f"{names} differ: {said}", "no"),
+        verdict=verdict,
         blocks=(view.Table("Changes", columns, rows, "names and revisions do not count"),),
         next_command=f"ullage status -c {report.after}",
     )

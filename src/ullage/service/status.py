@@ -16,7 +16,7 @@ from ullage.model.constraints import Record
 from ullage.model.resources import Resources
 from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
-from ullage.service.asked import Asked, read_cluster
+from ullage.service.asked import Asked, read_cluster, unknown
 
 FAILING: Final = frozenset(("SUSPECT", "BAD"))
 
@@ -135,12 +135,13 @@ def status_of(snapshot: Snapshot, asked: Asked, by: str = "") -> Answer:
     """Answer how full a cluster is that was read already."""
     from ullage.service.status_page import status_page
 
+    _check_namespace(snapshot, asked.namespace)
     report = status_report(snapshot, asked.namespace)
     types = snapshot.resource_types
     return Answer(
         lambda: status_page(report, types, asked, by),
         lambda: versioned("StatusReport", report, types),
-        shortened=None if by else lambda: status_page(report, types, asked, shortened=True),
+        shortened=lambda: status_page(report, types, asked, by, shortened=True),
     )
 
 
@@ -165,6 +166,16 @@ def status_report(snapshot: Snapshot, namespace: str = "") -> StatusReport:
         findings=findings_of(columns, groups, quotas),
         not_simulated=snapshot.unknowns,
     )
+
+
+def _check_namespace(snapshot: Snapshot, namespace: str) -> None:
+    """Refuse a namespace of which the cluster knows nothing."""
+    if not namespace:
+        return
+    known = {each.namespace for each in snapshot.workloads if each.namespace}
+    known.update(name for quota in snapshot.quotas for name in quota.namespaces)
+    if namespace not in known:
+        raise unknown("namespace", namespace, known)
 
 
 def _summary(summary: Summary) -> SummaryStatus:

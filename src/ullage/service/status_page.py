@@ -33,7 +33,11 @@ if TYPE_CHECKING:
         WorkloadStatus,
     )
 
-NODES_SHOWN: Final = 40
+_TERMS: Final = (
+    *("capacity", "reserve", "allocatable", "limit", "promised", "committed"),
+    *("free", "blocked", "spare", "ullage"),
+)
+ROWS_SHOWN: Final = 40
 FINDINGS_SHOWN: Final = 4
 """Findings of one kind that a shortened page shows."""
 
@@ -44,15 +48,18 @@ def status_page(
     """Return the page of a status report, or of one part; shortened, a large cluster fits a few screens."""
     whole = report.total
     names = resources_in_order({name for name, amount in whole.capacity.items() if amount})
-    parts = _parts(report, names, types, NODES_SHOWN if shortened else len(report.nodes))
+    brief = shortened and not by
+    parts = _parts(report, names, types, ROWS_SHOWN if brief else len(report.nodes))
     if report.findings:
-        alike = FINDINGS_SHOWN if shortened else len(report.findings)
+        alike = FINDINGS_SHOWN if brief else len(report.findings)
         parts = {"finding": findings_block("Findings", report.findings, alike), **parts}
+    if brief:
+        parts = {word: _capped(block, word) for word, block in parts.items()}
+    blocks = list(parts.values())
     if by:
-        chosen = parts.get(by)
-        blocks = [chosen or view.Text("", (f"this cluster has no {by}s",))]
-    else:
-        blocks = list(parts.values())
+        blocks = [parts.get(by) or view.Text("", (f"there are no {by}s here",))]
+    if by == "resource" and not shortened:
+        blocks.append(_term_table(whole, names, types))
     tables = [number for number, block in enumerate(blocks) if isinstance(block, view.Table)]
     nodes = parts["node"]
     return view.Page(
@@ -112,6 +119,30 @@ def _verdict(report: "StatusReport", types: ResourceTypes) -> str:
     if waiting:
         parts.append(f"{plural(waiting, 'workload')} waiting")
     return "; ".join(parts)
+
+
+def _capped(block: view.Block, word: str) -> view.Block:
+    """Return a table with its first rows only, and how to see the others."""
+    if not isinstance(block, view.Table) or len(block.rows) <= ROWS_SHOWN:
+        return block
+    caption = f"{block.caption}; the first {ROWS_SHOWN} of {len(block.rows)}, --by {word} shows all"
+    return view.Table(block.title, block.columns, block.rows[:ROWS_SHOWN], caption)
+
+
+def _term_table(whole: "SummaryStatus", names: Sequence[str], types: ResourceTypes) -> view.Table:
+    """Return every term of the cluster's sums, exact."""
+    columns = (
+        view.Column("resource", priority=9),
+        *(view.Column(term, "right", priority=5) for term in _TERMS),
+    )
+    rows = tuple(
+        (
+            view.Cell(name),
+            *(amount_or_nothing(types, getattr(whole, term), name) for term in _TERMS),
+        )
+        for name in names
+    )
+    return view.Table("Terms", columns, rows)
 
 
 def _node_table(

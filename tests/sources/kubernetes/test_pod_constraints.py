@@ -131,6 +131,10 @@ WRONG = {
             "number or null"
         ),
     ),
+    "a sidecar's port that is none": (
+        {"initContainers": [container("s", ports=3, restartPolicy="Always")]},
+        "initContainers[0].ports: expected a list or null, found a number; write a list or null",
+    ),
     "a flag that is none": (
         {"hostNetwork": "yes"},
         "hostNetwork: expected true or false or null, found text; write true or false or null",

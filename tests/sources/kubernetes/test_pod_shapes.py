@@ -95,6 +95,14 @@ def test_a_limit_below_the_request_is_no_error():
 
 
 class TestPodLevel:
+    def test_what_the_pod_does_not_name_is_counted_by_container_while_it_is_resized(self):
+        status = {
+            "containerStatuses": [{"name": "main", "allocatedResources": {"cpu": "4", "memory": "4Gi"}}]
+        }
+        main = container("main", {"cpu": "1", "memory": "1Gi"})
+        found = only_pod(pod("p", main, resources={"requests": {"cpu": "2"}}, status=status))
+        assert found.requests == amounts(cpu="2", memory="4Gi", pods="1")
+
     def test_a_request_of_the_pod_stands_for_the_sum(self):
         found = only_pod(pod("p", cpu("1"), resources={"requests": {"cpu": "3"}}, overhead={"cpu": "1"}))
         assert found.requests == amounts(cpu="4", pods="1")
@@ -164,8 +172,8 @@ class TestResizing:
     def test_conditions_of_the_wrong_type_are_named_with_their_path(self):
         status = self.status("1", "1", conditions={"type": "PodResizePending"})
         assert refused(pod("p", cpu("3"), status=status)) == (
-            "standard input: items[0].status.conditions: expected a list or null, found a mapping; write a list "
-            "or null"
+            "standard input: items[0].status.conditions: expected a list or null, found a mapping; "
+            "write a list or null"
         )
 
     def test_sidecars_are_resized_and_steps_are_not(self):
@@ -176,6 +184,21 @@ class TestResizing:
         steps = [sidecar("s", "1"), cpu("1", name="i")]
         found = only_pod(pod("p", cpu("1"), initContainers=steps, status={"initContainerStatuses": statuses}))
         assert found.requests == amounts(cpu="3", pods="1")
+
+    def test_pods_of_one_template_may_be_called_feasible_or_not(self):
+        pods = [
+            pod(f"p-{reason}", cpu("3"), status=self.status("1", "1", conditions=[condition]))
+            for reason in ("Deferred", "Infeasible")
+            for condition in [{"type": "PodResizePending", "reason": reason}]
+        ]
+        for order in (pods, pods[::-1]):
+            found = dumped(*order).workloads
+            assert [
+                found[f"team/p-{reason}"].requests.of("cpu") for reason in ("Deferred", "Infeasible")
+            ] == [
+                3000,
+                1000,
+            ]
 
     def test_pods_of_one_template_may_be_at_different_stages(self):
         pods = [pod(f"p{n}", cpu("1"), status=self.status(str(n), "1")) for n in (1, 2, 3)]
