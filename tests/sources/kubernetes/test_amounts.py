@@ -39,6 +39,16 @@ def test_maps(case):
     assert Amounts(TYPES).resources(raw(text)) == expected
 
 
+def test_names_of_the_reserved_domain_are_left_out_of_clusters_only():
+    text = '{"cpu": "1", "kubernetes.io/batch-cpu": "5"}'
+    reader = Amounts(TYPES, of_cluster=True)
+    assert reader.resources(raw(text)) == amounts(cpu="1")
+    assert reader.names_left_out == {"kubernetes.io/batch-cpu"}
+    with pytest.raises(Fault) as caught:
+        Amounts(TYPES).resources(raw(text))
+    assert caught.value.path == ("kubernetes.io/batch-cpu",)
+
+
 def test_equal_maps_are_one_object():
     reader = Amounts(TYPES)
     first, second = (reader.resources(raw('{"cpu": "1"}')) for _ in range(2))

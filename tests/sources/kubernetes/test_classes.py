@@ -33,7 +33,8 @@ PRIORITIES = {
     "from its class": ({"priorityClassName": "gold"}, 900),
     "its own before that of its class": ({"priorityClassName": "gold", "priority": 3}, 3),
     "none of its own: a pod that runs has been admitted without a class": ({}, 0),
-    "of a class that every cluster has": ({"priorityClassName": "system-node-critical"}, 2_000_001_000),
+    "of one class that every cluster has": ({"priorityClassName": "system-cluster-critical"}, 2_000_000_000),
+    "of another class that every cluster has": ({"priorityClassName": "system-node-critical"}, 2_000_001_000),
     "of an unknown class": ({"priorityClassName": "silver"}, 0),
 }
 

@@ -14,6 +14,8 @@ NODES = {
     "ready": (Node("n"), 1),
     "cordoned": (Node("n", state="cordoned", taints=(CORDON,)), 1),
     "under pressure": (Node("n", taints=(PRESSURE,)), 1),
+    "not ready": (Node("n", taints=(Taint("node.kubernetes.io/not-ready", effect="NoExecute"),)), 1),
+    "unreachable": (Node("n", taints=(Taint("node.kubernetes.io/unreachable", effect="NoExecute"),)), 1),
     "offline": (Node("n", state="offline"), 0),
     "with a taint of its own": (Node("n", taints=(Taint("gpu"),)), 0),
     "with a taint that only warns": (Node("n", taints=(Taint("gpu", effect="PreferNoSchedule"),)), 1),

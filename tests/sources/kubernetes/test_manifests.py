@@ -360,6 +360,17 @@ def test_what_is_wrong_is_named_with_its_path(case):
     assert not_asked(item) == f"standard input{separator}{expected}"
 
 
+def test_a_key_that_stands_twice_is_refused():
+    text = json.dumps(deployment()).replace('"spec": {', '"spec": {"replicas": 1, "replicas": 2, ', 1)
+    assert "is given twice" in not_asked(text=text)
+
+
+def test_a_name_that_no_object_has_is_refused():
+    assert not_asked(deployment("a\nb")) == (
+        "standard input: workload: the name 'a\\nb' holds a control character; remove it"
+    )
+
+
 def test_yaml_is_refused_with_line_and_column():
     text = (
         "kind: Deployment\napiVersion: apps/v1\nmetadata: {name: web}\nspec:\n  replicas: 2\n  template: {}\n"

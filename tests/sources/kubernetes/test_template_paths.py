@@ -47,6 +47,7 @@ FOUND = {
     "spec.list[9].t": [],
     "spec.map[*].t": [(("spec", "map", "K", "t"), "k", 5)],
     "spec[*].K.t": [(("spec", "map", "K", "t"), "map", 5)],
+    "spec[*][1].t": [(("spec", "list", 1, "t"), "list-b", 2)],
     "spec.map.K.t": [(("spec", "map", "K", "t"), "", 5)],
     "spec.none.t": [],
     "spec.list.t": [],

@@ -36,10 +36,15 @@ _REQUIREMENTS: Final = msgspec.json.Decoder(_RequirementsWire | None)
 
 
 class Amounts:
-    """The reader of resource maps; it remembers every map and every quantity that it has seen."""
+    """The reader of resource maps; it remembers every map and every quantity that it has seen.
 
-    def __init__(self, types: ResourceTypes) -> None:
+    In a cluster that exists, names of the reserved domain that are not built in are left out and remembered:
+    Kubernetes takes them, and some schedulers use them (kubernetes.io/batch-cpu). Elsewhere they are errors.
+    """
+
+    def __init__(self, types: ResourceTypes, *, of_cluster: bool = False) -> None:
         self._types = types
+        self._of_cluster = of_cluster
         self._maps: dict[bytes, Resources] = {}
         self._requirements: dict[bytes, Requirements] = {}
         self._quantities: dict[tuple[str, bytes], int] = {}
@@ -95,15 +100,11 @@ class Amounts:
         return Resources(amounts) if amounts else NOTHING
 
     def _canonical(self, name: str) -> str | None:
-        """The one spelling of a name; None for a name of the reserved domain that is not built in.
-
-        Kubernetes takes such names and some schedulers use them (kubernetes.io/batch-cpu): a cluster that has
-        one can still be read, without it.
-        """
+        """The one spelling of a name; None for one that is left out."""
         try:
             return canonical_name(name)
         except InputError as error:
-            if name.startswith(f"{RESERVED_DOMAIN}/"):
+            if self._of_cluster and name.startswith(f"{RESERVED_DOMAIN}/"):
                 self.names_left_out.add(name)
                 return None
             raise Fault(error, (name,)) from None

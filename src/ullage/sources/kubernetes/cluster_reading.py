@@ -50,7 +50,7 @@ class ClusterReading:
 
     def __init__(self, types: ResourceTypes, group_label: str) -> None:
         self._types = types
-        self._amounts = Amounts(types)
+        self._amounts = Amounts(types, of_cluster=True)
         self._pod_reader = PodReader(types, self._amounts)
         self._node_reader = NodeReader(self._amounts, group_label=group_label)
         self._classes = Classes()

@@ -12,11 +12,11 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
-from ullage.model.checks import REPLICAS_MAX
+from ullage.model.checks import REPLICAS_MAX, check_workload
 from ullage.model.cluster import Batch, Claim, Node, Volume, Workload
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
-from ullage.sources.documents import Document, read_documents
+from ullage.sources.documents import Document, JsonDocument, read_documents
 from ullage.sources.kubernetes.amounts import Amounts
 from ullage.sources.kubernetes.classes import Classes, ClassNames, class_names
 from ullage.sources.kubernetes.daemons import as_daemon, daemon_pods
@@ -36,8 +36,11 @@ from ullage.sources.kubernetes.wire import (
     PriorityClassWire,
     RuntimeClassWire,
 )
-from ullage.sources.limits import DEFAULT_LIMITS, Limits
+from ullage.sources.limits import DEFAULT_LIMITS, MIB, Limits
 from ullage.sources.places import one_line
+
+HAND_WRITTEN_BYTES_MAX: Final = 8 * MIB
+"""JSON up to this size may have been written by people and is checked for keys that stand twice."""
 
 OWN_GROUP: Final = "ullage.dev"
 DAEMON_SET: Final = Kind("apps", "DaemonSet")
@@ -122,6 +125,7 @@ class ManifestReader:
         pod_template: str = "",
         own: OwnReader | None = None,
     ) -> None:
+        self._types = types
         self._amounts = Amounts(types)
         self._pods = PodReader(types, self._amounts)
         self._nodes = None if nodes is None else tuple(nodes)
@@ -136,6 +140,8 @@ class ManifestReader:
 
     def take(self, document: Document) -> None:
         """Read the objects of a document; raises an InputError."""
+        if isinstance(document, JsonDocument) and len(document.data) <= HAND_WRITTEN_BYTES_MAX:
+            document.reject_duplicate_keys()
         for item in items_of(document, in_parts=False):
             if isinstance(item, Page):
                 continue
@@ -281,6 +287,10 @@ class ManifestReader:
     def _add(self, item: Item, draft: _Draft | Batch) -> None:
         """Keep a batch under a name of its own; objects of different kinds may have the same name."""
         workload = draft.workload
+        try:
+            check_workload(workload, self._types)
+        except InputError as error:
+            raise error.at(item.place()) from None
         if workload.key in self._drafts:
             renamed = msgspec.structs.replace(workload, name=f"{workload.name}-{workload.kind.lower()}")
             if renamed.key in self._drafts:
