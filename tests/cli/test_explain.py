@@ -54,7 +54,7 @@ def test_two_words_do_as_well(ask):
     [
         (("node/s9",), "no node 's9'; did you mean s1"),
         (("resource/memoryy",), "no resource 'memoryy'; did you mean memory"),
-        (("resource/example.com/licences",), "no resource 'example.com/licences'"),
+        (("resource/licences",), "no resource 'licences'"),
         (("node/",), "'node/' cannot be explained"),
         (("pod/web/api-1",), "pods cannot be explained yet"),
         (("node/s1", "node/n1"), "name one node or one resource"),
@@ -68,3 +68,11 @@ def test_what_is_not_there_is_one_line(ask, words, message):
     assert (result.code, result.out) == (1, "")
     assert message in result.err
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["disk-space", "kubernetes.io/storage-space", "storage-space"])
+def test_a_type_is_explained_by_each_of_its_names_though_nobody_has_it(ask, name):
+    result = ask("explain", f"resource/{name}", "-c", "demo")
+    assert result.code == 0
+    assert result.out.startswith("storage-space: no node of this cluster has it, and nothing asks for it\n")
+    assert "also written         kubernetes.io/storage-space, disk-space\n" in result.out

@@ -124,7 +124,7 @@ def explain_resource(snapshot: Snapshot, name: str, asked: Asked) -> Answer:
     from ullage.service.explain_page import resource_page
 
     columns = Columns(snapshot)
-    resource = _known_resource(name, columns.resources)
+    resource = _spelled(name, columns.resources)
     holders = [each for each in snapshot.workloads if each.holds_capacity and each.requests.of(resource)]
     holders.sort(key=lambda each: (-each.requests[resource], each.key))
     report = ResourceExplanation(
@@ -150,13 +150,18 @@ def explain_resource(snapshot: Snapshot, name: str, asked: Asked) -> Answer:
 
 def _known_resource(name: str, known: Collection[str]) -> str:
     """Return the one spelling of a resource that is known here."""
-    try:
-        resource = canonical_name(name)
-    except InputError:
-        raise unknown("resource", name, known) from None
+    resource = _spelled(name, known)
     if resource not in known:
         raise unknown("resource", resource, known)
     return resource
+
+
+def _spelled(name: str, known: Collection[str]) -> str:
+    """Return the one spelling of a resource, whether anything here has it or not."""
+    try:
+        return canonical_name(name)
+    except InputError:
+        raise unknown("resource", name, known) from None
 
 
 def _holding(workload: Workload) -> Holding:

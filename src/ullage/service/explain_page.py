@@ -183,20 +183,21 @@ def resource_page(report: "ResourceExplanation", types: ResourceTypes, asked: "A
     """Return the page of a resource."""
     name = report.type.name
     fullest = sorted(report.nodes, key=_fullness)
-    nodes = _node_terms_table(fullest[:NODES_SHOWN], len(fullest), types)
+    blocks: list[view.Block] = [fact_table("What it is", _type_facts(report))]
+    if fullest:
+        blocks += [
+            _resource_bars(report, types),
+            _node_terms_table(fullest[:NODES_SHOWN], len(fullest), types),
+            _largest_table(report, types),
+        ]
     return view.Page(
         title=f"Resource {name}",
         verdict=view.Verdict(_resource_verdict(report, types), "info"),
-        blocks=(
-            fact_table("What it is", _type_facts(report)),
-            _resource_bars(report, types),
-            nodes,
-            _largest_table(report, types),
-        ),
+        blocks=tuple(blocks),
         not_simulated=report.not_simulated,
         next_command=asked.command(f"explain node/{fullest[0].node}" if fullest else "status"),
         about=f"cluster {report.cluster}, revision {report.revision}, policy {report.policy}",
-        main=2,
+        main=2 if fullest else 0,
     )
 
 
@@ -207,6 +208,8 @@ def _fullness(terms: Terms) -> tuple[Fraction, str]:
 
 def _resource_verdict(report: "ResourceExplanation", types: ResourceTypes) -> str:
     name, whole = report.type.name, report.total
+    if not report.nodes:
+        return f"{name}: no node of this cluster has it, and nothing asks for it"
     show = types[name].readable
     having = sum(bool(each.capacity.value) for each in report.nodes)
     parts = [f"{name}: {show(whole.capacity.of(name))} on {plural(having, 'node')}"]

@@ -18,7 +18,7 @@ from ullage.model.cluster import Batch
 from ullage.model.errors import InputError
 from ullage.model.plan import Plan, Refusal, Step
 from ullage.model.quantity import INT64_MAX
-from ullage.model.resources import ADDRESSES, SSD_SPACE, ResourceTypes
+from ullage.model.resources import ADDRESSES, SSD_SPACE, Resources, ResourceTypes
 from ullage.model.settings import rules_for
 
 ZOS_ORDER = "zmount volume qsfs network ipv4 ip zmachine zlogs"
@@ -303,7 +303,13 @@ class TestStates:
                 0,
                 state,
                 (),
-                refusal=Refusal("web/a", 2, f"its state is {state}, which is final"),
+                refusal=Refusal(
+                    "web/a",
+                    2,
+                    f"its state is {state}, which is final",
+                    remedy="ask for it anew, in state init",
+                ),
+                requests=Resources({"memory": 1}),
             ),
         )
         assert not found.fits
@@ -332,6 +338,7 @@ class TestResize:
             1,
             "node n1: memory short by 1 (asked 6, free 1 of 10); fits if the request is at most 5",
             found.verdict.shortfalls,
+            "grow memory to 5 at most, or move it to a node with more room",
         )
 
     def test_growth_counts_for_those_that_follow(self):
@@ -467,8 +474,14 @@ class TestKinds:
             batch(2, waiting("m", memory="249Mi", kind="zmachine")),
             **self.settings,
         )
-        reason = "a machine needs at least 262144000 bytes of memory, 1048576 more than asked"
-        assert found == Outcome("m", "zmachine", 2, 0, "error", (), refusal=Refusal("m", 2, reason))
+        reason = "a machine needs at least 250Mi of memory (asked 249Mi)"
+        assert (found.state, found.placed, found.nodes, found.requests["memory"]) == (
+            "error",
+            0,
+            (),
+            249 << 20,
+        )
+        assert found.refusal == Refusal("m", 2, reason, remedy="raise its memory request")
 
     def test_two_machines_that_do_not_both_fit_succeed_in_part(self):
         idle = node("n1", {SSD_SPACE: "100Gi"}, memory="32Gi", cpu="8").using(memory="2Gi")

@@ -93,6 +93,8 @@ def test_a_group_on_the_system_drive_is_the_systems():
 UNPLACED = {
     "a drive of an unknown node": ([drive(node_id="other")], "drive d1"),
     "a drive of an unknown class": ([drive(Type="TAPE")], "drive d1"),
+    "a drive of less than nothing": ([drive(Size=-1)], "drive d1"),
+    "a group of less than nothing": ([drive(), group(Size=-1)], "volume group g1"),
     "a group of an unknown node": ([drive(), group(Node="other")], "volume group g1"),
     "a group on unknown drives": ([drive(), group(Locations=["d9"])], "volume group g1"),
     "a group on nothing": ([drive(), group(Locations=None)], "volume group g1"),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Final
 
+from ullage.model.quantity import print_bytes
 from ullage.model.resources import ADDRESSES, HDD_SPACE, NOTHING, SSD_SPACE, Resources
 from ullage.model.settings import Rules
 
@@ -80,9 +81,8 @@ def consumption(kind: str, asked: Resources, rules: Rules) -> Resources:
 
 def refused_by_kind(kind: str, asked: Resources, rules: Rules) -> str:
     """Return why a kind of workload may not be this small, nothing where it may."""
-    if kind == MACHINE and asked.of("memory") < rules.machine_memory_bytes:
-        short = rules.machine_memory_bytes - asked.of("memory")
-        return (
-            f"a machine needs at least {rules.machine_memory_bytes} bytes of memory, {short} more than asked"
-        )
+    asked_bytes = asked.of("memory")
+    if kind == MACHINE and asked_bytes < rules.machine_memory_bytes:
+        least = print_bytes(rules.machine_memory_bytes)
+        return f"a machine needs at least {least} of memory (asked {print_bytes(asked_bytes)})"
     return ""

@@ -19,7 +19,7 @@ from ullage.engine.capacity.bounds import CPU, committed_of, free_of
 from ullage.engine.capacity.units import consumption, refused_by_kind
 from ullage.engine.columns import Columns, Flags, Integers
 from ullage.engine.placement.node_rules import closed_by
-from ullage.engine.placement.refusal import explain_refusal
+from ullage.engine.placement.refusal import explain_refusal, resize_remedy
 from ullage.model.cluster import Batch, Workload
 from ullage.model.errors import InputError
 from ullage.model.plan import Plan, Refusal, Step
@@ -105,15 +105,16 @@ def in_admission_order(batches: Sequence[Batch], rules: Rules) -> list[Batch]:
 
 def _place(trial: Columns, batch: Batch, rules: Rules) -> Outcome:
     workload = batch.workload
-    outcome = Outcome(workload.key, workload.kind, batch.replicas, 0, "ok", ())
+    asked = msgspec.structs.replace(workload, requests=consumption(workload.kind, workload.requests, rules))
+    outcome = Outcome(workload.key, workload.kind, batch.replicas, 0, "ok", (), requests=asked.requests)
     if workload.state in {"error", "deleted"}:
-        refusal = Refusal(workload.key, batch.replicas, f"its state is {workload.state}, which is final")
+        reason = f"its state is {workload.state}, which is final"
+        refusal = Refusal(workload.key, batch.replicas, reason, remedy="ask for it anew, in state init")
         return outcome._replace(state=workload.state, refusal=refusal)
     too_small = refused_by_kind(workload.kind, workload.requests, rules)
     if too_small:
-        return outcome._replace(state="error", refusal=Refusal(workload.key, batch.replicas, too_small))
-    asked = msgspec.structs.replace(workload, requests=consumption(workload.kind, workload.requests, rules))
-    outcome = outcome._replace(requests=asked.requests)
+        refusal = Refusal(workload.key, batch.replicas, too_small, remedy="raise its memory request")
+        return outcome._replace(state="error", refusal=refusal)
     running = trial.snapshot.workloads.get(workload.key)
     if running is None or not running.holds_capacity or batch.replicas != 1:
         return _spread(trial, asked, outcome)
@@ -127,7 +128,8 @@ def _resize(trial: Columns, running: Workload, asked: Workload, outcome: Outcome
     row = trial.node_index[running.node]
     verdict = admit_resize(place_of(trial, row), running, asked)
     if not verdict.admitted:
-        refusal = Refusal(outcome.subject, 1, verdict.reason, verdict.shortfalls)
+        remedy = resize_remedy(verdict.shortfalls, trial.snapshot.resource_types)
+        refusal = Refusal(outcome.subject, 1, verdict.reason, verdict.shortfalls, remedy)
         return outcome._replace(state="error", verdict=verdict, refusal=refusal)
     trial.promise(running.node, asked.requests - running.requests)
     return outcome._replace(placed=1, nodes=((running.node, 1),), verdict=verdict)

@@ -55,6 +55,13 @@ def _remedy(place: Place, shortfalls: Sequence[Shortfall]) -> str:
     return f"add a node with {_amounts(needed, place.types)}"
 
 
+def resize_remedy(shortfalls: Sequence[Shortfall], types: ResourceTypes) -> str:
+    """Return how far a workload that runs already could grow where it is."""
+    sizes = [(each.resource, each.requested.value - each.missing.value) for each in shortfalls]
+    grown = " and ".join(f"{name} to {show_down(name, amount, types)}" for name, amount in sizes)
+    return f"grow {grown} at most, or move it to a node with more room"
+
+
 def _over(short: Shortfall) -> int:
     """Return what is committed beyond the limit: it has to go before anything is free."""
     return max(0, short.committed.value - short.limit.value)
