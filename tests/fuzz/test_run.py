@@ -24,7 +24,7 @@ def raises(data):
     if b"bad" in data:
         raise KeyError("unforeseen")
 
-def keeps_silent(data):
+def silent(data):
     raise InputError("")
 
 def hangs(data):
@@ -38,7 +38,7 @@ def crashes(data):
     if b"bad" in data:
         ctypes.string_at(0)
 
-TARGETS = {run.__name__: Target(run, SEEDS) for run in (refuses, raises, keeps_silent, hangs, hoards, crashes)}
+TARGETS = {run.__name__: Target(run, SEEDS) for run in (refuses, raises, silent, hangs, hoards, crashes)}
 """
 
 
@@ -69,7 +69,7 @@ def test_a_parser_that_only_refuses_passes(tmp_path):
 
 FAILURES = {
     "raises": (b"bad", "KeyError: 'unforeseen'"),
-    "keeps_silent": (b"good", "a message that is not one line: ''"),
+    "silent": (b"good", "a message that is not one line: ''"),
     "hoards": (b"good", "MemoryError"),
     "crashes": (b"bad", ""),
 }
