@@ -280,7 +280,7 @@ class TestAdvance:
                     nodes=(node("n0", cpu="1").record, node("n1", cpu=str(INT64_MAX // 1500)).record),
                     dropped={"workloads": ("a",)},
                 ),
-                f"2 times {INT64_MAX // 1500 * 1000} does not fit 64 bits; use a smaller ratio",
+                f"node n1: 2 times {INT64_MAX // 1500 * 1000} does not fit 64 bits; use a smaller ratio",
             ),
             (
                 Delta(revision=6, dropped={"workloads": ("a",)}),

@@ -171,6 +171,7 @@ DEFAULTS = {
     "committed": "promised",
     "cpu-factor": "capacity",
     "fill": "exact",
+    "consumption": "asked",
     "spare-nodes": "0",
     "swap": "unknown",
     "storage-mode": "exact",

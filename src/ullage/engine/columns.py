@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ullage.engine.capacity.bounds import Bounds, Figures, bounds_of, committed_of, figures_of, free_of
+from ullage.engine.capacity.units import consumption
 from ullage.model.cluster import HOLDING_STATES, Node, Snapshot, Workload
 from ullage.model.delta import Delta
 from ullage.model.delta import apply as apply_delta
@@ -55,7 +56,7 @@ class Columns:
     """Capacity, reserve, limit, promises and actual use of every node, as arrays [node, resource]."""
 
     __slots__ = (
-        "_bounds_cache", "_rules", "_stale", "actual", "allocatable", "bounded", "capacity",
+        "_bounds_cache", "_cluster_rules", "_rules", "_stale", "actual", "allocatable", "bounded", "capacity",
         "counts_actual", "limit", "node_index", "nodes", "promised", "reserve", "resource_index",
         "resources", "snapshot", "strict",
     )  # fmt: skip
@@ -64,10 +65,11 @@ class Columns:
         self.snapshot = snapshot
         self._stale = False
         self._rules = RulesByPlace(snapshot)
+        self._cluster_rules = rules_for(snapshot.policy, snapshot.resource_types)
         self._bounds_cache: dict[object, dict[str, Bounds]] = {}
         self.nodes = list(snapshot.nodes)
         self.node_index = {node.name: row for row, node in enumerate(self.nodes)}
-        shapes = _Shapes(snapshot.workloads, self.node_index)
+        shapes = _Shapes(snapshot.workloads, self.node_index, self.taken)
         self.resources = sorted(_named_resources(self.nodes) | shapes.named())
         self.resource_index = {name: column for column, name in enumerate(self.resources)}
         size = (len(self.nodes), len(self.resources))
@@ -92,6 +94,10 @@ class Columns:
     def free(self) -> Integers:
         """What each node can still promise; read it only where `bounded`."""
         return free_of(self.limit, self.committed)
+
+    def taken(self, workload: Workload) -> Resources:
+        """Return what a workload takes from its node, which by the policy may be more than it asks for."""
+        return consumption(workload.kind, workload.requests, self._cluster_rules)
 
     def rules(self, row: int) -> Rules:
         """Return the rules that apply to the node of a row."""
@@ -129,16 +135,16 @@ class Columns:
         for key in {**put, **dict.fromkeys(delta.dropped.get("workloads", ()))}:
             old = before.get(key)
             if old is not None and old.holds_capacity:
-                self.promise(old.node, old.requests * -1)
+                self.promise(old.node, self.taken(old) * -1)
         self.snapshot = after
         self._change_nodes(delta.nodes, delta.dropped.get("nodes", ()))
-        self._name_resources(name for each in delta.workloads for name in each.requests)
+        self._name_resources(name for each in delta.workloads for name in self.taken(each))
         for key in put:
             new = after.workloads[key]
             if new.holds_capacity:
                 if new.node not in self.node_index:
                     raise _unknown_node(new)
-                self.promise(new.node, new.requests)
+                self.promise(new.node, self.taken(new))
 
     def promise(self, node: str, requests: Resources) -> None:
         """Count requests on a node; a negative amount is given back."""
@@ -257,20 +263,26 @@ class Columns:
 class _Shapes:
     """The workloads that hold capacity, as pairs of node row and shape: requests come in few shapes."""
 
-    def __init__(self, workloads: Iterable[Workload], node_index: dict[str, int]) -> None:
+    def __init__(
+        self,
+        workloads: Iterable[Workload],
+        node_index: dict[str, int],
+        taken: Callable[[Workload], Resources],
+    ) -> None:
         self.shapes: dict[Resources, int] = {}
         holding = [each for each in workloads if each.node and each.state in HOLDING_STATES]
         self.rows = [node_index.get(each.node, -1) for each in holding]
         if -1 in self.rows:
             raise _unknown_node(holding[self.rows.index(-1)])
         # Equal requests are mostly one object: its identity is found faster than its value.
-        by_identity: dict[int, int] = {}
+        by_identity: dict[tuple[int, str], int] = {}
         self.kinds: list[int] = []
         for workload in holding:
-            requests = workload.requests
-            kind = by_identity.get(id(requests))
+            identity = (id(workload.requests), workload.kind)
+            kind = by_identity.get(identity)
             if kind is None:
-                kind = by_identity[id(requests)] = self.shapes.setdefault(requests, len(self.shapes))
+                kind = self.shapes.setdefault(taken(workload), len(self.shapes))
+                by_identity[identity] = kind
             self.kinds.append(kind)
 
     def named(self) -> set[str]:

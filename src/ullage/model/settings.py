@@ -51,6 +51,7 @@ class Rules(msgspec.Struct, frozen=True):
     committed: Literal["promised", "actual"] = "promised"
     cpu_factor: Literal["capacity", "score"] = "capacity"
     fill: Literal["exact", "below"] = "exact"
+    consumption: Literal["asked", "by-kind"] = "asked"
     spare_nodes: int = 0
     swap_bytes: int | None = None
     storage_mode: Literal["exact", "compat", "zos"] = "exact"
@@ -186,6 +187,10 @@ SETTINGS: Final = (
         "whether a node's CPU conversion factor scales its capacity or only its score",
     ),
     Setting("fill", "exact", _choice("exact", "below"), "whether a node may be filled to its limit exactly"),
+    Setting(
+        "consumption", "asked", _choice("asked", "by-kind"),
+        "what a workload takes: what it asks for, or that and what its kind needs besides",
+    ),
     Setting("spare-nodes", "0", _whole(0, 1000), "how many nodes of a group may fail at once"),
     Setting("swap", "unknown", _optional_bytes, "swap space of a node, where the source does not tell"),
     Setting(

@@ -169,7 +169,7 @@ class TestBounds:
 
     def test_a_limit_beyond_64_bits_is_refused(self):
         machine = node("n1", memory=str(INT64_MAX)).record
-        with pytest.raises(InputError, match=f"^3/2 times {INT64_MAX} does not fit 64 bits"):
+        with pytest.raises(InputError, match=f"^node n1: 3/2 times {INT64_MAX} does not fit 64 bits"):
             bounds_of(machine, rules(memory_ratio="1.5"))
 
 

@@ -1,11 +1,14 @@
 """GPUs by model: what is free, and what still starts."""
 
+import msgspec
 import pytest
 
 from builders import GPU, cluster, node, pod, policy, resources
 from ullage.engine.capacity.devices import SIZES, DeviceSummary, summarise_devices
 from ullage.engine.columns import Columns
 from ullage.model.cluster import Device
+from ullage.model.resources import GPU_MILLI
+from ullage.model.table import Table
 
 
 def summaries(*nodes, **settings) -> list[DeviceSummary]:
@@ -84,3 +87,12 @@ def test_a_ratio_and_a_reserve_count_as_for_every_resource():
     more = {f"{GPU}-ratio": "2"}
     snapshot = cluster(machine.with_(reserve=resources(gpu=1)), policy=policy(nodes={"a": more}))
     assert summarise_devices(Columns(snapshot)) == [DeviceSummary("L4", GPU, 1, 4, 6, starts(0, 1, 3, 6))]
+
+
+def test_shares_are_counted_as_whole_devices():
+    devices = tuple(Device(f"g{index}", GPU_MILLI, "L4") for index in range(2))
+    shared = node("n1", {GPU_MILLI: "2000"}).holding(pod("a", {GPU_MILLI: "300"}))
+    machine = msgspec.structs.replace(cluster(shared).nodes["n1"], devices=devices)
+    snapshot = msgspec.structs.replace(cluster(shared), nodes=Table([machine]))
+    (found,) = summarise_devices(Columns(snapshot))
+    assert (found.devices, found.free, found.starts) == (2, 1, {8: 0, 4: 0, 2: 0, 1: 1})

@@ -4,7 +4,7 @@ import pytest
 
 from builders import policy, resources
 from ullage.engine.capacity.units import (
-    CONSUMPTION,
+    LEAST,
     UNIT_RESOURCES,
     consumption,
     refused_by_kind,
@@ -17,7 +17,10 @@ GIB = 1 << 30
 SMALL_ROOT = 500 << 20
 LARGE_ROOT = 2 * GIB
 ZOS = rules_for(
-    policy(machine_memory="250Mi", machine_root_small="500Mi", machine_root_large="2Gi"), ResourceTypes()
+    policy(
+        consumption="by-kind", machine_memory="250Mi", machine_root_small="500Mi", machine_root_large="2Gi"
+    ),
+    ResourceTypes(),
 )
 PLAIN = rules_for(policy(), ResourceTypes())
 EVERYTHING = resources({SSD_SPACE: "7Gi", HDD_SPACE: "9Gi", ADDRESSES: "2"}, cpu="3", memory="5Gi")
@@ -54,31 +57,37 @@ def test_a_root_disk_is_small_while_cpus_times_memory_is_under_8_gibibytes(cpus,
 
 
 @pytest.mark.parametrize(
+    "kind",
+    ["zmount", "volume", "zdb", "ip", "network", "zlogs", "gateway", "Pod", "qsfs", "ipv4", "zmachine"],
+)
+def test_what_is_asked_for_is_always_taken(kind):
+    assert consumption(kind, EVERYTHING, ZOS) == EVERYTHING
+    assert consumption(kind, EVERYTHING, PLAIN) is EVERYTHING
+
+
+@pytest.mark.parametrize(
     ("kind", "taken"),
     [
-        ("zmount", {SSD_SPACE: 7 * GIB}),
-        ("volume", {SSD_SPACE: 7 * GIB}),
-        ("zdb", {HDD_SPACE: 9 * GIB}),
-        ("qsfs", {"cpu": 1000, "memory": GIB, SSD_SPACE: 7 * GIB}),
-        ("ip", {ADDRESSES: 2}),
-        ("ipv4", {ADDRESSES: 2}),
+        ("zmount", {}),
+        ("volume", {}),
+        ("zdb", {}),
+        ("ip", {}),
         ("network", {}),
         ("zlogs", {}),
         ("gateway", {}),
+        ("Pod", {}),
+        ("ipv4", {ADDRESSES: 1}),
+        ("qsfs", {"cpu": 1000, "memory": GIB}),
+        ("zmachine", {SSD_SPACE: SMALL_ROOT}),
     ],
 )
-def test_each_kind_takes_its_own_units_only(kind, taken):
-    assert consumption(kind, EVERYTHING, ZOS) == Resources(taken)
+def test_some_kinds_take_something_though_they_ask_for_nothing(kind, taken):
+    assert consumption(kind, NOTHING, ZOS) == Resources(taken)
+    assert consumption(kind, NOTHING, PLAIN) is NOTHING
 
 
-def test_a_kind_that_is_not_in_the_table_takes_what_it_asks_for():
-    assert consumption("Pod", EVERYTHING, ZOS) is EVERYTHING
-
-
-def test_the_table_names_the_kinds_that_the_seed_has():
-    assert sorted(CONSUMPTION) == [
-        "gateway", "ip", "ipv4", "network", "qsfs", "volume", "zdb", "zlogs", "zmachine", "zmount",
-    ]  # fmt: skip
+def test_the_table_names_the_kinds_that_take_more_than_they_ask_for():
+    assert sorted(LEAST) == ["ipv4", "qsfs", "zmachine"]
 
 
 @pytest.mark.parametrize(
@@ -101,15 +110,6 @@ def test_a_machine_keeps_what_else_it_asks_for():
     assert consumption("zmachine", resources(cpu="1", memory="1Gi", gpu=1), ZOS) == resources(
         {SSD_SPACE: "500Mi"}, cpu="1", memory="1Gi", gpu=1
     )
-
-
-def test_an_address_of_version_six_only_takes_none_and_one_of_version_four_always_one():
-    assert consumption("ip", NOTHING, ZOS) == NOTHING
-    assert consumption("ipv4", NOTHING, ZOS) == Resources({ADDRESSES: 1})
-
-
-def test_a_file_system_takes_a_cpu_and_a_gibibyte_even_without_a_cache():
-    assert consumption("qsfs", NOTHING, ZOS) == Resources({"cpu": 1000, "memory": GIB, SSD_SPACE: 0})
 
 
 @pytest.mark.parametrize(

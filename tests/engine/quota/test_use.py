@@ -2,9 +2,9 @@
 
 import pytest
 
-from builders import cluster, node, pod, quota, resources
+from builders import cluster, node, pod, policy, quota, resources
 from ullage.engine.quota.use import QuotaUse, quota_use
-from ullage.model.resources import NOTHING
+from ullage.model.resources import GPU_MEMORY, NOTHING
 
 MACHINE = node("n1", cpu="64", memory="64Gi")
 
@@ -86,3 +86,12 @@ def test_one_namespace_may_count_in_several_quotas():
         quota("b", {"cpu": "1"}, namespaces=("x",)),
     )
     assert [use.used.of("cpu") for use in quota_use(snapshot)] == [1000, 1000]
+
+
+def test_gpu_memory_is_derived_from_the_gpus_a_workload_asks_for():
+    asked = pod("ml/a", {"nvidia.com/mig-1g.10gb": "1", "nvidia.com/gpu": "1"})
+    share = quota("ml", minimum={GPU_MEMORY: "40"})
+    (use,) = quota_use(cluster(MACHINE.holding(asked), share))
+    assert (dict(use.used), dict(use.borrowed)) == ({GPU_MEMORY: 42}, {GPU_MEMORY: 2})
+    (smaller,) = quota_use(cluster(MACHINE.holding(asked), share, policy=policy(gpu_memory="16")))
+    assert dict(smaller.used) == {GPU_MEMORY: 26}

@@ -68,7 +68,10 @@ def reserve_by_rule(capacity: int, rule: ReserveRule) -> int:
 
 def bounds_of(node: Node, rules: Rules) -> dict[str, Bounds]:
     """Return the bounds of every resource that a node has."""
-    return {resource: _bounds(node, rules, resource) for resource in node.capacity}
+    try:
+        return {resource: _bounds(node, rules, resource) for resource in node.capacity}
+    except InputError as error:
+        raise error.at(f"node {node.name}") from None
 
 
 def _bounds(node: Node, rules: Rules, resource: str) -> Bounds:

@@ -9,8 +9,11 @@ from typing import Final, NamedTuple
 
 from ullage.engine.capacity.summary import takes_workloads
 from ullage.engine.columns import Columns
+from ullage.model.resources import GPU_MILLI
 
 SIZES: Final = (8, 4, 2, 1)
+SHARES_OF_DEVICE: Final = 1000
+"""Thousandths that make one device where shares are handed out; only whole ones are counted here."""
 UNKNOWN_MODEL: Final = "unknown model"
 
 
@@ -34,7 +37,9 @@ def summarise_devices(columns: Columns) -> list[DeviceSummary]:
             models = [device.model or UNKNOWN_MODEL for device in node.devices if device.resource == resource]
             model = " + ".join(sorted(set(models)))
             column = columns.resource_index.get(resource)
-            room = 0 if column is None or not takes_workloads(node) else int(free[row, column])
+            open_here = column is not None and takes_workloads(node)
+            share = SHARES_OF_DEVICE if resource == GPU_MILLI else 1
+            room = int(free[row, column]) // share if open_here else 0
             usable = max(0, room - int(columns.strict[row, 0]))
             empty = DeviceSummary(model, resource, 0, 0, 0, dict.fromkeys(SIZES, 0))
             before = found.get((model, resource), empty)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from ullage.model.quantity import print_bytes
-from ullage.model.resources import ADDRESSES, HDD_SPACE, NOTHING, SSD_SPACE, Resources
+from ullage.model.resources import ADDRESSES, HDD_SPACE, SSD_SPACE, Resources
 from ullage.model.settings import Rules
 
 GIBIBYTE: Final = 1 << 30
@@ -28,55 +28,29 @@ def root_bytes(cpus: int, memory_bytes: int, rules: Rules) -> int:
 
 
 def _machine(asked: Resources, rules: Rules) -> Resources:
-    cpus = asked.of("cpu") // 1000
-    root = max(asked.of(SSD_SPACE), root_bytes(cpus, asked.of("memory"), rules))
-    return Resources({**asked, SSD_SPACE: root})
+    return Resources({SSD_SPACE: root_bytes(asked.of("cpu") // 1000, asked.of("memory"), rules)})
 
 
-def _ssd(asked: Resources, _: Rules) -> Resources:
-    return asked.only({SSD_SPACE})
+def _file_system(_: Resources, __: Rules) -> Resources:
+    return Resources({"cpu": 1000, "memory": GIBIBYTE})
 
 
-def _hdd(asked: Resources, _: Rules) -> Resources:
-    return asked.only({HDD_SPACE})
+def _address(_: Resources, __: Rules) -> Resources:
+    return Resources({ADDRESSES: 1})
 
 
-def _file_system(asked: Resources, _: Rules) -> Resources:
-    return Resources({"cpu": 1000, "memory": GIBIBYTE, SSD_SPACE: asked.of(SSD_SPACE)})
-
-
-def _address(asked: Resources, _: Rules) -> Resources:
-    return asked.only({ADDRESSES})
-
-
-def _address_v4(asked: Resources, _: Rules) -> Resources:
-    return Resources({ADDRESSES: max(1, asked.of(ADDRESSES))})
-
-
-def _nothing(_: Resources, __: Rules) -> Resources:
-    return NOTHING
-
-
-CONSUMPTION: Final = MappingProxyType[str, Callable[[Resources, Rules], Resources]](
-    {
-        MACHINE: _machine,
-        "zmount": _ssd,
-        "volume": _ssd,
-        "zdb": _hdd,
-        "qsfs": _file_system,
-        "ip": _address,
-        "ipv4": _address_v4,
-        "network": _nothing,
-        "zlogs": _nothing,
-        "gateway": _nothing,
-    }
+LEAST: Final = MappingProxyType[str, Callable[[Resources, Rules], Resources]](
+    {MACHINE: _machine, "qsfs": _file_system, "ipv4": _address}
 )
+"""What a kind takes at the least; volumes, databases and networks take what they ask for."""
 
 
 def consumption(kind: str, asked: Resources, rules: Rules) -> Resources:
-    """Return what a workload of a kind takes from its node for what it asks for."""
-    rule = CONSUMPTION.get(kind)
-    return asked if rule is None else rule(asked, rules)
+    """Return what a workload takes from its node: never less than it asks for."""
+    least = LEAST.get(kind)
+    if least is None or rules.consumption == "asked":
+        return asked
+    return asked.larger(least(asked, rules))
 
 
 def refused_by_kind(kind: str, asked: Resources, rules: Rules) -> str:

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 import msgspec
-import numpy as np
 
-from ullage.engine.capacity.admission import Place, admit, admit_resize
+from ullage.engine.capacity.admission import Place, admit, judge
 from ullage.engine.capacity.bounds import CPU, committed_of, free_of
-from ullage.engine.capacity.units import consumption, refused_by_kind
-from ullage.engine.columns import Columns, Flags, Integers
+from ullage.engine.capacity.units import refused_by_kind
+from ullage.engine.columns import Columns
 from ullage.engine.placement.node_rules import closed_by
 from ullage.engine.placement.refusal import explain_refusal, resize_remedy
+from ullage.engine.placement.running import Running
 from ullage.model.cluster import Batch, Workload
 from ullage.model.errors import InputError
 from ullage.model.plan import Plan, Refusal, Step
@@ -30,7 +30,6 @@ from ullage.model.verdict import Verdict
 REPLICAS_MAX: Final = 10_000_000
 VOLUME_KINDS: Final = frozenset(("zmount", "volume"))
 SHARE_STEPS: Final = 1_000_000
-SHARE_LIMIT: Final = 1 << 42
 """Shares of free room are compared in millionths: integers, so that ties are ties."""
 
 
@@ -49,7 +48,7 @@ class Outcome(NamedTuple):
     verdict: Verdict | None = None
     refusal: Refusal | None = None
     requests: Resources = NOTHING
-    action: Literal["place", "resize"] = "place"
+    action: Literal["place", "resize", "keep"] = "place"
 
 
 class FitAnswer(NamedTuple):
@@ -69,6 +68,7 @@ def fit(columns: Columns, batches: Sequence[Batch], *, atomic: bool = False) -> 
     snapshot = columns.snapshot
     rules = rules_for(snapshot.policy, snapshot.resource_types)
     trial = columns.copy()
+    running = Running(snapshot)
     outcomes: list[Outcome] = []
     for batch in in_admission_order(batches, rules):
         if not 0 <= batch.replicas <= REPLICAS_MAX:
@@ -76,7 +76,7 @@ def fit(columns: Columns, batches: Sequence[Batch], *, atomic: bool = False) -> 
                 f"workload {batch.key} asks for {batch.replicas} replicas", remedy=f"use 0 to {REPLICAS_MAX}"
             )
         before = trial.promised.copy() if batch.atomic else None
-        outcome = _place(trial, batch, rules)
+        outcome = _place(trial, batch, running, rules)
         if before is not None and outcome.refusal is not None:
             trial.promised[:] = before
             outcome = outcome._replace(placed=0, nodes=())
@@ -103,9 +103,9 @@ def in_admission_order(batches: Sequence[Batch], rules: Rules) -> list[Batch]:
     return sorted(batches, key=place)
 
 
-def _place(trial: Columns, batch: Batch, rules: Rules) -> Outcome:
+def _place(trial: Columns, batch: Batch, running: Running, rules: Rules) -> Outcome:
     workload = batch.workload
-    asked = msgspec.structs.replace(workload, requests=consumption(workload.kind, workload.requests, rules))
+    asked = msgspec.structs.replace(workload, requests=trial.taken(workload))
     outcome = Outcome(workload.key, workload.kind, batch.replicas, 0, "ok", (), requests=asked.requests)
     if workload.state in {"error", "deleted"}:
         reason = f"its state is {workload.state}, which is final"
@@ -115,90 +115,140 @@ def _place(trial: Columns, batch: Batch, rules: Rules) -> Outcome:
     if too_small:
         refusal = Refusal(workload.key, batch.replicas, too_small, remedy="raise its memory request")
         return outcome._replace(state="error", refusal=refusal)
-    running = trial.snapshot.workloads.get(workload.key)
-    if running is None or not running.holds_capacity or batch.replicas != 1:
+    itself = trial.snapshot.workloads.get(workload.key)
+    if itself is not None and itself.holds_capacity and batch.replicas == 1:
+        if asked.node in {"", itself.node}:
+            return _resize(trial, itself, asked, outcome._replace(action="resize"))
         return _spread(trial, asked, outcome)
-    if asked.node not in {"", running.node}:
-        return _spread(trial, asked, outcome)
-    return _resize(trial, running, asked, outcome._replace(action="resize"))
+    return _update(trial, running.replicas_of(workload), asked, outcome)
 
 
 def _resize(trial: Columns, running: Workload, asked: Workload, outcome: Outcome) -> Outcome:
     """Judge a workload that runs already: only what it grows by is new."""
-    row = trial.node_index[running.node]
-    verdict = admit_resize(place_of(trial, row), running, asked)
+    held = trial.taken(running)
+    verdict = judge(_place_named(trial, running.node), asked.key, asked.requests, held=held)
     if not verdict.admitted:
         remedy = resize_remedy(verdict.shortfalls, trial.snapshot.resource_types)
         refusal = Refusal(outcome.subject, 1, verdict.reason, verdict.shortfalls, remedy)
         return outcome._replace(state="error", verdict=verdict, refusal=refusal)
-    trial.promise(running.node, asked.requests - running.requests)
+    trial.promise(running.node, asked.requests - held)
     return outcome._replace(placed=1, nodes=((running.node, 1),), verdict=verdict)
+
+
+def _update(trial: Columns, running: Sequence[Workload], asked: Workload, outcome: Outcome) -> Outcome:
+    """Judge a set of replicas of which some run already.
+
+    Those stay where they are while their node has room for the new size; the others give up their place
+    and are placed anew, and what is too many goes.
+    """
+    if not running:
+        return _spread(trial, asked, outcome)
+    counts: dict[str, int] = {}
+    for position, replica in enumerate(running):
+        held = trial.taken(replica)
+        stays = position < outcome.replicas and (
+            held == asked.requests
+            or judge(_place_named(trial, replica.node), asked.key, asked.requests, held=held).admitted
+        )
+        trial.promise(replica.node, asked.requests - held if stays else held * -1)
+        if stays:
+            counts[replica.node] = counts.get(replica.node, 0) + 1
+    kept = sum(counts.values())
+    added = _spread(trial, asked, outcome._replace(replicas=outcome.replicas - kept))
+    for node, count in added.nodes:
+        counts[node] = counts.get(node, 0) + count
+    same = kept == len(running) and all(trial.taken(each) == asked.requests for each in running)
+    return added._replace(
+        replicas=outcome.replicas,
+        placed=kept + added.placed,
+        nodes=tuple(sorted(counts.items())),
+        action="keep" if same and not added.nodes else "resize",
+    )
 
 
 def _spread(trial: Columns, asked: Workload, outcome: Outcome) -> Outcome:
     """Place replicas one by one on the node that keeps the largest share of its scarcest resource free."""
     rows = _candidates(trial, asked)
-    fitting, shares = _room(trial, rows, asked)
-    heap = [(-int(share), int(row)) for row, share in zip(rows[fitting], shares[fitting], strict=True)]
+    rooms = {row: found for row in rows if (found := _rooms(trial, row, asked)) is not None}
+    heap = [(-share, row) for row, found in rooms.items() if (share := _share_left(found)) is not None]
     heapq.heapify(heap)
     verdict = admit(place_of(trial, heap[0][1]), asked) if heap else None
     counts: dict[int, int] = {}
     placed = 0
     while heap and placed < outcome.replicas:
         _, row = heapq.heappop(heap)
-        trial.promise(trial.nodes[row].name, asked.requests)
         counts[row] = counts.get(row, 0) + 1
         placed += 1
-        fitting, shares = _room(trial, np.array([row]), asked)
-        if fitting[0]:
-            heapq.heappush(heap, (-int(shares[0]), row))
+        for room in rooms[row]:
+            room.promised += room.amount
+        left = _share_left(rooms[row])
+        if left is not None:
+            heapq.heappush(heap, (-left, row))
+    for row, count in counts.items():
+        trial.promise(trial.nodes[row].name, asked.requests * count)
     nodes = tuple((trial.nodes[row].name, counts[row]) for row in sorted(counts))
     outcome = outcome._replace(placed=placed, nodes=nodes, verdict=verdict)
     if placed == outcome.replicas:
         return outcome
-    places = [place_of(trial, int(row)) for row in rows]
+    places = [place_of(trial, row) for row in rows]
     refusal = explain_refusal(asked, outcome.replicas - placed, places, trial.nodes)
-    return outcome._replace(state="error", refusal=refusal)
+    if refusal.shortfalls:
+        verdict = admit(_place_named(trial, refusal.shortfalls[0].node), asked)
+    return outcome._replace(state="error", verdict=verdict, refusal=refusal)
 
 
-def _candidates(trial: Columns, asked: Workload) -> Integers:
+def _candidates(trial: Columns, asked: Workload) -> list[int]:
     """Return the rows that a workload may go to: all that are open to it, or of those the one it names."""
     taking = [row for row, node in enumerate(trial.nodes) if not closed_by(node, asked)]
-    if asked.node:
-        taking = [row for row in taking if trial.nodes[row].name == asked.node]
-    return np.array(taking, np.int64)
+    return [row for row in taking if trial.nodes[row].name == asked.node] if asked.node else taking
 
 
-def _room(trial: Columns, rows: Integers, asked: Workload) -> tuple[Flags, Integers]:
-    """Return which rows have room for one more replica, and the share of room each would have left."""
-    fitting = np.ones(len(rows), np.bool_)
-    shares = np.full(len(rows), SHARE_STEPS, np.int64)
-    promised, actual, reserve = trial.promised[rows], trial.actual[rows], trial.reserve[rows]
-    committed = np.where(
-        trial.counts_actual[rows], committed_of(promised, actual, reserve, counts_actual=True), promised
-    )
-    strict = trial.strict[rows, 0]
+class Room:
+    """One bounded resource of one node while replicas are placed on it."""
+
+    __slots__ = ("actual", "amount", "counts_actual", "limit", "promised", "reserve", "strict")
+
+    def __init__(self, trial: Columns, row: int, column: int, amount: int) -> None:
+        self.amount = amount
+        self.limit = int(trial.limit[row, column])
+        self.promised = int(trial.promised[row, column])
+        self.actual = int(trial.actual[row, column])
+        self.reserve = int(trial.reserve[row, column])
+        self.counts_actual = bool(trial.counts_actual[row, 0])
+        self.strict = int(trial.strict[row, 0])
+
+
+def _rooms(trial: Columns, row: int, asked: Workload) -> list[Room] | None:
+    """Return the bounded resources of a node that a workload names; None where no replica ever fits."""
+    rooms: list[Room] = []
     for resource, amount in asked.requests.items():
         if amount <= 0:
             continue
         column = trial.resource_index.get(resource)
         if column is None:
-            return np.zeros(len(rows), np.bool_), shares
-        capacity, limit = trial.capacity[rows, column], trial.limit[rows, column]
-        bounded = trial.bounded[rows, column]
-        left = free_of(limit, committed[:, column]) - amount
-        fitting &= np.where(bounded, left >= strict, amount <= capacity)
-        if resource == CPU:
-            fitting &= amount <= capacity
-        shares = np.where(bounded, np.minimum(shares, _share(left, limit)), shares)
-    return fitting, shares
+            return None
+        bounded = trial.bounded[row, column]
+        if (resource == CPU or not bounded) and amount > trial.capacity[row, column]:
+            return None
+        if bounded:
+            rooms.append(Room(trial, row, column, amount))
+    return rooms
 
 
-def _share(left: Integers, limit: Integers) -> Integers:
-    """Return left/limit in steps, without leaving 64 bits."""
-    large = limit >= SHARE_LIMIT
-    exact = np.where(large, 0, left) * SHARE_STEPS // np.maximum(limit, 1)
-    return np.where(large, left // np.maximum(limit // SHARE_STEPS, 1), exact)
+def _share_left(rooms: Sequence[Room]) -> int | None:
+    """Return the least share of a limit that one more replica leaves free; None where it does not fit."""
+    least = SHARE_STEPS
+    for room in rooms:
+        committed = committed_of(room.promised, room.actual, room.reserve, counts_actual=room.counts_actual)
+        left = free_of(room.limit, committed) - room.amount
+        if left < room.strict:
+            return None
+        least = min(least, left * SHARE_STEPS // max(room.limit, 1))
+    return least
+
+
+def _place_named(trial: Columns, node: str) -> Place:
+    return place_of(trial, trial.node_index[node])
 
 
 def place_of(columns: Columns, row: int) -> Place:
@@ -215,6 +265,8 @@ def _undone(outcome: Outcome) -> Outcome:
 
 
 def _steps(outcome: Outcome) -> list[Step]:
+    if outcome.action == "keep":
+        return []
     return [
         Step(outcome.action, outcome.subject, to_node=node, resources=outcome.requests, count=count)
         for node, count in outcome.nodes

@@ -1,9 +1,14 @@
-"""What a quota uses: the requests of the running workloads in its namespaces, over the resources it names."""
+"""What a quota uses: the requests of the running workloads in its namespaces, over the resources it names.
+
+GPU memory is derived from the GPUs that a workload asks for: no node offers it, quotas count in it.
+"""
 
 from typing import NamedTuple
 
+from ullage.engine.requests import with_gpu_memory
 from ullage.model.cluster import Quota, Snapshot
 from ullage.model.resources import NOTHING, Resources
+from ullage.model.settings import rules_for
 
 
 class QuotaUse(NamedTuple):
@@ -24,8 +29,10 @@ def quota_use(snapshot: Snapshot) -> list[QuotaUse]:
         if workload.holds_capacity:
             shape = (workload.namespace, workload.requests)
             shapes[shape] = shapes.get(shape, 0) + 1
+    gigabytes = rules_for(snapshot.policy, snapshot.resource_types).gpu_memory_gigabytes
     for (namespace, requests), count in shapes.items():
-        used[namespace] = used.get(namespace, NOTHING) + requests * count
+        taken = with_gpu_memory(requests, gigabytes)
+        used[namespace] = used.get(namespace, NOTHING) + taken * count
         counts[namespace] = counts.get(namespace, 0) + count
     found: list[QuotaUse] = []
     for quota in snapshot.quotas:

@@ -1,0 +1,38 @@
+"""The replicas of a set that run already: what is asked for again must not be counted twice.
+
+A pod names the object that made it. A Deployment's pods name a ReplicaSet of its name and a hash, so such an
+owner stands for its Deployment as well.
+"""
+
+from functools import cached_property
+
+from ullage.model.cluster import Snapshot, Workload
+
+
+class Running:
+    """The workloads of a snapshot that hold capacity, by the set they belong to."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def replicas_of(self, workload: Workload) -> list[Workload]:
+        """Return the running replicas of the set that a workload is the template of, by name."""
+        return self._by_set.get((workload.namespace, f"{workload.kind}/{workload.name}"), [])
+
+    @cached_property
+    def _by_set(self) -> dict[tuple[str, str], list[Workload]]:
+        found: dict[tuple[str, str], list[Workload]] = {}
+        for workload in self._snapshot.workloads:
+            if workload.owner and workload.holds_capacity:
+                for owner in sets_of(workload.owner):
+                    found.setdefault((workload.namespace, owner), []).append(workload)
+        return found
+
+
+def sets_of(owner: str) -> tuple[str, ...]:
+    """Return the sets that an owner stands for: itself, and of a ReplicaSet its Deployment."""
+    kind, _, name = owner.partition("/")
+    deployment, dash, _ = name.rpartition("-")
+    if kind == "ReplicaSet" and dash and deployment:
+        return owner, f"Deployment/{deployment}"
+    return (owner,)
