@@ -14,6 +14,7 @@ TYPES = ResourceTypes()
 PODS_PER_NODE = 30
 SHAPES = 200
 CLASSES = 8
+TEAMS = 50
 
 
 def resources(**amounts: str) -> Resources:
@@ -22,7 +23,10 @@ def resources(**amounts: str) -> Resources:
 
 
 def cluster(nodes: int) -> Snapshot:
-    """Return a cluster of several node classes, thirty workloads on each node, in two hundred shapes."""
+    """Return a cluster of several node classes, thirty workloads on each node, in two hundred shapes.
+
+    Workloads are made in the order in which an API server lists them: by namespace and name.
+    """
     capacities = [
         resources(cpu=str(16 * (1 + kind)), memory=f"{64 * (1 + kind)}Gi", pods="110")
         for kind in range(CLASSES)
@@ -36,9 +40,9 @@ def cluster(nodes: int) -> Snapshot:
         workloads=Table(
             Workload(
                 f"p{index:07}",
-                namespace=f"team-{index % 50}",
-                node=f"n{index % nodes:06}",
-                requests=shapes[index * 7919 % SHAPES],
+                namespace=f"team-{index * TEAMS // (nodes * PODS_PER_NODE):02}",
+                node=f"n{index * 7919 % nodes:06}",
+                requests=shapes[index * 104_729 % SHAPES],
             )
             for index in range(nodes * PODS_PER_NODE)
         ),

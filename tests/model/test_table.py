@@ -192,3 +192,11 @@ def test_the_difference_of_two_versions_turns_the_one_into_the_other(first, chan
     assert old.difference(rebuilt) == (rows, dropped)
     assert new == rebuilt
     assert hash(new) == hash(rebuilt)
+
+
+def test_runs_are_all_rows_in_order():
+    table = Table(lines(range(3 * CHUNK_ROWS)))
+    runs = list(table.runs())
+    assert len(runs) == 3
+    assert [row for run in runs for row in run] == list(table)
+    assert list(Table().runs()) == []

@@ -6,7 +6,7 @@ its successor and the old one refuses to be read. What-ifs that need both keep a
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import numpy as np
@@ -21,6 +21,7 @@ from ullage.model.errors import InputError
 from ullage.model.quantity import INT64_MAX
 from ullage.model.resources import Resources
 from ullage.model.settings import Rules, rules_for
+from ullage.model.table import Table
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -69,7 +70,7 @@ class Columns:
         self._bounds_cache: dict[object, dict[str, Bounds]] = {}
         self.nodes = list(snapshot.nodes)
         self.node_index = {node.name: row for row, node in enumerate(self.nodes)}
-        shapes = _Shapes(snapshot.workloads, self.node_index, self.taken)
+        shapes = _Shapes(snapshot.workloads, self.node_index, self._cluster_rules)
         self.resources = sorted(_named_resources(self.nodes) | shapes.named())
         self.resource_index = {name: column for column, name in enumerate(self.resources)}
         size = (len(self.nodes), len(self.resources))
@@ -261,29 +262,39 @@ class Columns:
 
 
 class _Shapes:
-    """The workloads that hold capacity, as pairs of node row and shape: requests come in few shapes."""
+    """The workloads that hold capacity, as pairs of node row and shape: requests come in few shapes.
 
-    def __init__(
-        self,
-        workloads: Iterable[Workload],
-        node_index: dict[str, int],
-        taken: Callable[[Workload], Resources],
-    ) -> None:
+    One pass over the workloads, and nothing but numbers kept of it: a cluster of millions of workloads is
+    larger than every cache, so each further look at all of them costs more than the work itself.
+    """
+
+    def __init__(self, workloads: Table[Workload], node_index: dict[str, int], rules: Rules) -> None:
         self.shapes: dict[Resources, int] = {}
-        holding = [each for each in workloads if each.node and each.state in HOLDING_STATES]
-        self.rows = [node_index.get(each.node, -1) for each in holding]
-        if -1 in self.rows:
-            raise _unknown_node(holding[self.rows.index(-1)])
+        nodes = max(1, len(node_index))
+        pairs = np.fromiter(self._pairs(workloads, node_index, rules), np.int64)
+        self.kinds, self.rows = np.divmod(pairs, nodes)
+
+    def _pairs(self, workloads: Table[Workload], node_index: dict[str, int], rules: Rules) -> Iterator[int]:
+        """Yield shape * number of nodes + row for each workload that holds capacity."""
+        nodes = max(1, len(node_index))
+        by_kind = rules.consumption == "by-kind"
         # Equal requests are mostly one object: its identity is found faster than its value.
-        by_identity: dict[tuple[int, str], int] = {}
-        self.kinds: list[int] = []
-        for workload in holding:
-            identity = (id(workload.requests), workload.kind)
-            kind = by_identity.get(identity)
-            if kind is None:
-                kind = self.shapes.setdefault(taken(workload), len(self.shapes))
-                by_identity[identity] = kind
-            self.kinds.append(kind)
+        by_identity: dict[object, int] = {}
+        for run in workloads.runs():
+            for workload in run:
+                if not workload.node or workload.state not in HOLDING_STATES:
+                    continue
+                row = node_index.get(workload.node)
+                if row is None:
+                    raise _unknown_node(workload)
+                requests = workload.requests
+                identity = (id(requests), workload.kind) if by_kind else id(requests)
+                first = by_identity.get(identity)
+                if first is None:
+                    taken = consumption(workload.kind, requests, rules)
+                    first = nodes * self.shapes.setdefault(taken, len(self.shapes))
+                    by_identity[identity] = first
+                yield first + row
 
     def named(self) -> set[str]:
         """Return every resource that some workload requests."""
@@ -291,7 +302,7 @@ class _Shapes:
 
     def add_to(self, promised: Integers, resources: list[str]) -> None:
         """Add the requests of all workloads to the rows of their nodes."""
-        if not self.rows:
+        if not len(self.rows):
             return
         table = np.array([[requests.of(name) for name in resources] for requests in self.shapes], np.int64)
         totals = np.bincount(self.kinds).astype(np.float64) @ table.astype(np.float64)

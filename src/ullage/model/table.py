@@ -7,7 +7,7 @@ table skips what they share.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Generic, Protocol, TypeVar
 
 CHUNK_ROWS: Final = 256
@@ -58,6 +58,11 @@ class Table(Generic[Row]):
     def __iter__(self) -> Iterator[Row]:
         for chunk in self._chunks:
             yield from chunk.rows
+
+    def runs(self) -> Iterator[Sequence[Row]]:
+        """Yield the rows in order, in runs: quicker than one by one for those who need all of them."""
+        for chunk in self._chunks:
+            yield chunk.rows
 
     def keys(self) -> Iterator[str]:
         """Yield the keys in order."""
