@@ -7,14 +7,18 @@ import sys
 
 import pytest
 
-MARKS = {"bash": "complete -o nosort -F", "zsh": "#compdef ullage", "fish": "complete --no-files"}
+MARKS = {
+    "bash": ("complete -o nosort -F _ullage_completion ullage kubectl-ullage\n",),
+    "zsh": ("#compdef ullage kubectl-ullage\n", "compdef _ullage_completion ullage kubectl-ullage\n"),
+    "fish": ("complete --no-files --command ullage --command kubectl-ullage ",),
+}
 
 
 @pytest.mark.parametrize("shell", MARKS)
 def test_each_shell_gets_its_script(ask, shell):
     result = ask("completion", shell)
     assert (result.code, result.err) == (0, "")
-    assert MARKS[shell] in result.out
+    assert all(mark in result.out for mark in MARKS[shell])
     assert "_ULLAGE_COMPLETE" in result.out
 
 

@@ -1,5 +1,6 @@
 """`ullage fit`: yes, no, resize, one shape; golden files in every format."""
 
+import csv
 import io
 import json
 import sys
@@ -92,7 +93,8 @@ def test_a_kind_of_ones_own_needs_the_path_of_its_template(ask, files, tmp_path)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "name what should fit"),
+        (("--replicas", "2"), "--replicas is given without workloads"),
+        (("-n", "nowhere"), "no namespace 'nowhere'"),
         (("-f", "shop.yaml", "--shape", "cpu=1"), "-f and --shape are both given"),
         (("-f", "missing.yaml"), "missing.yaml: cannot be read"),
         (("--shape", "cpu"), "--shape: 'cpu' is no resource with its amount"),
@@ -110,3 +112,34 @@ def test_what_cannot_be_asked_is_one_line(ask, files, words, message):
     assert result.err.startswith("ullage: error: ")
     assert message in result.err
     assert result.err.count("\n") == 1
+
+
+def test_without_workloads_those_that_wait_are_judged(ask, matches_golden):
+    result = ask("fit", "-c", "demo")
+    assert (result.code, result.err) == (2, "")
+    matches_golden("fit-waiting.txt", result.out)
+    report = json.loads(ask("fit", "-c", "demo", "-n", "ml", "-o", "json").out)
+    assert [each["workload"] for each in report["outcomes"]] == ["ml/finetune-0"]
+
+
+def test_where_nothing_waits_it_is_said_how_to_ask(ask):
+    result = ask("fit", "-c", "demo", "-n", "platform")
+    assert (result.code, result.err) == (0, "")
+    said = "nothing waits in namespace platform of demo; ask about workloads with -f FILE or --shape"
+    assert said in " ".join(result.out.split())
+    report = json.loads(ask("fit", "-c", "demo", "-n", "platform", "-o", "json").out)
+    assert (report["fits"], list(report["outcomes"])) == (True, [])
+
+
+def test_csv_holds_exact_amounts_that_can_be_asked_for_again(ask):
+    shape = "cpu=1333m,memory=3000001Ki,pods=1"
+    rows = list(csv.DictReader(io.StringIO(ask("fit", "-c", "demo", "--shape", shape, "-o", "csv").out)))
+    assert rows[0]["requests"] == shape
+
+
+def test_a_refusal_has_its_terms_in_json(ask):
+    report = json.loads(ask("fit", "-c", "demo", "--shape", "memory=900Gi", "-o", "json").out)
+    (outcome,) = report["outcomes"]
+    assert not outcome["verdict"]["admitted"]
+    terms = {each["resource"]: each for each in outcome["verdict"]["terms"]}
+    assert terms["memory"]["promised"] == terms["memory"]["committed"]

@@ -1,6 +1,7 @@
 """From an answer to the terminal: width, colour, notes, and where a cluster's name comes from."""
 
 import fcntl
+import json
 import os
 import pty
 import struct
@@ -122,3 +123,48 @@ def test_every_answer_can_be_csv(ask, words, header):
     result = ask(*words, "-o", "csv")
     assert result.code == 0
     assert result.out.splitlines()[0] == header
+
+
+DUMP = (
+    '{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"},"status":{"capacity":'
+    '{"cpu":"4","memory":"8Gi","pods":"10","example.com/licences":"20"}}}'
+)
+
+
+def test_types_beside_a_dump_count_for_it_and_for_what_is_asked(ask, files, tmp_path):
+    (tmp_path / "dump.json").write_text(DUMP)
+    (tmp_path / "set.yaml").write_text(
+        "apiVersion: ullage.dev/v1\nkind: WorkloadSet\n"
+        "workloads: [{name: a, requests: {example.com/licences: 3}}]\n"
+    )
+    for wanted in (("--shape", "example.com/licences=3"), ("-f", tmp_path / "set.yaml")):
+        line = ("fit", "-c", tmp_path / "dump.json", *wanted, "-o", "json")
+        (plain,) = json.loads(ask(*line).out)["outcomes"]
+        (typed,) = json.loads(ask("--types", files / "licences.yaml", *line).out)["outcomes"]
+        asked = [each["requests"]["example.com/licences"] for each in (plain, typed)]
+        assert asked == ["3", "5"]
+
+
+def test_types_are_repeated_in_the_next_command(ask, files):
+    path = files / "licences.yaml"
+    result = ask("explain", "resource/example.com/licences", "-c", "demo", "--types", path)
+    assert result.out.splitlines()[-1] == f"Next: ullage status -c demo --types {path}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1", "no apiVersion"),
+        ("apiVersion: ullage.dev/v1\nkind: Snapshot\n", "write kind: ResourceTypes"),
+        (
+            "apiVersion: ullage.dev/v1\nkind: ResourceTypes\nresourceTypes: [{name: cpu, units: x}]\n",
+            "cpu is built in",
+        ),
+    ],
+)
+def test_a_file_without_types_is_refused_in_one_line(ask, tmp_path, text, message):
+    (tmp_path / "types.yaml").write_text(text)
+    result = ask("status", "-c", "demo", "--types", tmp_path / "types.yaml")
+    assert (result.code, result.out, result.err.count("\n")) == (1, "", 1)
+    assert "types.yaml" in result.err
+    assert message in result.err

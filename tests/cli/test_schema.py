@@ -27,3 +27,4 @@ def test_an_unknown_kind_is_one_line(ask):
     result = ask("schema", "Snapshto")
     assert (result.code, result.out) == (1, "")
     assert "kind 'Snapshto' is unknown" in result.err
+    assert ", ".join(schema_kinds()) in result.err

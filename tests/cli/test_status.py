@@ -113,3 +113,14 @@ def test_a_large_cluster_is_shortened_on_a_terminal_but_never_in_csv(ask):
     assert "the 40 fullest of 100 nodes, --by node shows all" in text
     assert len(ask("status", "-c", cluster, "-o", "csv").out.splitlines()) == 101
     assert "fullest of" not in ask("status", "-c", cluster, "--by", "node").out
+
+
+def test_every_workload_is_listed_where_workloads_are_asked_for(ask):
+    words = ("status", "-c", "demo", "--by", "workload", "-o")
+    report = json.loads(ask(*words, "json").out)
+    assert len(report["listed"]) == sum(report["workloads"].values()) == 70
+    rows = list(csv.DictReader(io.StringIO(ask(*words, "csv").out)))
+    assert [row["workload"] for row in rows] == [
+        f"{each['namespace']}/{each['name']}" for each in report["listed"]
+    ]
+    assert "the first 40 of 70, -o wide shows all" in ask(*words, "table").out

@@ -5,7 +5,8 @@ import pytest
 from builders import cluster, node, pod, policy, waiting
 from ullage.model.errors import InputError
 from ullage.model.policy import Policy
-from ullage.service.asked import Asked, policy_for, read_cluster, read_whole, selected, unknown
+from ullage.model.resources import ResourceType, ResourceTypes
+from ullage.service.asked import Asked, policy_for, read_cluster, read_whole, selected, unknown, with_types
 
 
 def test_without_a_cluster_the_demo_is_offered():
@@ -49,3 +50,13 @@ def test_an_unknown_name_offers_the_nearest():
     assert str(unknown("node", "g2", ["g1", "a1"])) == "no node 'g2'; did you mean g1?"
     assert str(unknown("node", "zzz", ["g1", "a1"])) == "no node 'zzz'; did you mean a1 or g1?"
     assert str(unknown("node", "x", [])) == "no node 'x'; the cluster has none"
+
+
+def test_types_that_come_too_late_are_refused():
+    held = cluster(node("a", {"example.com/licences": "20"}), name="old")
+    finer = ResourceTypes([ResourceType("example.com/licences", internal_scale_exponent=3)])
+    with pytest.raises(InputError, match=r"--types: old counts .* in other steps already"):
+        with_types(held, finer)
+    coarser = ResourceTypes([ResourceType("example.com/licences", quantization=5)])
+    assert with_types(held, coarser).resource_types == coarser
+    assert with_types(held, ResourceTypes()) is held

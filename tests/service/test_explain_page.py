@@ -80,3 +80,16 @@ def test_a_resource_shows_its_fullest_nodes_and_largest_holders(small, asked):
     facts = {row[0].text: row[1].text for row in tables["What it is"].rows}
     assert facts["also written"] == "kubernetes.io/memory"
     assert facts["units"] == "byte"
+
+
+def test_qualities_are_shown_and_in_the_data(asked):
+    runs = pod("p", cpu="1", qualities={"phase": "Running"})
+    answer = explain_node(
+        cluster(node("n", cpu="4", pods=9).with_(qualities={"kernel": "6.1"}).holding(runs)), "n", asked
+    )
+    page, data = answer.page(), answer.data()
+    assert {row[0].text: row[1].text for row in page.blocks[0].rows}["qualities"] == "kernel=6.1"
+    assert page.main_table.columns[-1].title == "qualities"
+    assert page.main_table.rows[0][-1].text == "phase=Running"
+    assert data["node"]["qualities"] == {"kernel": "6.1"}
+    assert data["workloads"][0]["qualities"] == {"phase": "Running"}

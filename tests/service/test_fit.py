@@ -6,6 +6,7 @@ import pytest
 from builders import BUILT_IN_TYPES, batch, claim, cluster, node, pod, policy, quota, volume
 from ullage.model.constraints import Constraints, HostPort
 from ullage.model.errors import InputError
+from ullage.model.resources import GPU_MILLI
 from ullage.service.fit import FitQuestion, fit, fit_of
 from ullage.service.wanted import Wanted
 
@@ -96,3 +97,13 @@ def test_a_question_without_workloads_is_refused(roomy, asked):
 def test_standard_input_is_read_once(asked):
     with pytest.raises(InputError, match="standard input cannot be cluster and workloads"):
         fit(msgspec.structs.replace(asked, cluster="-"), FitQuestion(paths=("-",)))
+
+
+def test_shares_of_devices_are_said_to_be_summed(asked):
+    shares = cluster(node("g", {GPU_MILLI: "2000"}), policy=policy())
+    wanted = wants(batch(1, pod("ml/p", {GPU_MILLI: "1500"})))
+    first = fit_of(shares, wanted, asked).data()["notSimulated"][0]
+    assert first == (
+        "on which device shares of ullage.dev/gpu-milli lie: "
+        "they are summed over a node's devices (1 workload concerned)"
+    )

@@ -1,10 +1,13 @@
 """The page of `fit`."""
 
+import msgspec
 import pytest
 
 from builders import BUILT_IN_TYPES, batch, cluster, node, pod, policy
-from ullage.service.fit import fit_of
-from ullage.service.fit_page import SUMS_MAX
+from ullage.engine.columns import Columns
+from ullage.engine.placement.fit import fit
+from ullage.service.fit import fit_of, fit_report
+from ullage.service.fit_page import REFUSALS_SHOWN, ROWS_SHOWN, SUMS_MAX, fit_page
 from ullage.service.wanted import Wanted
 
 
@@ -114,3 +117,43 @@ def test_only_some_workloads_have_their_arithmetic_shown(page_of):
 def test_the_next_command_looks_at_the_nearest_node(page_of):
     assert page_of(batch(1, pod("huge", cpu="5"))).next_command == "ullage explain node/n0 -c small.json"
     assert page_of(batch(0, pod("none", cpu="5"))).next_command == "ullage status -c small.json"
+
+
+def test_promises_and_actual_use_are_shown_where_they_make_a_difference(page_of):
+    busy = cluster(
+        node("n", memory="32Gi").using(memory="20Gi").holding(pod("p", memory="4Gi")),
+        policy=policy(committed="actual", memory_reserve="2Gi"),
+    )
+    for asked_for in ("1Gi", "100Gi"):
+        table = page_of(batch(1, pod("q", memory=asked_for)), snapshot=busy).blocks[-1]
+        titles = [column.title for column in table.columns]
+        shown = dict(zip(titles, (cell.text for cell in table.rows[0]), strict=True))
+        assert (shown["promised"], shown["actual"], shown["committed"]) == ("4Gi", "20Gi", "18Gi")
+        assert "committed = promised, or actual - reserve where that is more" in table.caption
+    calm = page_of(batch(1, pod("q", memory="1Gi"))).blocks[-1]
+    assert "promised" not in [column.title for column in calm.columns]
+
+
+def test_a_refusal_shows_every_term_of_the_nearest_node(page_of):
+    table = page_of(batch(1, pod("huge", cpu="5", memory="1Gi"))).blocks[-1]
+    left = {row[0].text: (row[-1].text, row[-1].tone) for row in table.rows}
+    assert left == {"cpu": ("-1", "bad"), "memory": ("9.5Gi", "plain")}
+
+
+def test_a_refusal_without_a_verdict_shows_what_is_short(roomy, asked):
+    columns = Columns(roomy)
+    wanted = Wanted((batch(1, pod("huge", cpu="5", memory="1Gi")),), atomic=False, types=BUILT_IN_TYPES)
+    report = fit_report(columns, fit(columns, wanted.batches), wanted)
+    bare = tuple(msgspec.structs.replace(each, verdict=None) for each in report.outcomes)
+    page = fit_page(msgspec.structs.replace(report, outcomes=bare), columns, asked)
+    assert [[row[0].text, row[-1].text] for row in page.blocks[-1].rows] == [["cpu", "-1"]]
+
+
+def test_many_refusals_are_shortened_on_a_terminal(roomy, asked):
+    many = tuple(batch(1, pod(f"p{number:02}", cpu="5")) for number in range(60))
+    answer = fit_of(roomy, Wanted(many, atomic=False, types=BUILT_IN_TYPES), asked)
+    reasons, table = answer.shortened().blocks[:2]
+    assert (len(reasons.rows), len(table.rows)) == (REFUSALS_SHOWN + 1, ROWS_SHOWN)
+    assert reasons.rows[-1].message == "50 more do not fit"
+    assert table.caption == "the first 40 of 60, -o wide shows all"
+    assert [len(block.rows) for block in answer.page().blocks[:2]] == [60, 60]

@@ -100,3 +100,12 @@ def test_the_policy_of_a_snapshot_can_be_checked(tmp_path):
     document = tmp_path / "cluster.yaml"
     document.write_text("apiVersion: ullage.dev/v1\nkind: Snapshot\nnodes: [{name: a}]\n")
     assert check_policy(Asked(str(document))).yes
+
+
+def test_without_a_cluster_the_group_of_a_node_is_not_known(read):
+    alone = show_policy(Asked(policy="zos"), "node/n1")
+    (left_aside,) = alone.data()["notSimulated"]
+    assert left_aside.startswith("the settings of node n1's group")
+    assert "Not simulated: the settings of node n1's group" in read(alone)
+    assert not show_policy(Asked(policy="zos"), "group/gpu").data()["notSimulated"]
+    assert not show_policy(Asked("demo", "zos"), "node/n1").data()["notSimulated"]

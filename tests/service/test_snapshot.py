@@ -88,7 +88,20 @@ def test_what_a_source_did_not_know_and_types_count():
 
 
 def test_leaves_are_named_by_their_path():
-    value = {"capacity": {"cpu": "4"}, "drives": [{"size": 3}, "x"], "name": "a", "none": None}
+    value = {"capacity": {"cpu": "4"}, "drives": [{"size": 3}, "x"], "name": "a", "none": None, "yes": True}
     assert flat(value) == {
-        "capacity.cpu": "4", "drives.0.size": "3", "drives.1": "x", "name": "a", "none": "None",
+        "capacity.cpu": "4", "drives.0.size": "3", "drives.1": "x", "name": "a", "none": None, "yes": "true",
     }  # fmt: skip
+
+
+def test_what_is_not_there_is_null():
+    measured, unknown = cluster(node("a", cpu="4").using(cpu="1")), cluster(node("a", cpu="4"))
+    (change,) = diff_of(measured, unknown, "a", "b").data()["changes"]
+    assert list(change["fields"]) == [{"field": "actual.cpu", "before": "1", "after": None}]
+
+
+def test_types_read_as_in_json():
+    types = ResourceTypes([ResourceType("example.com/licences", "licence", is_compressible=True)])
+    (change,) = diff_of(cluster(), cluster(resource_types=types), "a", "b").data()["changes"]
+    (field,) = change["fields"]
+    assert msgspec.json.decode(field["after"])["isCompressible"] is True

@@ -42,8 +42,9 @@ def test_what_is_closed_is_blocked_and_not_ullage(small):
 def test_workloads_are_counted_by_state_and_namespace(small):
     assert status_report(small).workloads == {"init": 1, "ok": 3}
     assert status_report(small, "web").workloads == {"init": 1, "ok": 1}
-    assert [each.name for each in status_report(small, "web").listed] == ["front", "later"]
     assert status_report(small).listed == ()
+    assert [each.name for each in status_report(small, "web", lists=True).listed] == ["front", "later"]
+    assert len(status_report(small, lists=True).listed) == 4
 
 
 def test_quotas_of_a_namespace(small):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from builders import cluster, node, pod
+from builders import cluster, node, pod, waiting
 from ullage.render.view import Bars, Findings, Table
 from ullage.service.asked import Asked
 from ullage.service.status import status_of
@@ -96,3 +96,23 @@ def test_long_tables_are_shortened_too():
     assert tables["Domains"].caption.endswith("the first 40 of 60, --by domain shows all")
     whole = {block.title: block for block in answer.page().blocks if isinstance(block, Table)}
     assert len(whole["Domains"].rows) == 60
+
+
+def test_all_workloads_are_listed_with_their_namespaces(small, asked):
+    (table,) = status_of(small, asked, "workload").page().blocks
+    assert table.title == "Workloads"
+    assert sorted(row[0].text for row in table.rows) == ["ml/job", "ml/train", "web/front", "web/later"]
+
+
+def test_many_workloads_are_shortened_even_where_they_are_asked_for():
+    crowd = cluster(node("a", cpu="100").holding(*(pod(f"p{number:02}", cpu="1") for number in range(60))))
+    answer = status_of(crowd, Asked("crowd"), "workload")
+    (short,) = answer.shortened().blocks
+    assert len(short.rows) == ROWS_SHOWN
+    assert short.caption.endswith("the first 40 of 60, -o wide shows all")
+    assert len(answer.page().main_table.rows) == 60
+
+
+def test_what_waits_leads_to_fit_unless_a_node_is_in_trouble(asked):
+    calm = cluster(node("a", cpu="4").holding(pod("p", cpu="1")), waiting("later", cpu="1"))
+    assert status_of(calm, asked).page().next_command == "ullage fit -c small.json"

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import BUILT_IN_TYPES, cluster, node, resources
+from builders import BUILT_IN_TYPES, cluster, node, pod, resources, waiting
 from ullage.model.checks import REPLICAS_MAX
 from ullage.model.errors import InputError
-from ullage.model.resources import Resources
-from ullage.service.wanted import parse_shape, read_wanted, wanted_shape, with_replicas
+from ullage.model.resources import Resources, ResourceType, ResourceTypes
+from ullage.service.wanted import parse_shape, read_wanted, wanted_shape, wanted_waiting, with_replicas
 
 SET = "apiVersion: ullage.dev/v1\nkind: WorkloadSet\n"
 
@@ -112,3 +112,31 @@ def test_what_asks_for_nothing_is_refused_with_its_file(tmp_path, small_cluster,
     with pytest.raises(InputError, match=message) as caught:
         read_wanted([str(path)], small_cluster)
     assert "wrong.yaml" in str(caught.value)
+
+
+def test_what_waits_is_wanted_by_priority_then_age():
+    whole = cluster(
+        node("a", cpu="4").holding(pod("web/runs", cpu="1")),
+        waiting("web/young", cpu="1", created_seconds=20),
+        waiting("web/old", cpu="1", created_seconds=10),
+        waiting("ml/first", cpu="1", priority=5, created_seconds=30),
+    )
+    wanted = wanted_waiting(whole)
+    assert [(each.key, each.replicas) for each in wanted.batches] == [
+        ("ml/first", 1),
+        ("web/old", 1),
+        ("web/young", 1),
+    ]
+    assert [each.key for each in wanted_waiting(whole, "web").batches] == ["web/old", "web/young"]
+
+
+def test_a_shape_is_quantized_and_filled_in_by_its_types():
+    types = ResourceTypes(
+        [
+            ResourceType("example.com/licences", "licence", quantization=5),
+            ResourceType("example.com/seats", "seat", default_request="2"),
+        ]
+    )
+    (batch,) = wanted_shape("example.com/licences=3,hugepages-2Mi=3Mi", types).batches
+    asked = batch.workload.requests.without_zeros()
+    assert asked == Resources({"example.com/licences": 5, "example.com/seats": 2, "hugepages-2Mi": 4 << 20})

@@ -7,6 +7,7 @@ from ullage.model.resources import Resources
 from ullage.model.verdict import Finding
 from ullage.service.words import (
     amount_or_nothing,
+    canonical_map,
     findings_block,
     listed,
     plural,
@@ -76,3 +77,9 @@ def test_of_many_alike_only_some_are_shown_and_the_rest_is_counted():
     assert [row.message for row in block.rows] == ["full"] * 3 + ["7 more of this kind (x)", "other"]
     assert len(findings_block("Findings", many, 10).rows) == 10
     assert len(findings_block("Findings", many).rows) == 10
+
+
+def test_a_canonical_map_is_exact_and_a_shape():
+    types = BUILT_IN_TYPES
+    amounts = types.parse({"memory": "3000001Ki", "cpu": "1333m", "pods": "1", "nvidia.com/gpu": "0"})
+    assert canonical_map(types, amounts) == "cpu=1333m,memory=3000001Ki,pods=1"

@@ -204,14 +204,14 @@ def test_a_document_that_is_no_cluster_is_refused(folder):
         (b"apiVersion: ullage.dev/v1\nkind: Policy\n", "kind Policy is no cluster"),
         (b"apiVersion: ullage.dev/v2\nkind: Snapshot\n", "is not known to this version"),
         (b"apiVersion: ullage.dev/v1\n", "kind is None"),
-        (b"apiVersion: ullage.dev/v1\nkind: ResourceTypes\n", "0 snapshots where one is expected"),
+        (b"apiVersion: ullage.dev/v1\nkind: ResourceTypes\n", "0 clusters where one is expected"),
         (b"resourceRequirementSpec: [request: [cpu: 2]]\n", "no cluster; give a document of kind Snapshot"),
     ):
         assert said in refusal(f"{folder(a_yaml=text)}/a.yaml")
 
 
 def test_a_folder_of_two_clusters_is_refused(folder):
-    assert "2 snapshots where one is expected" in refusal(
+    assert "2 clusters where one is expected" in refusal(
         folder(a_yaml=snapshot_text(SMALL), b_yaml=snapshot_text(SMALL))
     )
 
@@ -224,3 +224,20 @@ def test_damaged_compressed_data_is_refused(folder):
     path = f"{folder(a_gz=gzip.compress(DUMP)[:-9])}/a.gz"
     assert "gzip" in refusal(path)
     assert "gzip" in refusal(f"{folder(b_gz=bytes([0x1F, 0x8B, 0, 0, 0]))}/b.gz")
+
+
+def test_types_beside_a_dump_count_for_it(folder):
+    bare = b"resourceTypes: [{name: example.com/x, units: byte}]\n"
+    types = b"apiVersion: ullage.dev/v1\nkind: ResourceTypes\n" + bare
+    for text in (types, bare):
+        for name in ("a_yaml", "z_yaml"):
+            found = open_source(str(folder(**{name: text, "nodes_json": DUMP}))).read()
+            assert [each.name for each in found.resource_types.added()] == ["example.com/x"]
+            assert found.unknowns == ()
+
+
+def test_a_table_of_unknown_columns_is_told_about_columns(tmp_path):
+    path = tmp_path / "cols.csv"
+    path.write_text("host,cpus\na,1\n")
+    with pytest.raises(InputError, match="no column 'name'"):
+        open_source(str(path)).read()

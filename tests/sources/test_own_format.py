@@ -248,7 +248,10 @@ def test_the_resource_models_three_forms_are_read():
         ("resourceTypes: ['kubernetes.io/cpu': [isCompressible: false]]", "cpu is built in"),
         ("resourceTypes: ['example.com/a': 3]", "expected the properties of a resource type"),
         ("resourceTypes: [3]", "expected a resource type"),
-        ("resourceTypes: [{name: example.com/a, units: 3}]", "Expected `str`, got `int`"),
+        (
+            "resourceTypes: [{name: example.com/a, units: 3}]",
+            "resourceTypes[0].units: expected text, found a number",
+        ),
     ],
 )
 def test_a_bad_bare_form_is_refused(text, said):

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 
 from builders import GPU, resources
 from strategies import TYPES, workloads
-from ullage.model.cluster import Batch
+from ullage.model.cluster import Batch, Container, Workload
 from ullage.model.errors import InputError
 from ullage.model.resources import NOTHING, Resources, ResourceType, ResourceTypes
 from ullage.sources.documents import documents_of
@@ -173,3 +173,15 @@ def test_a_batch_keeps_what_the_entry_says():
     batch = batch_of(entry, types)
     assert batch == Batch(batch.workload, 2, atomic=True)
     assert (batch.workload.owner, batch.workload.requests) == ("team", resources(cpu=1))
+
+
+def test_a_snapshot_rounds_requests_up_and_refuses_those_below_their_containers():
+    types = ResourceTypes([ResourceType("example.com/x", quantization=5)])
+    three = Resources({"example.com/x": 3})
+    (found,) = completed([Workload("a", requests=three)], types)
+    assert dict(found.requests) == {"example.com/x": 5}
+    below = Workload(
+        "a", requests=Resources({"cpu": 1}), containers=(Container("c", requests=Resources({"cpu": 2})),)
+    )
+    with pytest.raises(InputError, match="workload a: requests: cpu 1m is below the 2m of its containers"):
+        completed([below], types)

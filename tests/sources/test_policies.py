@@ -188,3 +188,10 @@ def test_a_file_holds_one_policy(write, tmp_path):
         read_policy_file(path)
     with pytest.raises(InputError, match="is a folder"):
         read_policy_file(str(tmp_path))
+
+
+def test_an_unknown_base_is_named_with_its_file_and_field(tmp_path):
+    path = tmp_path / "ours.yaml"
+    path.write_text("apiVersion: ullage.dev/v1\nkind: Policy\ninherits: nope\n")
+    with pytest.raises(InputError, match=r"ours\.yaml:3:11: inherits: policy 'nope' is neither"):
+        load_policy(str(path), ResourceTypes())

@@ -15,6 +15,14 @@ zsh:  ullage completion zsh > "${fpath[1]}/_ullage"
 fish: ullage completion fish > ~/.config/fish/completions/ullage.fish
 """
 
+_NAMES: Final = (
+    ("-F _ullage_completion ullage", "-F _ullage_completion ullage kubectl-ullage"),
+    ("compdef ullage", "compdef ullage kubectl-ullage"),
+    ("compdef _ullage_completion ullage", "compdef _ullage_completion ullage kubectl-ullage"),
+    ("--command ullage", "--command ullage --command kubectl-ullage"),
+)
+"""Where click's scripts name the program: the kubectl plugin takes the same words."""
+
 
 @click.command("completion", help=_HELP)
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
@@ -23,5 +31,8 @@ def command(shell: str) -> int:
     found = get_completion_class(shell)
     assert found is not None  # noqa: S101 - these three are click's own
     script = found(root, {}, "ullage", COMPLETE_VARIABLE)
-    click.echo(script.source_template % script.source_vars())
+    text = script.source_template % script.source_vars()
+    for one, both in _NAMES:
+        text = text.replace(one, both)
+    click.echo(text)
     return 0

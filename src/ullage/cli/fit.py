@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 _HELP: Final = """Does it fit, where, and if not: why, and the smallest change that helps.
 
-Workloads are Kubernetes manifests or our own WorkloadSet (-f), or one shape (--shape). A workload that runs
-already is judged as a resize. Exit code 2 when something does not fit.
+Workloads are Kubernetes manifests or our own WorkloadSet (-f), or one shape (--shape); without either, those
+that wait in the cluster. A workload that runs already is judged as a resize. Exit code 2 when something does
+not fit.
 """
 
 

@@ -21,6 +21,7 @@ SHARED: Final = MappingProxyType(
         "--all-namespaces": 0,
         "-l": 1,
         "--selector": 1,
+        "--types": 1,
         "--context": 1,
         "--kubeconfig": 1,
         "--as": 1,

@@ -69,6 +69,13 @@ _CLUSTER: Final = (
     click.option("-n", "--namespace", metavar="NAME", default="", help="The namespace that is meant."),
     click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces (the default)."),
     click.option("-l", "--selector", metavar="LABELS", default="", help="Only nodes with these labels."),
+    click.option(
+        "--types",
+        metavar="FILE",
+        multiple=True,
+        type=click.Path(),
+        help="Resource types that count too (kind ResourceTypes); may be given more than once.",
+    ),
     click.option("--context", metavar="NAME", default="", help="The kube context of a live cluster."),
     click.option("--kubeconfig", metavar="FILE", default="", help="The kubeconfig of a live cluster."),
     click.option("--as", "as_user", metavar="USER", default="", help="Impersonate on a live cluster."),
@@ -113,6 +120,7 @@ def asks(function: Callable[..., "Answer"]) -> Callable[..., int]:
             options.pop("policy"),
             "" if options.pop("all_namespaces") else namespace,
             options.pop("selector"),
+            options.pop("types"),
         )
         with progress(f"reading {asked.cluster}", quiet=quiet):
             return function(asked=asked, **options)
@@ -146,11 +154,20 @@ def prints(function: Callable[..., "Answer"], *, wants_quiet: bool = False) -> C
         if answer.is_document and _is_default("output"):
             shown["output"] = "json"
         show(answer, shown["output"], no_color=shown["no_color"], width=shown["width"])
+        if shown["output"] in {"json", "yaml"} and not quiet:
+            for note in answer.notes:
+                click.echo(f"{_program()}: note: {_one_line(note)}", err=True)
         return EXIT_YES if answer.yes or shown["exit_zero"] else EXIT_NO
 
     for option in reversed(_OUTPUT):
         command = option(command)
     return command
+
+
+def _one_line(text: str) -> str:
+    from ullage.render.visible import visible
+
+    return " ".join(visible(text).split())
 
 
 def _is_default(option: str) -> bool:
@@ -163,8 +180,10 @@ def show(answer: "Answer", output: str, *, no_color: bool, width: int | None) ->
     if output in {"json", "yaml"}:
         from ullage.render.json_text import to_json, to_yaml
 
-        data = answer.data()
-        click.echo((to_json(data) if output == "json" else to_yaml(data)).encode(), nl=False)
+        documents = answer.data() if answer.is_stream else [answer.data()]
+        between = "" if output == "json" else "---\n"
+        text = between.join(to_json(each) if output == "json" else to_yaml(each) for each in documents)
+        click.echo(text.encode(), nl=False)
         return
     from ullage.render import render
 

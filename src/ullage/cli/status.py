@@ -14,7 +14,7 @@ PARTS: Final = ("finding", "resource", "node", "group", "domain", "quota", "devi
 _HELP: Final = """How full the cluster is: every term, by resource, group and node.
 
 Findings come first, then bars for each resource, then tables of nodes, groups, domains, quotas, devices
-and drives. With -n the workloads of that namespace are listed too.
+and drives. With -n the workloads of that namespace are listed too; --by workload lists all of them.
 """
 
 

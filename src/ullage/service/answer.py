@@ -15,7 +15,8 @@ class Answer(NamedTuple):
     """What a question gave: `data` for JSON and YAML, `page` for everything people read, and yes or no.
 
     `shortened` is a page for a terminal that leaves out most rows of a large cluster. The answer may be a
-    document in itself, which is JSON unless another format is asked for.
+    document in itself, which is JSON unless another format is asked for; or a list of documents, which are
+    written one after the other, with `notes` for what has no place in them.
     """
 
     page: Callable[[], Page]
@@ -23,6 +24,8 @@ class Answer(NamedTuple):
     yes: bool = True
     is_document: bool = False
     shortened: Callable[[], Page] | None = None
+    is_stream: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def versioned(kind: str, report: Any, types: ResourceTypes) -> dict[str, Any]:

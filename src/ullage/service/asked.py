@@ -1,7 +1,7 @@
 """What every question starts from: a cluster, read from its source, under the policy that applies to it."""
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 import msgspec
@@ -10,6 +10,7 @@ from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
 from ullage.model.policy import Policy
+from ullage.model.resources import ResourceTypes
 from ullage.model.table import Table
 from ullage.service.selector import parse_selector, selects
 
@@ -21,11 +22,13 @@ class Asked(Record, frozen=True):
     policy: str = ""
     namespace: str = ""
     selector: str = ""
+    types: tuple[str, ...] = ()
 
     def command(self, words: str) -> str:
         """Return a command line that asks something else of the same cluster."""
         parts = ["ullage", words]
-        for option, value in (("-c", self.cluster), ("--policy", self.policy)):
+        types = (("--types", path) for path in self.types)
+        for option, value in (("-c", self.cluster), ("--policy", self.policy), *types):
             if value:
                 parts += [option, shlex.quote(value)]
         return " ".join(parts)
@@ -43,12 +46,48 @@ def read_whole(asked: Asked) -> Snapshot:
             "no cluster is named",
             remedy="use -c FILE, -c demo, or set ULLAGE_CLUSTER (try: ullage status -c demo)",
         )
-    from ullage.sources.opening import open_source
+    from ullage.sources.opening import Options, open_source
 
-    source = open_source(asked.cluster)
-    snapshot = source.read()
+    types = read_types(asked.types)
+    source = open_source(asked.cluster, options=Options(types=types))
+    snapshot = with_types(source.read(), types)
     policy = policy_for(asked.policy, snapshot, source.profile)
     return msgspec.structs.replace(snapshot, name=snapshot.name or source.name, policy=policy)
+
+
+def read_types(paths: Sequence[str]) -> ResourceTypes:
+    """Return the resource types that the documents of these files register."""
+    types = ResourceTypes()
+    if paths:
+        from ullage.sources.documents import read_documents
+        from ullage.sources.own_format import read_resource_types
+
+        for path in paths:
+            for document in read_documents(path):
+                types = read_resource_types(document, types)
+    return types
+
+
+def with_types(snapshot: Snapshot, types: ResourceTypes) -> Snapshot:
+    """Return the snapshot with these types too; amounts that were counted in other steps are refused."""
+    known = snapshot.resource_types
+    new = [each for each in types.added() if known[each.name] != each]
+    if not new:
+        return snapshot
+    try:
+        both = ResourceTypes((*known.added(), *types.added()))
+    except InputError as error:
+        raise error.at("--types") from None
+    used = {name for node in snapshot.nodes for name in node.capacity}
+    used.update(name for workload in snapshot.workloads for name in workload.requests)
+    for each in new:
+        if each.name in used and each.internal_scale_exponent != known[each.name].internal_scale_exponent:
+            raise InputError(
+                f"{snapshot.name or 'the cluster'} counts {each.name} in other steps already",
+                where="--types",
+                remedy="register the type in the cluster's own document",
+            )
+    return msgspec.structs.replace(snapshot, resource_types=both)
 
 
 def policy_for(named: str, snapshot: Snapshot, profile: str) -> Policy:
@@ -77,6 +116,16 @@ def selected(snapshot: Snapshot, selector: str) -> Snapshot:
     names = {node.name for node in nodes}
     kept = [each for each in snapshot.workloads if not each.node or each.node in names]
     return msgspec.structs.replace(snapshot, nodes=Table(nodes), workloads=Table(kept))
+
+
+def check_namespace(snapshot: Snapshot, namespace: str) -> None:
+    """Refuse a namespace of which the cluster knows nothing."""
+    if not namespace:
+        return
+    known = {each.namespace for each in snapshot.workloads if each.namespace}
+    known.update(name for quota in snapshot.quotas for name in quota.namespaces)
+    if namespace not in known:
+        raise unknown("namespace", namespace, known)
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:

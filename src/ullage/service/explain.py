@@ -1,6 +1,6 @@
 """Every number behind a node or a resource, term by term, with where each rule comes from."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from ullage.engine.capacity.admission import terms_of
@@ -31,13 +31,14 @@ class Explained(Record, frozen=True):
 
 
 class Holding(Record, frozen=True):
-    """A workload on a node and what it is promised."""
+    """A workload on a node, what it is promised, and what else its source says of it."""
 
     workload: str
     kind: str
     state: str
     node: str
     requests: Resources
+    qualities: Mapping[str, str]
 
 
 class NodeExplanation(Record, frozen=True):
@@ -165,7 +166,9 @@ def _spelled(name: str, known: Collection[str]) -> str:
 
 
 def _holding(workload: Workload) -> Holding:
-    return Holding(workload.key, workload.kind, workload.state, workload.node, workload.requests)
+    return Holding(
+        workload.key, workload.kind, workload.state, workload.node, workload.requests, workload.qualities
+    )
 
 
 def _canonical_key(key: str) -> str:

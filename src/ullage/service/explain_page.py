@@ -1,7 +1,7 @@
 """The pages of `explain`: sums as on paper for a node, facts and holders for a resource."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
@@ -94,9 +94,15 @@ def _node_facts(node: Node) -> list[tuple[str, str]]:
         facts.append(("drives", _drives(node.drives)))
     if node.volume_groups:
         facts.append(("volume groups", several([_volume_group(each) for each in node.volume_groups], 6)))
+    if node.qualities:
+        facts.append(("qualities", _qualities(node.qualities)))
     if node.actual is None:
         facts.append(("actual use", "unknown: the source does not tell"))
     return facts
+
+
+def _qualities(qualities: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={text}" for name, text in sorted(qualities.items()))
 
 
 def _drives(drives: Sequence[Drive]) -> str:
@@ -161,11 +167,13 @@ def _holding_table(
     title: str, holdings: "Sequence[Holding]", names: Sequence[str], types: ResourceTypes
 ) -> view.Table:
     shown = [name for name in names if any(each.requests.of(name) for each in holdings)]
+    qualified = any(each.qualities for each in holdings)
     columns = (
         view.Column("workload", priority=9),
         view.Column("kind", priority=1),
         view.Column("state", priority=2),
         *(view.Column(name, "right", priority=max(3, 8 - place)) for place, name in enumerate(shown)),
+        *([view.Column("qualities", priority=2)] if qualified else []),
     )
     rows = tuple(
         (
@@ -173,6 +181,7 @@ def _holding_table(
             view.Cell(each.kind),
             view.Cell(each.state),
             *(amount_or_nothing(types, each.requests, name) for name in shown),
+            *([view.Cell(_qualities(each.qualities))] if qualified else []),
         )
         for each in holdings
     )

@@ -11,11 +11,18 @@ from ullage.model.cluster import Snapshot, Workload
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
 from ullage.model.plan import Plan, Refusal
-from ullage.model.resources import NOTHING, Resources
+from ullage.model.resources import GPU_MILLI, NOTHING, Resources
 from ullage.model.verdict import Verdict
 from ullage.service.answer import Answer, versioned
-from ullage.service.asked import Asked, read_cluster
-from ullage.service.wanted import PODS, Wanted, read_wanted, wanted_shape, with_replicas
+from ullage.service.asked import Asked, check_namespace, read_cluster
+from ullage.service.wanted import (
+    PODS,
+    Wanted,
+    read_wanted,
+    wanted_shape,
+    wanted_waiting,
+    with_replicas,
+)
 from ullage.service.words import plural
 
 
@@ -39,7 +46,8 @@ class NodeCount(Record, frozen=True):
 class OutcomeReport(Record, frozen=True):
     """What became of one workload; `verdict` holds the terms of the first node that takes it.
 
-    `held` is what a workload that is resized has already.
+    Where it is refused, they are those of the node that comes nearest. `held` is what a workload that is
+    resized has already.
     """
 
     workload: str
@@ -70,10 +78,14 @@ class FitReport(Record, frozen=True):
 
 def fit(asked: Asked, question: FitQuestion) -> Answer:
     """Answer whether workloads fit into a cluster."""
-    if bool(question.paths) == bool(question.shape):
+    if question.paths and question.shape:
         raise InputError(
-            "name what should fit" if not question.paths else "-f and --shape are both given",
-            remedy="use either -f FILE or --shape cpu=4,memory=8Gi",
+            "-f and --shape are both given", remedy="use either -f FILE or --shape cpu=4,memory=8Gi"
+        )
+    waits = not question.paths and not question.shape
+    if waits and question.replicas is not None:
+        raise InputError(
+            "--replicas is given without workloads", remedy="name them with -f FILE or --shape RESOURCES"
         )
     if asked.cluster == "-" and "-" in question.paths:
         raise InputError(
@@ -81,7 +93,12 @@ def fit(asked: Asked, question: FitQuestion) -> Answer:
         )
     snapshot = read_cluster(asked)
     types = snapshot.resource_types
-    if question.shape:
+    if waits:
+        check_namespace(snapshot, asked.namespace)
+        wanted = wanted_waiting(snapshot, asked.namespace)
+        if not wanted.batches:
+            return _nothing_waits(snapshot, asked)
+    elif question.shape:
         wanted = wanted_shape(
             question.shape, types, pods=any(PODS in node.capacity for node in snapshot.nodes)
         )
@@ -93,6 +110,16 @@ def fit(asked: Asked, question: FitQuestion) -> Answer:
     return fit_of(snapshot, wanted._replace(atomic=wanted.atomic or question.atomic), asked)
 
 
+def _nothing_waits(snapshot: Snapshot, asked: Asked) -> Answer:
+    """Answer that there is nothing to judge, and how something is asked about."""
+    from ullage.service.fit_page import empty_page
+
+    types = snapshot.resource_types
+    columns = Columns(snapshot)
+    report = fit_report(columns, place(columns, ()), Wanted((), atomic=False, types=types))
+    return Answer(lambda: empty_page(report, asked), lambda: versioned("FitReport", report, types))
+
+
 def fit_of(snapshot: Snapshot, wanted: Wanted, asked: Asked) -> Answer:
     """Answer whether workloads fit into a cluster; both were read already."""
     from ullage.service.fit_page import fit_page
@@ -102,29 +129,32 @@ def fit_of(snapshot: Snapshot, wanted: Wanted, asked: Asked) -> Answer:
     snapshot = msgspec.structs.replace(snapshot, resource_types=wanted.types)
     columns = Columns(snapshot)
     found = place(columns, wanted.batches, atomic=wanted.atomic)
-    report = _report(snapshot, found, wanted)
+    report = fit_report(columns, found, wanted)
     return Answer(
         lambda: fit_page(report, columns, asked),
         lambda: versioned("FitReport", report, wanted.types),
         found.fits,
+        shortened=lambda: fit_page(report, columns, asked, shortened=True),
     )
 
 
-def _report(snapshot: Snapshot, found: FitAnswer, wanted: Wanted) -> FitReport:
+def fit_report(columns: Columns, found: FitAnswer, wanted: Wanted) -> FitReport:
+    """Return every number of an answer of the engine."""
+    snapshot = columns.snapshot
     return FitReport(
         cluster=snapshot.name,
         revision=snapshot.revision,
         policy=snapshot.policy.name,
         fits=found.fits,
         atomic=wanted.atomic,
-        outcomes=tuple(_outcome(each, snapshot) for each in found.outcomes),
+        outcomes=tuple(_outcome(each, columns) for each in found.outcomes),
         plan=found.plan,
         not_simulated=(*_not_simulated(snapshot, wanted), *wanted.notes, *snapshot.unknowns),
     )
 
 
-def _outcome(outcome: Outcome, snapshot: Snapshot) -> OutcomeReport:
-    running = snapshot.workloads.get(outcome.subject) if outcome.action == "resize" else None
+def _outcome(outcome: Outcome, columns: Columns) -> OutcomeReport:
+    running = columns.snapshot.workloads.get(outcome.subject) if outcome.action == "resize" else None
     return OutcomeReport(
         workload=outcome.subject,
         kind=outcome.kind,
@@ -133,7 +163,7 @@ def _outcome(outcome: Outcome, snapshot: Snapshot) -> OutcomeReport:
         replicas=outcome.replicas,
         placed=outcome.placed,
         requests=outcome.requests,
-        held=running.requests if running else NOTHING,
+        held=columns.taken(running) if running else NOTHING,
         nodes=tuple(NodeCount(node, count) for node, count in outcome.nodes),
         verdict=outcome.verdict,
         refusal=outcome.refusal,
@@ -146,7 +176,10 @@ def _not_simulated(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
     volumes = sum(bool(each.volumes) for each in workloads)
     namespaces = {each.namespace for each in workloads}
     quotas = sum(bool(namespaces.intersection(quota.namespaces)) for quota in snapshot.quotas)
+    shared = sum(bool(each.requests.of(GPU_MILLI)) for each in workloads)
+    shares = f"on which device shares of {GPU_MILLI} lie: they are summed over a node's devices"
     return (
+        *([_left_aside(shares, shared)] if shared else []),
         _left_aside("affinity between pods, spread and host ports", sum(map(_is_bound, workloads))),
         f"quotas ({quotas} of {len(snapshot.quotas)} concerned)" if quotas else "quotas",
         _left_aside("volumes", volumes),

@@ -11,14 +11,15 @@ from ullage.model.settings import UNLIMITED, print_fraction
 from ullage.model.verdict import Terms
 from ullage.render import view
 from ullage.service.wanted import PODS
-from ullage.service.words import amount_cell, listed, nothing_cell, plural, several
+from ullage.service.words import amount_cell, canonical_map, listed, nothing_cell, plural, several
 
 if TYPE_CHECKING:
     from ullage.service.asked import Asked
     from ullage.service.fit import FitReport, NodeCount, OutcomeReport
 
 SUMS_MAX: Final = 4
-NODES_SHOWN: Final = 4
+ROWS_SHOWN: Final = 40
+REFUSALS_SHOWN: Final = 10
 
 
 class _Row(NamedTuple):
@@ -29,6 +30,8 @@ class _Row(NamedTuple):
     reserve: int
     ratio: str
     limit: int | None
+    promised: int
+    actual: int | None
     committed: int
     free: int | None
     held: int
@@ -36,17 +39,21 @@ class _Row(NamedTuple):
     left: int | None
 
 
-def fit_page(report: "FitReport", columns: Columns, asked: "Asked") -> view.Page:
-    """Return the page of a fit report."""
+def fit_page(report: "FitReport", columns: Columns, asked: "Asked", *, shortened: bool = False) -> view.Page:
+    """Return the page of a fit report; shortened, many workloads fit a few screens."""
     types = columns.snapshot.resource_types
     refused = [each for each in report.outcomes if each.refusal is not None]
     blocks: list[view.Block] = []
     if refused:
-        rows = tuple(_finding(each) for each in refused)
-        blocks.append(view.Findings("Why not", rows))
-    blocks.append(_outcome_table(report.outcomes, types))
+        told = refused[:REFUSALS_SHOWN] if shortened else refused
+        rows = [_finding(each) for each in told]
+        if len(told) < len(refused):
+            more = f"{len(refused) - len(told)} more do not fit"
+            rows.append(view.Finding("error", "", more, "-o wide shows all"))
+        blocks.append(view.Findings("Why not", tuple(rows)))
+    blocks.append(_outcome_table(report.outcomes, types, ROWS_SHOWN if shortened else len(report.outcomes)))
     main = len(blocks) - 1
-    placed = [each for each in report.outcomes if each.refusal is None and each.verdict is not None]
+    placed = [each for each in report.outcomes if each.refusal is None and each.action != "keep"]
     for each in [*refused, *placed][:SUMS_MAX]:
         blocks += _sums(each, columns)
     return view.Page(
@@ -57,6 +64,18 @@ def fit_page(report: "FitReport", columns: Columns, asked: "Asked") -> view.Page
         next_command=asked.command(_next_words(report)),
         about=f"cluster {report.cluster}, revision {report.revision}, policy {report.policy}",
         main=main,
+    )
+
+
+def empty_page(report: "FitReport", asked: "Asked") -> view.Page:
+    """Return the page of a cluster in which nothing waits."""
+    where = f"namespace {asked.namespace} of {report.cluster}" if asked.namespace else report.cluster
+    how = "ask about workloads with -f FILE or --shape cpu=4,memory=8Gi"
+    return view.Page(
+        title=f"Fit into {report.cluster}",
+        verdict=view.Verdict(f"nothing waits in {where}; {how}", "yes"),
+        next_command=asked.command("fit --shape cpu=4,memory=8Gi"),
+        about=f"cluster {report.cluster}, revision {report.revision}, policy {report.policy}",
     )
 
 
@@ -90,7 +109,7 @@ def _finding(outcome: "OutcomeReport") -> view.Finding:
     return view.Finding("error", outcome.workload, f"{missing}{refusal.reason}", refusal.remedy)
 
 
-def _outcome_table(outcomes: "Sequence[OutcomeReport]", types: ResourceTypes) -> view.Table:
+def _outcome_table(outcomes: "Sequence[OutcomeReport]", types: ResourceTypes, rows_max: int) -> view.Table:
     columns = (
         view.Column("workload", priority=9),
         view.Column("kind", priority=1),
@@ -107,12 +126,14 @@ def _outcome_table(outcomes: "Sequence[OutcomeReport]", types: ResourceTypes) ->
             view.Cell(each.action),
             view.Cell(each.state, tone="bad" if each.state == "error" else "plain"),
             view.Cell(f"{each.placed}/{each.replicas}"),
-            view.Cell(listed(types, _worth_naming(each.requests))),
+            view.Cell(listed(types, _worth_naming(each.requests)), value=canonical_map(types, each.requests)),
             view.Cell(_nodes(each.nodes), value=_every_node(each.nodes)) if each.nodes else nothing_cell(),
         )
-        for each in outcomes
+        for each in outcomes[:rows_max]
     )
-    return view.Table("Workloads", columns, rows)
+    hidden = len(outcomes) > rows_max
+    caption = f"the first {rows_max} of {len(outcomes)}, -o wide shows all" if hidden else ""
+    return view.Table("Workloads", columns, rows, caption)
 
 
 def _worth_naming(requests: Resources) -> Resources:
@@ -132,44 +153,47 @@ def _every_node(nodes: "Sequence[NodeCount]") -> str:
 def _sums(outcome: "OutcomeReport", columns: Columns) -> list[view.Block]:
     """Return the sums of the node that is nearest, or that was chosen first."""
     refusal, verdict = outcome.refusal, outcome.verdict
-    if refusal is not None:
-        if not refusal.shortfalls:
-            return []
-        node, word = refusal.shortfalls[0].node, "the nearest"
+    if verdict is not None and verdict.admitted == (refusal is None):
+        node = verdict.node
+        short = {each.resource: -each.missing.value for each in verdict.shortfalls}
+        rows = [_row(terms, outcome, short.get(terms.resource)) for terms in verdict.terms]
+        told = {terms.resource for terms in verdict.terms}
+        rows += [row for row in _rows_of_refusal(outcome, columns) if row.resource not in told]
+    elif refusal is not None and refusal.shortfalls:
+        node = refusal.shortfalls[0].node
         rows = _rows_of_refusal(outcome, columns)
     else:
-        assert verdict is not None  # noqa: S101 - who is placed was judged
-        node, word = verdict.node, "the first choice"
-        rows = [
-            _Row(
-                terms.resource,
-                terms.capacity.value,
-                terms.reserve.value,
-                terms.ratio,
-                None if terms.limit is None else terms.limit.value,
-                terms.committed.value,
-                None if terms.free is None else terms.free.value,
-                outcome.held.of(terms.resource),
-                outcome.requests.of(terms.resource),
-                _left(terms, outcome),
-            )
-            for terms in verdict.terms
-        ]
+        return []
+    word = "the first choice" if refusal is None else "the nearest"
     title = f"{outcome.workload} on node {node}, {word}"
     return [_sum_table(title, rows, columns.snapshot.resource_types)] if rows else []
 
 
-def _left(terms: Terms, outcome: "OutcomeReport") -> int | None:
-    if terms.free is None:
-        return None
-    return terms.free.value + outcome.held.of(terms.resource) - outcome.requests.of(terms.resource)
+def _row(terms: Terms, outcome: "OutcomeReport", short: int | None) -> _Row:
+    """Return the terms of one resource beside what is asked; `short` is what is left where that is short."""
+    held, asked = outcome.held.of(terms.resource), outcome.requests.of(terms.resource)
+    free = None if terms.free is None else terms.free.value
+    left = None if free is None else free + held - asked
+    return _Row(
+        terms.resource,
+        terms.capacity.value,
+        terms.reserve.value,
+        terms.ratio,
+        None if terms.limit is None else terms.limit.value,
+        terms.promised.value,
+        None if terms.actual is None else terms.actual.value,
+        terms.committed.value,
+        free,
+        held,
+        asked,
+        left if short is None else short,
+    )
 
 
 def _rows_of_refusal(outcome: "OutcomeReport", columns: Columns) -> list[_Row]:
-    refusal = outcome.refusal
-    assert refusal is not None  # noqa: S101 - only refused outcomes come here
+    """Return what is short on the nearest node; without its verdict, promises are not told apart."""
     rows = []
-    for short in refusal.shortfalls:
+    for short in outcome.refusal.shortfalls if outcome.refusal else ():
         figures = columns.figures(columns.node_index[short.node])
         bounds = figures.get(short.resource, ABSENT).bounds
         ratio = bounds.ratio if bounds.capacity else Fraction(1)
@@ -180,6 +204,8 @@ def _rows_of_refusal(outcome: "OutcomeReport", columns: Columns) -> list[_Row]:
                 bounds.reserve,
                 UNLIMITED if ratio is None else print_fraction(ratio),
                 bounds.limit,
+                short.committed.value,
+                None,
                 short.committed.value,
                 short.free.value,
                 outcome.held.of(short.resource),
@@ -193,12 +219,14 @@ def _rows_of_refusal(outcome: "OutcomeReport", columns: Columns) -> list[_Row]:
 def _sum_table(title: str, rows: Sequence[_Row], types: ResourceTypes) -> view.Table:
     with_ratio = any(row.ratio != "1" for row in rows)
     with_held = any(row.held for row in rows)
+    with_actual = any(row.committed != row.promised for row in rows)
     columns = [
         view.Column("resource", priority=9),
         view.Column("capacity", "right", priority=5),
         view.Column("reserve", "right", priority=5),
         *([view.Column("ratio", "right", priority=4)] if with_ratio else []),
         view.Column("limit", "right", priority=6),
+        *(view.Column(word, "right", priority=4) for word in ("promised", "actual") if with_actual),
         view.Column("committed", "right", priority=7),
         view.Column("free", "right", priority=8),
         *([view.Column("held", "right", priority=8)] if with_held else []),
@@ -218,6 +246,7 @@ def _sum_table(title: str, rows: Sequence[_Row], types: ResourceTypes) -> view.T
                 amount_cell(types, row.resource, row.reserve),
                 *([view.Cell(row.ratio)] if with_ratio else []),
                 bounded[0],
+                *(_use_cells(types, row) if with_actual else ()),
                 amount_cell(types, row.resource, row.committed),
                 bounded[1],
                 *([amount_cell(types, row.resource, row.held)] if with_held else []),
@@ -227,8 +256,15 @@ def _sum_table(title: str, rows: Sequence[_Row], types: ResourceTypes) -> view.T
         )
     limit = "ratio x (capacity - reserve)" if with_ratio else "capacity - reserve"
     rest = "free + held - asked" if with_held else "free - asked"
-    caption = f"limit = {limit}; free = limit - committed; left = {rest}"
+    use = "committed = promised, or actual - reserve where that is more; " if with_actual else ""
+    caption = f"limit = {limit}; {use}free = limit - committed; left = {rest}"
     return view.Table(title, tuple(columns), tuple(cells), caption)
+
+
+def _use_cells(types: ResourceTypes, row: _Row) -> tuple[view.Cell, view.Cell]:
+    """Return what is promised and what is really in use."""
+    actual = nothing_cell() if row.actual is None else amount_cell(types, row.resource, row.actual)
+    return amount_cell(types, row.resource, row.promised), actual
 
 
 def _bounded(types: ResourceTypes, resource: str, value: int | None) -> view.Cell:

@@ -6,19 +6,17 @@ Runs without NumPy, so that it can be used on any machine: nothing of the engine
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from ullage.model.errors import InputError
-from ullage.model.wire import API_VERSION
 from ullage.service.answer import Answer
 from ullage.sources.host.collect import collect
 from ullage.sources.host.disks import parse_class_overrides
 from ullage.sources.host.facts import HostFacts
 from ullage.sources.host.ssh import HostAnswer, SshOptions, collect_over_ssh
 
-LIST_KIND: Final = "HostFactsList"
 Step = Callable[[int, int], None]
 
 
@@ -52,21 +50,21 @@ def inspect_hosts(
 
 
 def inspect_answers(answers: Sequence[HostAnswer], save: str = "") -> Answer:
-    """Answer what hosts can give that were asked already."""
+    """Answer what hosts can give that were asked already; as data, their documents one after the other."""
     from ullage.service.inspect_page import hosts_page
 
     if save:
         save_facts(save, [each.facts for each in answers if each.facts is not None])
 
-    def data() -> Any:
-        items = [_document(each.facts) for each in answers if each.facts is not None]
-        failed = [
-            {"host": each.host, **msgspec.to_builtins(each.problem)} for each in answers if each.problem
-        ]
-        return {"apiVersion": API_VERSION, "kind": LIST_KIND, "items": items, "failed": failed}
-
-    everyone = all(each.facts is not None for each in answers)
-    return Answer(lambda: hosts_page(answers, save), data, everyone)
+    found = [each.facts for each in answers if each.facts is not None]
+    lost = tuple(f"{each.host}: {each.problem.reason}" for each in answers if each.problem is not None)
+    return Answer(
+        lambda: hosts_page(answers, save),
+        lambda: [_document(facts) for facts in found],
+        len(found) == len(answers),
+        is_stream=True,
+        notes=lost,
+    )
 
 
 def save_facts(folder: str, hosts: Sequence[HostFacts]) -> None:

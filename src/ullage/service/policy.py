@@ -10,7 +10,7 @@ from ullage.model.resources import ResourceTypes
 from ullage.model.settings import default_settings, meaning_of, rules_for
 from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
-from ullage.service.asked import Asked, read_whole, unknown
+from ullage.service.asked import Asked, read_types, read_whole, unknown
 
 BUILT_IN_ORIGIN = "default"
 
@@ -31,6 +31,7 @@ class PolicyReport(Record, frozen=True):
     target: str
     layers: tuple[str, ...]
     settings: tuple[SettingReport, ...]
+    not_simulated: tuple[str, ...]
 
 
 class ProfileReport(Record, frozen=True):
@@ -90,7 +91,11 @@ def show_policy_of(
         )
         for key, found in sorted(texts.items(), key=lambda pair: (_distance(pair[1]), pair[0]))
     )
-    report = PolicyReport(policy.name, target, tuple(layer.origin for layer in policy.layers), settings)
+    layers = tuple(layer.origin for layer in policy.layers)
+    groupless = node and snapshot is None
+    unknown_group = f"the settings of node {node}'s group (which one it is in is not known without -c)"
+    left_aside = (unknown_group,) if groupless else ()
+    report = PolicyReport(policy.name, target, layers, settings, left_aside)
     return Answer(
         lambda: policy_page(report, asked, written), lambda: versioned("PolicyReport", report, types)
     )
@@ -116,10 +121,10 @@ def set_policy(target: str, changes: Sequence[str], asked: Asked) -> Answer:
 
     if not asked.policy:
         raise InputError("no policy file is named", remedy="use --policy FILE: it is made if it is not there")
-    types, inherits = ResourceTypes(), PROFILE_NAMES[0]
+    types, inherits = read_types(asked.types), PROFILE_NAMES[0]
     snapshot = None
     if asked.cluster:
-        snapshot = read_whole(Asked(asked.cluster))
+        snapshot = read_whole(Asked(asked.cluster, types=asked.types))
         types = snapshot.resource_types
         inherits = snapshot.policy.name if snapshot.policy.name in PROFILE_NAMES else inherits
     _place(target, Policy(), snapshot)
@@ -147,8 +152,8 @@ def check_policy(asked: Asked) -> Answer:
 
     if not asked.cluster and not asked.policy:
         raise InputError("no policy is named", remedy="use --policy FILE, and -c SOURCE for its names too")
-    snapshot = read_whole(Asked(asked.cluster)) if asked.cluster else None
-    types = ResourceTypes() if snapshot is None else snapshot.resource_types
+    snapshot = read_whole(Asked(asked.cluster, types=asked.types)) if asked.cluster else None
+    types = read_types(asked.types) if snapshot is None else snapshot.resource_types
     if asked.policy:
         return check_policy_of(load_policy(asked.policy, types, checked=False), types, snapshot, asked)
     assert snapshot is not None  # noqa: S101 - one of the two is named
@@ -179,7 +184,7 @@ def _policy_of(asked: Asked) -> tuple[Policy, ResourceTypes, Snapshot | None]:
     if asked.cluster:
         snapshot = read_whole(asked)
         return snapshot.policy, snapshot.resource_types, snapshot
-    types = ResourceTypes()
+    types = read_types(asked.types)
     return load_policy(asked.policy, types), types, None
 
 

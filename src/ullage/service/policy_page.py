@@ -40,6 +40,7 @@ def policy_page(report: "PolicyReport", asked: "Asked", written: Sequence[str] =
         title=f"Policy {report.policy}",
         verdict=verdict,
         blocks=(view.Table("Settings", columns, rows),),
+        not_simulated=report.not_simulated,
         about=f"layers, the nearest last: {layers}",
         next_command=_next(report, asked),
     )

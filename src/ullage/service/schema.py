@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from ullage.model.errors import InputError
 from ullage.render import view
 from ullage.service.answer import Answer
 from ullage.sources.host.facts import KIND as HOST_FACTS
@@ -16,6 +17,8 @@ from ullage.sources.schema import schema as own_schema
 def schema(kind: str) -> Answer:
     """Answer with the schema of one kind of document."""
     wanted = next((name for name in schema_kinds() if name.lower() == kind.lower()), kind)
+    if wanted not in schema_kinds():
+        raise InputError(f"kind {kind!r} is unknown", remedy=f"use one of {', '.join(schema_kinds())}")
     found = _host_facts() if wanted == HOST_FACTS else own_schema(wanted)
     return Answer(lambda: _schema_page(wanted, found), lambda: found, is_document=True)
 

@@ -170,22 +170,29 @@ def _other_changes(old: Snapshot, new: Snapshot) -> list[RowChange]:
         named = {each.name for each in (*old.resource_types.added(), *new.resource_types.added())}
         differing = sorted(name for name in named if old.resource_types[name] != new.resource_types[name])
         fields = tuple(
-            FieldChange(name, repr(old.resource_types[name]), repr(new.resource_types[name]))
+            FieldChange(name, _leaf(old.resource_types[name]), _leaf(new.resource_types[name]))
             for name in differing
         )
         found.append(RowChange("snapshot", "resourceTypes", "changed", fields))
     return found
 
 
-def flat(value: Any, path: str = "") -> dict[str, str]:
-    """Return the leaves of maps and lists by their path, `capacity.memory` or `drives.0.health`."""
+def _leaf(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def flat(value: Any, path: str = "") -> dict[str, str | None]:
+    """Return the leaves of maps and lists by their path, `capacity.memory` or `drives.0.health`.
+
+    Leaves read as in JSON, texts without quotes; None is no text.
+    """
     if isinstance(value, Mapping):
         pairs = [(str(key), item) for key, item in value.items()]
     elif isinstance(value, list | tuple):
         pairs = [(str(number), item) for number, item in enumerate(value)]
     else:
-        return {path: str(value)}
-    found: dict[str, str] = {}
+        return {path: value if value is None or isinstance(value, str) else _leaf(value)}
+    found: dict[str, str | None] = {}
     for key, item in pairs:
         found.update(flat(item, f"{path}.{key}" if path else key))
     return found

@@ -16,7 +16,7 @@ from ullage.model.constraints import Record
 from ullage.model.resources import Resources
 from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
-from ullage.service.asked import Asked, read_cluster, unknown
+from ullage.service.asked import Asked, check_namespace, read_cluster
 
 FAILING: Final = frozenset(("SUSPECT", "BAD"))
 
@@ -59,7 +59,7 @@ class NodeStatus(Record, frozen=True):
 
 
 class WorkloadStatus(Record, frozen=True):
-    """A workload of the namespace that was asked for."""
+    """A workload that was asked for."""
 
     name: str
     namespace: str
@@ -108,7 +108,7 @@ class DriveStatus(Record, frozen=True):
 
 
 class StatusReport(Record, frozen=True):
-    """Everything that `ullage status` knows; `listed` holds the workloads of a namespace that was named."""
+    """Everything that `ullage status` knows; `listed` holds the workloads where they were asked for."""
 
     cluster: str
     revision: int
@@ -135,8 +135,9 @@ def status_of(snapshot: Snapshot, asked: Asked, by: str = "") -> Answer:
     """Answer how full a cluster is that was read already."""
     from ullage.service.status_page import status_page
 
-    _check_namespace(snapshot, asked.namespace)
-    report = status_report(snapshot, asked.namespace)
+    check_namespace(snapshot, asked.namespace)
+    lists = bool(asked.namespace) or by == "workload"
+    report = status_report(snapshot, asked.namespace, lists=lists)
     types = snapshot.resource_types
     return Answer(
         lambda: status_page(report, types, asked, by),
@@ -145,8 +146,8 @@ def status_of(snapshot: Snapshot, asked: Asked, by: str = "") -> Answer:
     )
 
 
-def status_report(snapshot: Snapshot, namespace: str = "") -> StatusReport:
-    """Return every number of a cluster."""
+def status_report(snapshot: Snapshot, namespace: str = "", *, lists: bool = False) -> StatusReport:
+    """Return every number of a cluster; on demand each workload too."""
     columns = Columns(snapshot)
     groups = summarise_groups(columns)
     quotas = quota_use(snapshot)
@@ -159,23 +160,13 @@ def status_report(snapshot: Snapshot, namespace: str = "") -> StatusReport:
         domains=tuple(_summary(domain) for domain in summarise_domains(columns)),
         nodes=_nodes(columns),
         workloads=_states(snapshot, namespace),
-        listed=_listed(snapshot, namespace),
+        listed=_listed(snapshot, namespace) if lists else (),
         quotas=tuple(_quota(use) for use in quotas if not namespace or namespace in use.quota.namespaces),
         devices=tuple(_device(each) for each in summarise_devices(columns)),
         drives=_drives(snapshot),
         findings=findings_of(columns, groups, quotas),
         not_simulated=snapshot.unknowns,
     )
-
-
-def _check_namespace(snapshot: Snapshot, namespace: str) -> None:
-    """Refuse a namespace of which the cluster knows nothing."""
-    if not namespace:
-        return
-    known = {each.namespace for each in snapshot.workloads if each.namespace}
-    known.update(name for quota in snapshot.quotas for name in quota.namespaces)
-    if namespace not in known:
-        raise unknown("namespace", namespace, known)
 
 
 def _summary(summary: Summary) -> SummaryStatus:
@@ -231,7 +222,7 @@ def _listed(snapshot: Snapshot, namespace: str) -> tuple[WorkloadStatus, ...]:
             each.name, each.namespace, each.kind, each.state, each.node, each.priority, each.requests
         )
         for each in snapshot.workloads
-        if namespace and each.namespace == namespace
+        if not namespace or each.namespace == namespace
     )
 
 

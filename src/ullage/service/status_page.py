@@ -40,6 +40,8 @@ _TERMS: Final = (
 ROWS_SHOWN: Final = 40
 FINDINGS_SHOWN: Final = 4
 """Findings of one kind that a shortened page shows."""
+WAITING: Final = "pending"
+"""The code of the finding that workloads wait."""
 
 
 def status_page(
@@ -50,11 +52,15 @@ def status_page(
     names = resources_in_order({name for name, amount in whole.capacity.items() if amount})
     brief = shortened and not by
     parts = _parts(report, names, types, ROWS_SHOWN if brief else len(report.nodes))
+    if report.listed:
+        parts["workload"] = _workload_table(report.listed, types, asked.namespace)
     if report.findings:
         alike = FINDINGS_SHOWN if brief else len(report.findings)
         parts = {"finding": findings_block("Findings", report.findings, alike), **parts}
     if brief:
-        parts = {word: _capped(block, word) for word, block in parts.items()}
+        parts = {word: _capped(block, f"--by {word}") for word, block in parts.items()}
+    elif shortened and by == "workload" and by in parts:
+        parts[by] = _capped(parts[by], "-o wide")
     blocks = list(parts.values())
     if by:
         blocks = [parts.get(by) or view.Text("", (f"there are no {by}s here",))]
@@ -90,8 +96,6 @@ def _parts(
         parts["device"] = _device_table(report.devices)
     if report.drives:
         parts["drive"] = _drive_table(report.drives)
-    if report.listed:
-        parts["workload"] = _workload_table(report.listed, types)
     return parts
 
 
@@ -100,6 +104,8 @@ def _next_words(report: "StatusReport") -> str:
     for finding in report.findings:
         if finding.subject.startswith("node/") and finding.severity != "info":
             return f"explain {finding.subject}"
+        if finding.code == WAITING:
+            return "fit"
     if not report.nodes:
         return "snapshot show"
     fullest = min(report.nodes, key=lambda node: (-_fullness(node), node.name))
@@ -121,11 +127,11 @@ def _verdict(report: "StatusReport", types: ResourceTypes) -> str:
     return "; ".join(parts)
 
 
-def _capped(block: view.Block, word: str) -> view.Block:
+def _capped(block: view.Block, option: str) -> view.Block:
     """Return a table with its first rows only, and how to see the others."""
     if not isinstance(block, view.Table) or len(block.rows) <= ROWS_SHOWN:
         return block
-    caption = f"{block.caption}; the first {ROWS_SHOWN} of {len(block.rows)}, --by {word} shows all"
+    caption = f"{block.caption}; the first {ROWS_SHOWN} of {len(block.rows)}, {option} shows all"
     return view.Table(block.title, block.columns, block.rows[:ROWS_SHOWN], caption)
 
 
@@ -319,7 +325,9 @@ def _drive_table(drives: "Sequence[DriveStatus]") -> view.Table:
     return view.Table("Drives", columns, rows, caption)
 
 
-def _workload_table(workloads: "Sequence[WorkloadStatus]", types: ResourceTypes) -> view.Table:
+def _workload_table(
+    workloads: "Sequence[WorkloadStatus]", types: ResourceTypes, namespace: str
+) -> view.Table:
     names = resources_in_order({name for each in workloads for name in each.requests})
     columns = (
         view.Column("workload", priority=9),
@@ -331,7 +339,7 @@ def _workload_table(workloads: "Sequence[WorkloadStatus]", types: ResourceTypes)
     )
     rows = tuple(
         (
-            view.Cell(each.name),
+            view.Cell(each.name if namespace or not each.namespace else f"{each.namespace}/{each.name}"),
             view.Cell(each.kind),
             view.Cell(each.state, tone="bad" if each.state == "error" else "plain"),
             view.Cell(each.node) if each.node else nothing_cell(),
@@ -340,4 +348,5 @@ def _workload_table(workloads: "Sequence[WorkloadStatus]", types: ResourceTypes)
         )
         for each in workloads
     )
-    return view.Table(f"Workloads of namespace {workloads[0].namespace}", columns, rows, "what each requests")
+    title = f"Workloads of namespace {namespace}" if namespace else "Workloads"
+    return view.Table(title, columns, rows, "what each requests")

@@ -1,15 +1,16 @@
-"""The workloads that somebody asks about: manifests, our own sets, or one shape given on the command line."""
+"""The workloads that somebody asks about: manifests, our own sets, one shape, or those that wait already."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from ullage.engine.requests import with_defaults
 from ullage.model.checks import REPLICAS_MAX
 from ullage.model.cluster import Batch, Snapshot, Workload
 from ullage.model.constraints import Constraints, Toleration
 from ullage.model.errors import InputError
-from ullage.model.resources import Resources, ResourceTypes
+from ullage.model.resources import NOTHING, Resources, ResourceTypes
 
 if TYPE_CHECKING:
     from ullage.sources.documents import Document
@@ -60,13 +61,24 @@ def wanted_shape(text: str, types: ResourceTypes, *, pods: bool = False) -> Want
 
     It tolerates taints that are named after a resource it asks for, as Kubernetes adds on admission.
     """
-    shape = parse_shape(text, types)
+    shape = with_defaults(parse_shape(text, types), NOTHING, types)
     tolerated = tuple(Toleration(name, "Exists") for name, amount in shape.items() if "/" in name and amount)
     if pods and PODS not in shape:
         shape += Resources({PODS: 1})
     constraints = Constraints(tolerations=tolerated)
     workload = Workload(SHAPE_NAME, state="init", requests=shape, constraints=constraints)
     return Wanted((Batch(workload),), atomic=False, types=types)
+
+
+def wanted_waiting(snapshot: Snapshot, namespace: str = "") -> Wanted:
+    """Return the workloads that wait in a cluster, each on its own: by priority, then the oldest first."""
+    waiting = [
+        each
+        for each in snapshot.workloads
+        if each.state == "init" and (not namespace or each.namespace == namespace)
+    ]
+    waiting.sort(key=lambda each: (-each.priority, each.created_seconds or 0, each.key))
+    return Wanted(tuple(Batch(each) for each in waiting), atomic=False, types=snapshot.resource_types)
 
 
 def read_wanted(

@@ -48,6 +48,12 @@ def listed(types: ResourceTypes, resources: Resources) -> str:
     return ", ".join(f"{types[name].readable(resources[name])} {name}" for name in order) or "nothing"
 
 
+def canonical_map(types: ResourceTypes, resources: Resources) -> str:
+    """Return a map of resources exactly, as --shape takes it: `cpu=1500m,memory=3Gi`."""
+    order = resources_in_order(set(resources.without_zeros()))
+    return ",".join(f"{name}={types[name].print(resources[name])}" for name in order)
+
+
 def plural(count: int, noun: str) -> str:
     """Return a count with its noun, `1 node`, `12 nodes`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -15,7 +15,7 @@ from ullage.sources.places import Path, one_line, path_text, shown
 Steps: TypeAlias = tuple[str | int | None, ...]
 """A path in which None stands for some key of a mapping."""
 
-_MESSAGE: Final = re.compile(r"(.*?)(?: - at (`key` in )?`\$(.*)`)?\Z", re.DOTALL)
+_PLACE: Final = re.compile(r" - at (`key` in )?`\$([^`]*)`\Z")
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[\.\.\.\]")
 _EXPECTED: Final = re.compile(r"Expected `([^`]+)`(?:, got `([^`]+)`)?(.*)\Z", re.DOTALL)
 _FIELD: Final = re.compile(r"Object (missing required|contains unknown) field `(.*)`\Z", re.DOTALL)
@@ -53,6 +53,26 @@ class Complaint(NamedTuple):
     of_key: bool
 
 
+class InnerError(InputError):
+    """What is wrong inside a value that a hook reads, and the path to it from that value."""
+
+    def __init__(self, error: InputError, path: Path) -> None:
+        super().__init__(error.what, where=error.where, remedy=error.remedy)
+        self.path = path
+
+
+def inner_error(error: Exception, *path: str | int) -> InnerError:
+    """What msgspec says of a part, at a path, of a value that a hook reads."""
+    complaint = take_apart(error)
+    return InnerError(describe(error, complaint, ""), (*path, *_known(complaint.steps)))
+
+
+def inner_path(error: Exception) -> Path:
+    """The rest of the path of an error that a hook raised; nothing for any other."""
+    cause = error.__cause__
+    return cause.path if isinstance(cause, InnerError) else ()
+
+
 def input_error(error: Exception, source: str, document_index: int = 0) -> InputError:
     """The InputError for what msgspec says of one document, when its message is all there is."""
     complaint = take_apart(error)
@@ -67,8 +87,10 @@ def place_text(source: str, document_index: int, path: Path) -> str:
 
 def take_apart(error: Exception) -> Complaint:
     """Fault and path of a message such as: Expected `str`, got `int` - at `$.items[0].name`."""
-    match = _MESSAGE.match(str(error))
-    fault, of_key, path = match.groups() if match else (str(error), None, None)
+    text = str(error)
+    match = _PLACE.search(text)
+    fault = text[: match.start()] if match else text
+    of_key, path = match.groups() if match else (None, None)
     steps = tuple(
         field or (int(position) if position else None) for field, position in _STEP.findall(path or "")
     )

@@ -10,13 +10,13 @@ is imported where YAML is met.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Final, TypeVar
 
 import msgspec
 
 from ullage.model.errors import InputError
-from ullage.sources.decode_errors import describe, find_path, place_text, take_apart
+from ullage.sources.decode_errors import describe, find_path, inner_path, place_text, take_apart
 from ullage.sources.input_files import STANDARD_INPUT, InputFile, read_files, require_utf8
 from ullage.sources.json_text import (
     is_json,
@@ -28,7 +28,7 @@ from ullage.sources.json_text import (
     value_end,
     value_start,
 )
-from ullage.sources.limits import DEFAULT_LIMITS, Limits
+from ullage.sources.limits import ASKED_LIMITS, DEFAULT_LIMITS, Limits
 from ullage.sources.places import Bytes, Path, one_line, parse_path
 
 Record = TypeVar("Record")
@@ -85,7 +85,8 @@ class JsonDocument(Document):
             return self._decode(decoder)
         except msgspec.ValidationError as error:
             complaint = take_apart(error)
-            raise describe(error, complaint, self.where(find_path(complaint, self._value_at))) from None
+            path = (*find_path(complaint, self._value_at), *inner_path(error))
+            raise describe(error, complaint, self.where(path)) from None
         except msgspec.DecodeError as error:
             raise malformed(error, self.data, self.start, self.source) from None
         except RecursionError:
@@ -138,7 +139,8 @@ class YamlDocument(Document):
             )
         except msgspec.ValidationError as error:
             complaint = take_apart(error)
-            raise describe(error, complaint, self.where(find_path(complaint, self._value_at))) from None
+            path = (*find_path(complaint, self._value_at), *inner_path(error))
+            raise describe(error, complaint, self.where(path)) from None
 
     def where(self, path: Path | str = ()) -> str:
         """A place in the document with its line and column."""
@@ -164,14 +166,21 @@ class YamlDocument(Document):
 
 
 def read_documents(
-    path: str, *, limits: Limits = DEFAULT_LIMITS, stdin: BinaryIO | None = None
+    path: str,
+    *,
+    limits: Limits = ASKED_LIMITS,
+    stdin: BinaryIO | None = None,
+    on_file: Callable[[InputFile], None] | None = None,
 ) -> Iterator[Document]:
     """The documents of a file, of a folder's JSON and YAML files by name, or of standard input (`-`).
 
     Files are read one at a time as the documents are asked for; an input without a document is an error.
+    The limits are those of manifests unless others are given; `on_file` sees each file before its documents.
     """
     count = 0
     for file in read_files(path, limits, stdin=stdin):
+        if on_file is not None:
+            on_file(file)
         for document in documents_of(file.data, file.name, limits=limits):
             count += 1
             if count > limits.documents_max:

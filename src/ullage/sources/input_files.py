@@ -5,6 +5,7 @@ piece; a pipe or compressed data, whose size nobody knows, into one growing buff
 """
 
 import codecs
+import contextlib
 import errno
 import itertools
 import os
@@ -15,6 +16,8 @@ from collections.abc import Iterable, Iterator
 from io import FileIO
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
+
+import msgspec
 
 from ullage.model.errors import InputError
 from ullage.sources.limits import MIB, Limits, size_text
@@ -45,10 +48,19 @@ def read_files(path: str, limits: Limits, *, stdin: BinaryIO | None = None) -> I
     if path == "-":
         yield _read_standard_input(stdin, limits)
     elif os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where a folder above may not be read
-        for file in _folder_files(path, limits):
+        for file in folder_files(path, limits):
             yield _read_file(file, limits)
     else:
         yield _read_file(path, limits)
+
+
+def read_small_files(path: str, size_bytes_max: int, limits: Limits) -> Iterator[InputFile]:
+    """The JSON and YAML files of a folder that are small, compressed ones also when decompressed."""
+    bounded = msgspec.structs.replace(limits, file_bytes_max=size_bytes_max)
+    for file in folder_files(path, limits):
+        with contextlib.suppress(InputError, OSError):  # whoever reads all of the folder names what is wrong
+            if Path(file).stat().st_size <= size_bytes_max:
+                yield _read_file(file, bounded)
 
 
 def require_utf8(file: InputFile) -> None:
@@ -77,7 +89,7 @@ def require_utf8(file: InputFile) -> None:
             ) from None
 
 
-def _folder_files(folder: str, limits: Limits) -> list[str]:
+def folder_files(folder: str, limits: Limits) -> list[str]:
     """The JSON and YAML files below a folder by name, hidden ones and links to folders left out."""
     found: list[str] = []
     folders = [(folder, 0)]
@@ -140,6 +152,8 @@ def _read_file(path: str, limits: Limits) -> InputFile:
     try:
         with Path(path).open("rb", buffering=0) as stream:
             status = os.fstat(stream.fileno())
+            if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+                raise InputError("is a device", where=name, remedy="name a file, or use - for standard input")
             if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
                 return InputFile(name, _read_stream(stream, name, limits))
             if status.st_size > limits.file_bytes_max:

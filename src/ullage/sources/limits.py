@@ -41,6 +41,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 DEFAULT_LIMITS = Limits()
+"""For a cluster: a dump may be large."""
+ASKED_LIMITS = Limits(file_bytes_max=256 * MIB)
+"""For what somebody asks about: manifests and sets of workloads."""
+POLICY_LIMITS = Limits(file_bytes_max=8 * MIB)
+"""For policies, which people write."""
 
 
 def size_text(size_bytes: int) -> str:

@@ -19,7 +19,7 @@ from ullage.model.cluster import Snapshot
 from ullage.model.errors import InputError
 from ullage.model.policy import PROFILE_NAMES
 from ullage.model.resources import ResourceTypes
-from ullage.sources.input_files import STANDARD_INPUT, InputFile, read_files
+from ullage.sources.input_files import STANDARD_INPUT, InputFile, folder_files, read_files
 from ullage.sources.json_text import looks_like_json
 from ullage.sources.limits import DEFAULT_LIMITS, Limits
 from ullage.sources.places import one_line, shown
@@ -33,8 +33,11 @@ HEAD_BYTES: Final = 1 << 16
 FILES_MAX: Final = 1000
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _OURS: Final = re.compile(
-    rb"""["']?(?:apiVersion["']?\s*:\s*["']?ullage\.dev/|resource(?:CapacitySpec|RequirementSpec)["']?\s*:)"""
+    rb"""["']?(?:apiVersion["']?\s*:\s*["']?ullage\.dev/|resource(?:CapacitySpec|RequirementSpec|Types)["']?\s*:)"""
 )
+_LIST: Final = re.compile(rb'\s*\{\s*"apiVersion"\s*:\s*"v1"\s*,\s*"(?:items"|kind"\s*:\s*"List")')
+KUBERNETES: Final = "kubernetes"
+TYPES_ONLY: Final = "ResourceTypes"
 _DUMP_REMEDY: Final = "write a dump and read that: kubectl get nodes,pods -A -o json > dump.json"
 _NOT_YET: Final = (
     ("kube", "a live cluster", _DUMP_REMEDY),
@@ -128,32 +131,47 @@ def _csv(name: str, paths: list[str], options: Options) -> Source:
 
 
 def _folder(path: str, options: Options) -> Source:
-    """Return a folder as tables if there are only such, else as what its first document is."""
+    """Return a folder as tables if there are only such, else as what its first document is.
+
+    Resource types are no cluster: they count for whatever stands beside them.
+    """
     tables = sorted(str(each) for each in Path(path).glob("*.csv"))
     try:
-        first = next(read_files(path, options.limits))
+        files = folder_files(path, options.limits)
     except InputError:
         if not tables:
             raise
         return _csv(path, tables, options)
     if tables:
         raise InputError(
-            f"tables and documents in one folder ({one_line(Path(tables[0]).name)}, {first.name})",
+            f"tables and documents in one folder ({one_line(Path(tables[0]).name)}, {one_line(files[0])})",
             where=one_line(path),
             remedy="keep them apart, or name the tables with csv:",
         )
-    kind = _kind(_documents(first, options)) if _OURS.search(first.data[:HEAD_BYTES]) else ""
+    kind = next(filter(None, (_kind_of_file(file, options) for file in files)), TYPES_ONLY)
     if kind == "HostFacts":
         return _hosts(path, options)
-    if kind:
+    if kind != KUBERNETES:
         documents = [each for file in read_files(path, options.limits) for each in _documents(file, options)]
         return SnapshotSource(one_line(Path(path).name), lambda: _own_snapshot(documents, options))
     return _kubernetes(path, options)
 
 
+def _kind_of_file(path: str, options: Options) -> str:
+    """Return the kind of the first document of a file; nothing where it holds resource types alone."""
+    if not _names_us(_head(path)):
+        return KUBERNETES
+    (file,) = read_files(path, options.limits)
+    kind = _kind(_documents(file, options))
+    return "" if kind == TYPES_ONLY else kind
+
+
 def _file(path: str, options: Options) -> Source:
     name = one_line(Path(path).name)
     head = _head(path)
+    if path.lower().endswith((".csv", ".csv.gz")) and head and not _is_ours(head):
+        (file,) = read_files(path, options.limits)
+        return _table(name, file)
     if _is_ours(head):
         (file,) = read_files(path, options.limits)
         found = _of_content(name, file, path, options)
@@ -189,16 +207,20 @@ def _of_content(name: str, file: InputFile, path: str, options: Options) -> Sour
     if is_snapshot_bytes(file.data):
         return SnapshotSource(name, lambda: snapshot_of_bytes(file.data, file.name))
     if _is_table(file.data):
-        from ullage.sources.csv_source import CsvSource
-
-        return CsvSource(name, [file])
+        return _table(name, file)
     documents = _documents(file, options)
     kind = _kind(documents)
     if kind == "HostFacts":
         return _hosts(path, options, io.BytesIO(file.data) if path == "-" else None)
-    if not kind:
+    if kind == KUBERNETES:
         return None
     return SnapshotSource(name, lambda: _own_snapshot(documents, options))
+
+
+def _table(name: str, file: InputFile) -> Source:
+    from ullage.sources.csv_source import CsvSource
+
+    return CsvSource(name, [file])
 
 
 def _documents(file: InputFile, options: Options) -> "list[Document]":
@@ -208,50 +230,66 @@ def _documents(file: InputFile, options: Options) -> "list[Document]":
 
 
 def _kind(documents: "list[Document]") -> str:
-    """Return the kind of the first document if it is one of ours, else nothing."""
+    """Return the kind of the first document that is more than resource types."""
     from ullage.sources.own_format import is_own, read_bare_spec, read_header
+    from ullage.sources.type_documents import is_types_document
 
     if not documents:
-        return ""
-    header = read_header(documents[0])
+        return KUBERNETES
+    first = next((each for each in documents if not is_types_document(each)), None)
+    if first is None:
+        return TYPES_ONLY
+    header = read_header(first)
     if is_own(header):
-        return header.kind or "unknown"
-    if header.api_version is None and header.kind is None and read_bare_spec(documents[0]) is not None:
+        # An object of Kubernetes that is called so; a cluster needs more than these.
+        return KUBERNETES if header.kind == "ResourceType" else header.kind or "unknown"
+    if header.api_version is None and header.kind is None and read_bare_spec(first) is not None:
         return "bare"
-    return ""
+    return KUBERNETES
 
 
 def _own_snapshot(documents: "list[Document]", options: Options) -> Snapshot:
     """Return the one snapshot among documents of ours; resource types beside it count for it."""
-    from ullage.sources.own_format import is_own, read_bare_spec, read_header, read_own, read_snapshot
+    from ullage.sources.type_documents import is_types_document, types_of_documents
 
-    types = options.types
-    snapshots: list[Document] = []
+    types = types_of_documents(documents, options.types)
+    found = [document for document in documents if not is_types_document(document)]
+    if len(found) != 1:
+        _refuse_all_but_clusters(found)
+        raise InputError(
+            f"{len(found)} clusters where one is expected",
+            where=(found or documents)[-1].where(),
+            remedy="name one file, with a Snapshot or a resourceCapacitySpec",
+        )
+    return _cluster_of(found[0], types)
+
+
+def _refuse_all_but_clusters(documents: "list[Document]") -> None:
+    """Name the first document that is no cluster, which says more than how many documents there are."""
+    from ullage.sources.own_format import is_own, read_header
+
     for document in documents:
         header = read_header(document)
-        if not is_own(header):
-            bare = read_bare_spec(document)
-            if not isinstance(bare, Snapshot):
-                raise document.error("no cluster", remedy="give a document of kind Snapshot")
-            return bare
-        if header.kind == "Snapshot":
-            snapshots.append(document)
-            continue
-        read = read_own(document, types)
-        if not isinstance(read, ResourceTypes):
-            raise document.error(
-                f"kind {header.kind} is no cluster",
-                path=("kind",),
-                remedy="give a document of kind Snapshot",
-            )
-        types = read
-    if len(snapshots) != 1:
-        raise InputError(
-            f"{len(snapshots)} snapshots where one is expected",
-            where=(snapshots[1] if snapshots else documents[0]).where(),
-            remedy="name one file",
+        if not is_own(header) or header.kind != "Snapshot":
+            _cluster_of(document, ResourceTypes())
+
+
+def _cluster_of(document: "Document", types: ResourceTypes) -> Snapshot:
+    """Return the cluster that a document is, else say that it is none."""
+    from ullage.sources.own_format import is_own, read_bare_spec, read_header, read_own
+
+    header = read_header(document)
+    if not is_own(header):
+        bare = read_bare_spec(document, types)
+        if not isinstance(bare, Snapshot):
+            raise document.error("no cluster", remedy="give a document of kind Snapshot")
+        return bare
+    read = read_own(document, types)
+    if not isinstance(read, Snapshot):
+        raise document.error(
+            f"kind {header.kind} is no cluster", path=("kind",), remedy="give a document of kind Snapshot"
         )
-    return read_snapshot(snapshots[0], types)
+    return read
 
 
 def _kubernetes(path: str, options: Options, stdin: BinaryIO | None = None) -> Source:
@@ -269,7 +307,12 @@ def _hosts(path: str, options: Options, stdin: BinaryIO | None = None) -> Source
 def _is_ours(head: bytes) -> bool:
     from ullage.sources.snapshot_file import is_snapshot_bytes
 
-    return is_snapshot_bytes(head) or _OURS.search(head) is not None or _is_table(head)
+    return is_snapshot_bytes(head) or _names_us(head) or _is_table(head)
+
+
+def _names_us(head: bytes) -> bool:
+    """Whether a document of ours may begin here; a list of Kubernetes objects is none, whatever it lists."""
+    return _OURS.search(head) is not None and _LIST.match(head) is None
 
 
 def _is_table(head: bytes | bytearray) -> bool:

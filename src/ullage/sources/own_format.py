@@ -21,6 +21,7 @@ from ullage.sources.limits import MIB
 from ullage.sources.own_hooks import reading_hook
 from ullage.sources.own_records import (
     KINDS,
+    BareFields,
     BareSpec,
     DeltaDocument,
     Header,
@@ -33,13 +34,14 @@ from ullage.sources.own_records import (
     WorkloadSet,
     WorkloadSetDocument,
 )
-from ullage.sources.own_workloads import batch_of, completed
+from ullage.sources.own_workloads import batch_of, completed, filled_in
 
 GROUP: Final = "ullage.dev/"
 HAND_WRITTEN_BYTES_MAX: Final = 8 * MIB
 """JSON up to this size may have been written by people and is checked for keys that stand twice."""
 
 _HEADER: Final = msgspec.json.Decoder(Header)
+_BARE_FIELDS: Final = msgspec.json.Decoder(BareFields)
 _BUILT_IN_TYPES: Final = ResourceTypes()
 Given = TypeVar("Given")
 Wanted = TypeVar("Wanted")
@@ -56,19 +58,32 @@ def is_own(header: Header) -> bool:
     return header.api_version is not None and header.api_version.startswith(GROUP)
 
 
-def read_bare_spec(document: Document) -> Snapshot | WorkloadSet | ResourceTypes | None:
+def read_bare_types(document: Document) -> ResourceTypes | None:
+    """Return the types of a document that is a bare `resourceTypes:`; None where it is something else."""
+    fields = document.decode(_BARE_FIELDS)
+    if fields.resource_requirement_spec is not None or fields.resource_capacity_spec is not None:
+        return None
+    if fields.resource_types is None:
+        return None
+    return _decode(document, TypesHeader, _BUILT_IN_TYPES).resource_types
+
+
+def read_bare_spec(
+    document: Document, types: ResourceTypes = _BUILT_IN_TYPES
+) -> Snapshot | WorkloadSet | ResourceTypes | None:
     """Return what a document of the resource model's bare forms says; None where it is no such document.
 
     `resourceRequirementSpec` is one workload, `resourceCapacitySpec` a cluster of one node.
     """
-    spec = _decode(document, BareSpec, _BUILT_IN_TYPES)
+    types = _with_own_types(document, types)
+    spec = _decode(document, BareSpec, types)
     if spec.resource_requirement_spec is not None:
         entry = WorkloadEntry(name="workload", resource_requirement_spec=spec.resource_requirement_spec)
-        batch = _placed(document, lambda each: batch_of(each, _BUILT_IN_TYPES), entry)
-        return WorkloadSet(batches=(batch,))
+        batch = _placed(document, lambda each: batch_of(each, types), entry)
+        return WorkloadSet(batches=(batch,), resource_types=types)
     if spec.resource_capacity_spec is not None:
         node = _node(NodeEntry(name="node", resource_capacity_spec=spec.resource_capacity_spec))
-        return _placed(document, check_snapshot, Snapshot(nodes=unique([node], "node")))
+        return _placed(document, check_snapshot, Snapshot(nodes=unique([node], "node"), resource_types=types))
     return spec.resource_types
 
 
@@ -101,7 +116,7 @@ def read_snapshot(document: Document, types: ResourceTypes = _BUILT_IN_TYPES) ->
         unknowns=read.unknowns,
         **tables,
     )
-    workloads = completed(snapshot.workloads, types)
+    workloads = _placed(document, lambda each: completed(each, types), snapshot.workloads)
     if workloads:
         snapshot = msgspec.structs.replace(snapshot, workloads=snapshot.workloads.changed(workloads))
     return _placed(document, check_snapshot, snapshot)
@@ -117,7 +132,7 @@ def read_delta(document: Document, types: ResourceTypes = _BUILT_IN_TYPES) -> De
             f"{unknown[0]!r} is no table", path=("dropped", unknown[0]), remedy=f"use {', '.join(TABLES)}"
         )
     rows = {name: getattr(read, name) for name in TABLES}
-    changed = {workload.key: workload for workload in completed(read.workloads, types)}
+    changed = {workload.key: workload for workload in filled_in(read.workloads, types)}
     rows["workloads"] = tuple(changed.get(row.key, row) for row in read.workloads)
     delta = Delta(revision=read.revision, dropped=read.dropped, **rows)
     return _placed(document, lambda each: check_delta(each, types), delta)
@@ -190,6 +205,11 @@ def _check_document(document: Document, kind: str) -> None:
 def _types_of(document: Document, types: ResourceTypes, kind: str) -> ResourceTypes:
     """Return the registry by which the amounts of a document are read."""
     _check_document(document, kind)
+    return _with_own_types(document, types)
+
+
+def _with_own_types(document: Document, types: ResourceTypes) -> ResourceTypes:
+    """Return the types given, and those that the document registers."""
     own = _decode(document, TypesHeader, types).resource_types
     if not own.added():
         return types

@@ -13,7 +13,9 @@ import msgspec
 from ullage.model.errors import InputError
 from ullage.model.resources import BUILT_IN, Resources, ResourceType, ResourceTypes, canonical_name
 from ullage.model.wire import decode_hook, encode_hook
+from ullage.sources.decode_errors import InnerError, inner_error
 from ullage.sources.own_records import CapacitySpec, RequirementSpec
+from ullage.sources.places import Path
 
 _SHARED_MAX: Final = 100_000
 """Distinct resource maps that are remembered while one document is read."""
@@ -70,13 +72,16 @@ def read_types(value: Any) -> ResourceTypes:
     """Return the registry written as a list of types, a map by name, or a list of single pairs."""
     given = value if isinstance(value, list) else [value]
     types = []
-    for entry in given:
+    for position, entry in enumerate(given):
+        path = (position,) if isinstance(value, list) else ()
         if not isinstance(entry, Mapping):
-            raise InputError("expected a resource type", remedy="write - {name: example.com/licences}")
+            what = InputError("expected a resource type", remedy="write - {name: example.com/licences}")
+            raise InnerError(what, path)
         if "name" in entry and not isinstance(entry["name"], Mapping | list):
-            types.append(_read_type(entry))
-        else:
-            types += [_read_type({**_properties(inner), "name": name}) for name, inner in entry.items()]
+            types.append(_read_type(entry, path))
+            continue
+        for name, inner in entry.items():
+            types.append(_read_type({**_properties(inner), "name": name}, (*path, name)))
     return ResourceTypes(types)
 
 
@@ -113,14 +118,12 @@ def _properties(inner: Any) -> dict[str, Any]:
     raise InputError("expected the properties of a resource type", remedy="write {units: licence}")
 
 
-def _read_type(entry: Mapping[str, Any]) -> ResourceType:
+def _read_type(entry: Mapping[str, Any], path: Path) -> ResourceType:
     """Return one type; what it says of a built-in type must be what is built in."""
     try:
         given = msgspec.convert(entry, ResourceType)
     except msgspec.ValidationError as error:
-        raise InputError(
-            f"resource type {entry.get('name')!r}: {error}", remedy="correct the field"
-        ) from None
+        raise inner_error(error, *path) from None
     name = canonical_name(given.name)
     if name not in BUILT_IN:
         return given

@@ -5,7 +5,7 @@ are wanted. schema.py makes the published JSON Schema from these records, so the
 """
 
 from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -135,6 +135,14 @@ class ResourceTypesDocument(Record, frozen=True, kw_only=True):
     api_version: ApiVersion
     kind: Literal["ResourceTypes"]
     resource_types: ResourceTypes = NO_TYPES
+
+
+class BareFields(msgspec.Struct, rename="camel"):
+    """Which of the resource model's three forms a document holds, before any of them is read."""
+
+    resource_requirement_spec: Any = None
+    resource_capacity_spec: Any = None
+    resource_types: Any = None
 
 
 class BareSpec(msgspec.Struct, rename="camel"):

@@ -1,12 +1,14 @@
 """What the workloads of our own documents ask for in all, where they do not say it themselves.
 
 The hard part is what an absent `requests` means. Written, it is the effective request, overhead included, and
-stands as it is: a snapshot is a record of facts and comes back exactly. Absent, it is made from the
-containers, the limits and the types' defaults, so that people need not add up. A WorkloadSet is a question
-that somebody asks, so there a request below the sum of its containers, or above its own limit, is an error.
+only rounded up to what can be handed out; below the sum of its containers it is an error. Absent, it is made
+from the containers, the limits and the types' defaults, so that people need not add up. A WorkloadSet is a
+question that somebody asks, so there a request above its own limit is an error too; a snapshot is a record of
+facts, and there are pods like that.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 import msgspec
 
@@ -17,11 +19,58 @@ from ullage.model.errors import InputError
 from ullage.model.resources import NOTHING, Resources, ResourceTypes
 from ullage.sources.own_records import WorkloadEntry
 
+_REMEMBERED_MAX: Final = 100_000
+"""Distinct requests that are remembered while one document is read."""
 
-def completed(workloads: Iterable[Workload], types: ResourceTypes) -> list[Workload]:
+
+def filled_in(workloads: Iterable[Workload], types: ResourceTypes) -> list[Workload]:
     """Return, for those that name no requests, the workloads with what they ask for in all."""
     # The hook makes a new map of a written `{}`: the default itself means that nothing was written.
     return [_with_requests(workload, types) for workload in workloads if workload.requests is NOTHING]
+
+
+def completed(workloads: Iterable[Workload], types: ResourceTypes) -> list[Workload]:
+    """Return those workloads that ask for something else than is written.
+
+    Where no requests are written they are made from the rest; written ones are rounded up to what can be
+    handed out, and are refused below the sum of the containers.
+    """
+    changed = []
+    rounded: dict[tuple[object, ...], Resources] = {}
+    for workload in workloads:
+        # The hook makes a new map of a written `{}`: the default itself means that nothing was written.
+        if workload.requests is NOTHING:
+            changed.append(_with_requests(workload, types))
+            continue
+        parts = tuple((each.role, each.requests) for each in workload.containers)
+        key = (workload.requests, workload.overhead, parts)
+        requests = rounded.get(key)
+        if requests is None:
+            requests = _rounded(workload, types)
+            if len(rounded) < _REMEMBERED_MAX:
+                rounded[key] = requests
+        if requests != workload.requests:
+            changed.append(msgspec.structs.replace(workload, requests=requests))
+    return changed
+
+
+def _rounded(workload: Workload, types: ResourceTypes) -> Resources:
+    """Return the requests of a snapshot's workload as they count."""
+    own = _quantized(workload.requests, types)
+    if workload.containers:
+        containers = tuple(
+            msgspec.structs.replace(each, requests=_quantized(each.requests, types))
+            for each in workload.containers
+        )
+        try:
+            _check_own_requests(own, effective_request(containers, workload.overhead), types)
+        except InputError as error:
+            raise error.at(f"workload {workload.key}") from None
+    return own
+
+
+def _quantized(requests: Resources, types: ResourceTypes) -> Resources:
+    return Resources({name: types[name].quantized(amount) for name, amount in requests.items()})
 
 
 def _with_requests(workload: Workload, types: ResourceTypes) -> Workload:
@@ -67,7 +116,7 @@ def batch_of(entry: WorkloadEntry, types: ResourceTypes) -> Batch:
     elif workload.containers:
         workload = _with_requests(workload, types)
         summed = workload.requests
-        own = Resources({name: types[name].quantized(amount) for name, amount in own.items()})
+        own = _quantized(own, types)
         _check_own_requests(own, summed, types)
         workload = msgspec.structs.replace(workload, requests=Resources({**summed, **own}))
     else:

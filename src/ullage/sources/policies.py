@@ -16,6 +16,7 @@ from ullage.model.policy import PROFILE_NAMES, Layer, Policy
 from ullage.model.resources import ResourceTypes
 from ullage.model.settings import check_setting
 from ullage.sources.documents import Document, documents_of, read_documents
+from ullage.sources.limits import POLICY_LIMITS
 from ullage.sources.own_format import read_policy_document
 from ullage.sources.own_records import PolicyDocument, SettingValue
 from ullage.sources.places import shown
@@ -56,7 +57,7 @@ def read_policy_file(path: str) -> PolicyFile:
     """Return the one policy that stands in a file, without what it inherits."""
     if Path(path).is_dir():
         raise InputError("is a folder", where=path, remedy="name a policy file")
-    documents = list(read_documents(path))
+    documents = list(read_documents(path, limits=POLICY_LIMITS))
     if len(documents) != 1:
         raise InputError(
             f"{len(documents)} documents where one policy is expected", where=path, remedy="split the file"
@@ -70,7 +71,7 @@ def _chain(name_or_path: str) -> list[PolicyFile]:
     seen: list[str] = []
     wanted, folder = name_or_path, ""
     while wanted:
-        identity, file = _find(wanted, folder)
+        identity, file = _find(wanted, folder, chain[-1].document.where(("inherits",)) if chain else "")
         if identity in seen:
             circle = " -> ".join([*(each.origin for each in chain[seen.index(identity) :]), file.origin])
             raise InputError(
@@ -90,7 +91,7 @@ def _chain(name_or_path: str) -> list[PolicyFile]:
     return chain
 
 
-def _find(wanted: str, folder: str) -> tuple[str, PolicyFile]:
+def _find(wanted: str, folder: str, where: str) -> tuple[str, PolicyFile]:
     """Return what a policy is known by, and the policy; a path is relative to the file that names it."""
     if wanted in PROFILE_NAMES:
         return wanted, _read_profile(wanted)
@@ -98,7 +99,7 @@ def _find(wanted: str, folder: str) -> tuple[str, PolicyFile]:
     if not Path(path).exists():
         raise InputError(
             f"policy {shown(wanted)!r} is neither a profile nor a file",
-            where=folder,
+            where=where,
             remedy=f"use {', '.join(PROFILE_NAMES)}, or the path of a policy file",
         )
     return os.path.realpath(path), read_policy_file(path)

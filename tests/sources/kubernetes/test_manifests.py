@@ -225,9 +225,10 @@ class TestOtherKinds:
 
     def test_an_unknown_kind_is_an_error_that_names_the_option(self):
         assert not_asked(self.CUSTOM) == (
-            "standard input: kind Farm (example.com/v1) is not known; name the path to its pod template: "
-            "--pod-template spec.template"
+            "standard input: nothing that asks for resources among objects of kinds that are not "
+            "known: 1 Farm; name the path to their pod template: --pod-template spec.template"
         )
+        assert asked(self.CUSTOM, deployment()).warnings == ("not read: 1 Farm",)
 
     def test_its_templates_are_found_by_their_path(self):
         found = asked(self.CUSTOM, pod_template="spec.barns[*].template").batches
@@ -235,9 +236,7 @@ class TestOtherKinds:
         assert {batch.workload.owner for batch in found} == {"Farm/f"}
 
     def test_a_path_that_leads_nowhere_is_an_error(self):
-        assert not_asked(self.CUSTOM, pod_template="spec.template") == (
-            "standard input: Farm f has no pod template; add it, or correct --pod-template"
-        )
+        assert not_asked(self.CUSTOM, pod_template="spec.template").startswith("standard input: nothing that")
 
     def test_a_path_that_is_none_is_an_error(self):
         assert not_asked(self.CUSTOM, pod_template="spec..template") == (
@@ -257,7 +256,7 @@ class TestOtherKinds:
         assert len(asked(*others, self.CUSTOM, pod_template="spec.barns[*].template").batches) == 2
 
     def test_an_unknown_kind_of_the_core_group_is_an_error(self):
-        assert "kind Pot (v1) is not known" in not_asked({**pod("p"), "kind": "Pot"})
+        assert "not known: 1 Pot;" in not_asked({**pod("p"), "kind": "Pot"})
 
 
 class TestOwnDocuments:
@@ -320,7 +319,7 @@ WRONG = {
     ),
     "no template": (
         thing("apps/v1", "Deployment", "web", spec={}),
-        "Deployment web has no pod template; add it, or correct --pod-template",
+        "Deployment web has no pod template; add it",
     ),
     "no name": ({**deployment(), "metadata": None}, "metadata: the object has no name; add metadata.name"),
     "a name that is none": (

@@ -15,6 +15,7 @@ from ullage.model.errors import InputError
 from ullage.model.resources import Resources, ResourceTypes
 from ullage.model.table import Table
 from ullage.sources.decode_errors import place_text
+from ullage.sources.input_files import InputFile
 from ullage.sources.kubernetes import baremetal, wire
 from ullage.sources.kubernetes.amounts import Amounts
 from ullage.sources.kubernetes.classes import Classes, ClassNames, class_names
@@ -24,7 +25,11 @@ from ullage.sources.kubernetes.nodes import DEVICES_MAX, GPU_MODEL_LABELS, NodeR
 from ullage.sources.kubernetes.objects import read_claim, read_quota, with_claims
 from ullage.sources.kubernetes.pods import PodReader
 from ullage.sources.kubernetes.unknowns import Unknowns
+from ullage.sources.kubernetes.waiting import WaitingSets, asks_for_pods
+from ullage.sources.limits import DEFAULT_LIMITS, Limits, size_text
 from ullage.sources.places import Path, one_line
+from ullage.sources.type_documents import GROUP as TYPES_GROUP
+from ullage.sources.type_documents import ONE_TYPE, SMALL_BYTES_MAX, may_hold_types, types_of_file
 
 MISFILED_POD: Final = Kind("apps", "Pod")
 """How the documentation of nos files a pod."""
@@ -48,11 +53,12 @@ Seen = tuple[str, int, Path]
 class ClusterReading:
     """What has been read so far."""
 
-    def __init__(self, types: ResourceTypes, group_label: str) -> None:
-        self._types = types
-        self._amounts = Amounts(types, of_cluster=True)
-        self._pod_reader = PodReader(types, self._amounts)
-        self._node_reader = NodeReader(self._amounts, group_label=group_label)
+    def __init__(self, types: ResourceTypes, group_label: str, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._group_label = group_label
+        self._limits = limits
+        self._began = False
+        self.file_has_types = False
+        self._use(types)
         self._classes = Classes()
         self._disks = baremetal.DriveReader()
         self._nodes: dict[str, Node] = {}
@@ -77,11 +83,37 @@ class ClusterReading:
             Kind(baremetal.GROUP, "LogicalVolumeGroup"): self._volume_group,
             Kind(baremetal.GROUP, "AvailableCapacity"): self._available,
             Kind(baremetal.GROUP, "Node"): self._baremetal_node,
+            Kind(TYPES_GROUP, ONE_TYPE): _read_before,
         }
+
+    def _use(self, types: ResourceTypes) -> None:
+        """Read what follows by a registry."""
+        self._types = types
+        self._amounts = Amounts(types, of_cluster=True)
+        self._pod_reader = PodReader(types, self._amounts)
+        self._sets = WaitingSets(types)
+        self._node_reader = NodeReader(self._amounts, group_label=self._group_label)
+
+    def prepare(self, file: InputFile) -> None:
+        """Take the resource types of a file before its objects; raises an InputError."""
+        self.file_has_types = may_hold_types(file.data)
+        types = types_of_file(file, self._types, self._limits)
+        if types == self._types:
+            return
+        if self._began:
+            raise InputError(
+                "resource types behind objects that were read without them",
+                where=file.name,
+                remedy=f"put them into a file of their own of at most {size_text(SMALL_BYTES_MAX)}",
+            )
+        self._use(types)
 
     def take(self, item: Item) -> None:
         """Read one object, or count it among those that are not read; raises an InputError."""
+        self._began = True
         handler = self._handlers.get(item.kind)
+        if handler is None and asks_for_pods(item.kind):
+            handler = self._set
         if handler is None:
             self.unknowns.not_read(item.kind)
             return
@@ -94,6 +126,7 @@ class ClusterReading:
         """The cluster, when everything has been read."""
         self._resolve_classes()
         self._check_nodes_of_pods()
+        self._expand_sets()
         self._fill_in_claims()
         nodes = self._nodes_with_disks()
         self._say_what_is_missing()
@@ -153,9 +186,11 @@ class ClusterReading:
 
     def _runtime_class(self, item: Item) -> None:
         self._classes.add_runtime(item.decode(_RUNTIME_CLASS), self._amounts)
+        self._sets.take_class(item)
 
     def _priority_class(self, item: Item) -> None:
         self._classes.add_priority(item.decode(_PRIORITY_CLASS))
+        self._sets.take_class(item)
 
     def _node_metrics(self, item: Item) -> None:
         decoded = item.decode(_NODE_METRICS)
@@ -189,7 +224,9 @@ class ClusterReading:
         running = [key for key in lost if self._pods[key].state != "deleted"]
         if running and not self._nodes:
             raise InputError(
-                f"{len(running)} pods on nodes, but no node in the dump",
+                f"{'1 pod on a node' if len(running) == 1 else f'{len(running)} pods on nodes'}, "
+                "but no node in the dump",
+                where=self._seen["pod"][running[0]][0],
                 remedy="dump both: kubectl get nodes,pods -A -o json",
             )
         if running:
@@ -201,6 +238,17 @@ class ClusterReading:
             )
         for key in lost:
             self._pods[key] = msgspec.structs.replace(self._pods[key], node="")
+
+    def _set(self, item: Item) -> None:
+        if not self._sets.take(item):
+            self.unknowns.not_read(item.kind)
+
+    def _expand_sets(self) -> None:
+        """Add the pods that objects ask for and that are not there."""
+        waiting, warnings = self._sets.workloads(self._pods, self._nodes.values())
+        self._pods |= {workload.key: workload for workload in waiting}
+        for line in warnings:
+            self.unknowns.say(line)
 
     def _fill_in_claims(self) -> None:
         """Give volumes the class and size of their claims."""
@@ -236,3 +284,7 @@ class ClusterReading:
         say(f"devices not listed: nodes with more than {DEVICES_MAX} GPUs", crowded)
         unknown = {line for names in self._unresolved.values() for line in self._classes.unknown(names)}
         say("not found: classes that pods name", list(unknown))
+
+
+def _read_before(_: Item) -> None:
+    """Nothing: resource types were read before the objects of their file."""

@@ -8,6 +8,7 @@ them one at a time, and nothing of a file is kept when it has been read.
 
 import contextlib
 import gc
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -23,6 +24,7 @@ from ullage.sources.kubernetes.items import Page, items_of
 from ullage.sources.kubernetes.nodes import GROUP_LABEL
 from ullage.sources.limits import DEFAULT_LIMITS, Limits
 from ullage.sources.places import one_line
+from ullage.sources.type_documents import is_types_document, types_of_folder
 
 PROFILE: Final = "kubernetes"
 
@@ -78,10 +80,17 @@ def read_dump(
     stdin: BinaryIO | None = None,
 ) -> Snapshot:
     """Return the cluster that the inputs describe together; raises an InputError."""
-    reading = ClusterReading(types or ResourceTypes(), group_label)
+    paths = (inputs,) if isinstance(inputs, str) else tuple(inputs)
+    types = types or ResourceTypes()
+    for path in paths:
+        if path != "-" and os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where a folder above may not be read
+            types = types_of_folder(path, types, limits)
+    reading = ClusterReading(types, group_label, limits)
     with _no_collection():
-        for path in (inputs,) if isinstance(inputs, str) else inputs:
-            for document in read_documents(path, limits=limits, stdin=stdin):
+        for path in paths:
+            for document in read_documents(path, limits=limits, stdin=stdin, on_file=reading.prepare):
+                if reading.file_has_types and is_types_document(document):
+                    continue
                 for item in items_of(document):
                     if isinstance(item, Page):
                         reading.unknowns.page(item)

@@ -7,6 +7,7 @@ are several); its replica number 3 is called NAME-3 by whoever lists it. A Daemo
 nodes that it matches; without nodes to count it has none, and a warning says so.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, BinaryIO, Final, NamedTuple
 
@@ -36,7 +37,7 @@ from ullage.sources.kubernetes.wire import (
     PriorityClassWire,
     RuntimeClassWire,
 )
-from ullage.sources.limits import DEFAULT_LIMITS, MIB, Limits
+from ullage.sources.limits import ASKED_LIMITS, MIB, Limits
 from ullage.sources.places import one_line
 
 HAND_WRITTEN_BYTES_MAX: Final = 8 * MIB
@@ -48,6 +49,9 @@ STATEFUL_SET: Final = Kind("apps", "StatefulSet")
 CLAIM: Final = Kind("", "PersistentVolumeClaim")
 RUNTIME_CLASS: Final = Kind("node.k8s.io", "RuntimeClass")
 PRIORITY_CLASS: Final = Kind("scheduling.k8s.io", "PriorityClass")
+
+_NAMED_MAX: Final = 10
+"""Kinds that a message names."""
 
 _ANY: Final = msgspec.json.Decoder(dict[str, Any])
 _METADATA: Final = msgspec.json.Decoder(Metadata | None)
@@ -95,7 +99,7 @@ def read_manifests(
     namespace: str = DEFAULT_NAMESPACE,
     pod_template: str = "",
     own: OwnReader | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits = ASKED_LIMITS,
     stdin: BinaryIO | None = None,
 ) -> Manifests:
     """Return the batches that files, folders or standard input (`-`) ask for; raises an InputError.
@@ -137,25 +141,54 @@ class ManifestReader:
         self._drafts: dict[str, _Draft | Batch] = {}
         self._objects: dict[tuple[str, str], str] = {}
         self._warnings: list[str] = []
+        self._not_read: Counter[str] = Counter()
+        self._source = ""
 
     def take(self, document: Document) -> None:
         """Read the objects of a document; raises an InputError."""
+        self._source = self._source or document.source
         if isinstance(document, JsonDocument) and len(document.data) <= HAND_WRITTEN_BYTES_MAX:
             document.reject_duplicate_keys()
         for item in items_of(document, in_parts=False):
             if isinstance(item, Page):
                 continue
-            try:
-                self._take(item)
-            except (Fault, RecursionError) as problem:
-                raise item.refusal(problem) from None
+            self.take_item(item)
 
-    def manifests(self) -> Manifests:
-        """Everything that has been read, put together."""
+    def take_item(self, item: Item) -> None:
+        """Read one object; raises an InputError."""
+        try:
+            self._take(item)
+        except (Fault, RecursionError) as problem:
+            raise item.refusal(problem) from None
+
+    def manifests(self, nodes: Iterable[Node] | None = None) -> Manifests:
+        """Everything that has been read, put together; raises an InputError where that asks for nothing.
+
+        `nodes` stand for those that were not known when the reading began.
+        Objects of unknown kinds are only counted, unless there are no others.
+        """
+        if self._not_read and not self._drafts:
+            kinds = ", ".join(
+                f"{count} {kind}" for kind, count in sorted(self._not_read.items())[:_NAMED_MAX]
+            )
+            raise InputError(
+                f"nothing that asks for resources among objects of kinds that are not known: {kinds}",
+                where=self._source,
+                remedy="name the path to their pod template: --pod-template spec.template",
+            )
+        if nodes is not None:
+            self._nodes = tuple(nodes)
         batches = tuple(
             draft if isinstance(draft, Batch) else self._batch(draft) for draft in self._drafts.values()
         )
-        return Manifests(batches, tuple(self._claims.values()), tuple(dict.fromkeys(self._warnings)))
+        not_read = [f"not read: {count} {kind}" for kind, count in sorted(self._not_read.items())]
+        warnings = tuple(dict.fromkeys((*self._warnings, *not_read)))
+        return Manifests(batches, tuple(self._claims.values()), warnings)
+
+    def _has_template(self, item: Item) -> bool:
+        """Whether the path that was given leads anywhere in an object."""
+        value = item.decode(_ANY)
+        return any(True for pod_set in self._custom for _ in places(value, pod_set.pattern))
 
     def _take(self, item: Item) -> None:
         kind = known_kind(item.kind)
@@ -178,13 +211,10 @@ class ManifestReader:
             self._take_pods(item, kind, POD_SETS.get(kind, ()))
         elif has_no_pods(kind):
             return
-        elif self._custom:
+        elif self._custom and self._has_template(item):
             self._take_pods(item, kind, self._custom)
         else:
-            raise item.error(
-                f"kind {one_line(kind.name)} ({one_line(item.api_version)}) is not known",
-                "name the path to its pod template: --pod-template spec.template",
-            )
+            self._not_read[one_line(kind.name)] += 1
 
     def _take_own(self, item: Item) -> None:
         """Hand a document of our own over; inside a Kubernetes List it has no place."""
@@ -219,7 +249,7 @@ class ManifestReader:
                 self._add(item, draft._replace(replicas=replicas))
         if not found:
             what = f"{one_line(kind.name)} {one_line(owner.name)} has no pod template"
-            raise Fault(InputError(what, remedy="add it, or correct --pod-template"))
+            raise Fault(InputError(what, remedy="add it"))
 
     def _draft(self, owner: _Object, place: Place, name: str) -> _Draft:
         """One pod of a template of an object."""
