@@ -3,8 +3,10 @@
 from fractions import Fraction
 from typing import Any
 
+import msgspec
 from hypothesis import strategies as st
 
+from ullage.engine.requests import effective_request
 from ullage.model.checks import check_snapshot, unique
 from ullage.model.cluster import (
     Batch,
@@ -184,12 +186,29 @@ constraints = st.one_of(
         tuples_of(texts, 1),
     ),
 )
-containers = st.builds(Container, texts, st.sampled_from(("main", "init", "sidecar")), resources, resources)
+parts = resource_maps(st.integers(0, 1 << 44))
+containers = st.builds(Container, texts, st.sampled_from(("main", "init", "sidecar")), parts, resources)
 volumes = st.builds(Volume, texts, texts, texts, sizes, st.booleans())
 workload_states = st.sampled_from(("init", "ok", "error", "paused", "deleted"))
 
 
 nowhere = st.just("")
+
+
+def in_whole_steps(amounts: Resources) -> Resources:
+    """Amounts that can be handed out: the nearest below, where the type has steps."""
+    steps = {name: TYPES[name].quantization for name in amounts}
+    return Resources({name: amount // steps[name] * steps[name] for name, amount in amounts.items()})
+
+
+def consistent(workload: Workload) -> Workload:
+    """A workload that asks for whole steps, and for no less than its containers together."""
+    containers = tuple(
+        msgspec.structs.replace(each, requests=in_whole_steps(each.requests)) for each in workload.containers
+    )
+    overhead = in_whole_steps(workload.overhead)
+    requests = in_whole_steps(workload.requests).larger(effective_request(containers, overhead))
+    return msgspec.structs.replace(workload, containers=containers, overhead=overhead, requests=requests)
 
 
 def workloads(
@@ -206,7 +225,7 @@ def workloads(
         requests=resources,
         limits=resources,
         containers=tuples_of(containers),
-        overhead=resource_maps(most=1),
+        overhead=resource_maps(st.integers(0, 1 << 44), most=1),
         priority=st.integers(-(1 << 31), 1 << 31),
         owner=texts,
         created_seconds=seconds,
@@ -216,7 +235,7 @@ def workloads(
         volumes=tuples_of(volumes, 1),
         scheduler=texts,
         qualities=label_maps,
-    )
+    ).map(consistent)
 
 
 batches = st.builds(Batch, workloads(), st.integers(0, 1000), st.booleans())

@@ -23,7 +23,8 @@ def test_of_several_such_pods_the_first_by_name_is_named():
 
 def test_pods_without_any_node_are_one_line():
     assert refused(pod("a", nodeName="n1"), pod("b", nodeName="n2")) == (
-        "standard input: 2 pods on nodes, but no node in the dump; dump both: kubectl get nodes,pods -A -o json"
+        "standard input: 2 pods on nodes, but no node in the dump; "
+        "dump both: kubectl get nodes,pods -A -o json"
     )
 
 

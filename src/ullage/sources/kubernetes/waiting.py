@@ -84,8 +84,9 @@ class WaitingSets:
         self._reader.take_item(item)
 
     def take(self, item: Item) -> bool:
-        """Read an object unless it asks for nothing now; False where it says nothing at all. Raises an InputError or a Fault.
+        """Read an object unless it asks for nothing now; raises an InputError or a Fault.
 
+        False means that the object says nothing at all.
         The same object again, from another file of a collection of dumps, is passed over.
         """
         wire = item.decode(_SET)
