@@ -97,6 +97,8 @@ class ClusterReading:
     def prepare(self, file: InputFile) -> None:
         """Take the resource types of a file before its objects; raises an InputError."""
         self.file_has_types = may_hold_types(file.data)
+        if not self.file_has_types:
+            return
         types = types_of_file(file, self._types, self._limits)
         if types == self._types:
             return
