@@ -7,7 +7,7 @@ from ullage.model.resources import ResourceTypes
 from ullage.render import view
 
 if TYPE_CHECKING:
-    from ullage.service.status import SummaryStatus
+    from ullage.engine.capacity.summary import Summary
 
 _SEGMENTS: Final[tuple[tuple[str, view.Tone], ...]] = (
     ("reserve", "muted"),
@@ -18,9 +18,7 @@ _SEGMENTS: Final[tuple[tuple[str, view.Tone], ...]] = (
 )
 
 
-def resource_bars(
-    title: str, whole: "SummaryStatus", names: Sequence[str], types: ResourceTypes
-) -> view.Bars:
+def resource_bars(title: str, whole: "Summary", names: Sequence[str], types: ResourceTypes) -> view.Bars:
     """Return a bar for each resource that has a bound."""
     rows: list[view.BarRow] = []
     for name in names:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from ullage.engine.capacity.admission import terms_of
-from ullage.engine.capacity.summary import summarise_groups, total
+from ullage.engine.capacity.summary import Summary, summarise_groups, total
 from ullage.engine.columns import Columns
 from ullage.model.cluster import Node, Snapshot, Workload
 from ullage.model.constraints import Record
@@ -15,7 +15,6 @@ from ullage.model.settings import RATIO_SUFFIX, RESERVE_SUFFIX
 from ullage.model.verdict import Terms
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_cluster, unknown
-from ullage.service.status import SummaryStatus
 
 KINDS: Final = ("node", "resource")
 LARGEST_SHOWN: Final = 10
@@ -60,7 +59,7 @@ class ResourceExplanation(Record, frozen=True):
     revision: int
     policy: str
     type: ResourceType
-    total: SummaryStatus
+    total: Summary
     nodes: tuple[Terms, ...]
     largest: tuple[Holding, ...]
     workloads: int
@@ -133,7 +132,7 @@ def explain_resource(snapshot: Snapshot, name: str, asked: Asked) -> Answer:
         revision=snapshot.revision,
         policy=snapshot.policy.name,
         type=snapshot.resource_types[resource],
-        total=SummaryStatus(**total(summarise_groups(columns), snapshot.name)._asdict()),
+        total=total(summarise_groups(columns), snapshot.name),
         nodes=tuple(
             terms_of(node.name, resource, figures[resource])
             for row, node in enumerate(columns.nodes)

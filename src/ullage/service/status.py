@@ -21,25 +21,6 @@ from ullage.service.asked import Asked, check_namespace, read_cluster
 FAILING: Final = frozenset(("SUSPECT", "BAD"))
 
 
-class SummaryStatus(Record, frozen=True):
-    """The sums over a set of nodes; see engine/capacity/summary.py for the terms."""
-
-    name: str
-    nodes: int
-    ready: int
-    capacity: Resources
-    reserve: Resources
-    allocatable: Resources
-    limit: Resources
-    promised: Resources
-    committed: Resources
-    free: Resources
-    blocked: Resources
-    spare_nodes: int
-    spare: Resources
-    ullage: Resources
-
-
 class NodeStatus(Record, frozen=True):
     """The terms of one node, each a map by resource; a resource without a bound has no limit and no free."""
 
@@ -113,9 +94,9 @@ class StatusReport(Record, frozen=True):
     cluster: str
     revision: int
     policy: str
-    total: SummaryStatus
-    groups: tuple[SummaryStatus, ...]
-    domains: tuple[SummaryStatus, ...]
+    total: Summary
+    groups: tuple[Summary, ...]
+    domains: tuple[Summary, ...]
     nodes: tuple[NodeStatus, ...]
     workloads: Mapping[str, int]
     listed: tuple[WorkloadStatus, ...]
@@ -155,9 +136,9 @@ def status_report(snapshot: Snapshot, namespace: str = "", *, lists: bool = Fals
         cluster=snapshot.name,
         revision=snapshot.revision,
         policy=snapshot.policy.name,
-        total=_summary(total(groups, snapshot.name)),
-        groups=tuple(_summary(group) for group in groups),
-        domains=tuple(_summary(domain) for domain in summarise_domains(columns)),
+        total=total(groups, snapshot.name),
+        groups=tuple(groups),
+        domains=tuple(summarise_domains(columns)),
         nodes=_nodes(columns),
         workloads=_states(snapshot, namespace),
         listed=_listed(snapshot, namespace) if lists else (),
@@ -167,10 +148,6 @@ def status_report(snapshot: Snapshot, namespace: str = "", *, lists: bool = Fals
         findings=findings_of(columns, groups, quotas),
         not_simulated=snapshot.unknowns,
     )
-
-
-def _summary(summary: Summary) -> SummaryStatus:
-    return SummaryStatus(**summary._asdict())
 
 
 def _device(device: DeviceSummary) -> DeviceStatus:

@@ -22,6 +22,7 @@ from ullage.service.words import (
 )
 
 if TYPE_CHECKING:
+    from ullage.engine.capacity.summary import Summary
     from ullage.service.asked import Asked
     from ullage.service.status import (
         DeviceStatus,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
         NodeStatus,
         QuotaStatus,
         StatusReport,
-        SummaryStatus,
         WorkloadStatus,
     )
 
@@ -135,7 +135,7 @@ def _capped(block: view.Block, option: str) -> view.Block:
     return view.Table(block.title, block.columns, block.rows[:ROWS_SHOWN], caption)
 
 
-def _term_table(whole: "SummaryStatus", names: Sequence[str], types: ResourceTypes) -> view.Table:
+def _term_table(whole: "Summary", names: Sequence[str], types: ResourceTypes) -> view.Table:
     """Return every term of the cluster's sums, exact."""
     columns = (
         view.Column("resource", priority=9),
@@ -206,7 +206,7 @@ def _fullness(node: "NodeStatus") -> Fraction:
 
 
 def _summary_table(
-    title: str, word: str, summaries: "Sequence[SummaryStatus]", names: Sequence[str], types: ResourceTypes
+    title: str, word: str, summaries: "Sequence[Summary]", names: Sequence[str], types: ResourceTypes
 ) -> view.Table:
     shown = [name for name in names if any(each.limit.of(name) for each in summaries)]
     columns = [view.Column(word, priority=9), view.Column("ready", "right", priority=5)]
@@ -231,7 +231,7 @@ def _summary_table(
     )
 
 
-def _ullage_cell(summary: "SummaryStatus", name: str, types: ResourceTypes) -> view.Cell:
+def _ullage_cell(summary: "Summary", name: str, types: ResourceTypes) -> view.Cell:
     if not summary.capacity.of(name) or name not in summary.ullage:
         return nothing_cell()
     left = summary.ullage[name]

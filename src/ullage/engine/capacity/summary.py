@@ -7,17 +7,16 @@ Free room counts only where new workloads may go: what a cordoned or offline nod
 A node that fails takes its free room with it and hands over what it holds, hence free + committed.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ullage.engine.columns import SUM_MAX, Columns, Flags, Integers
 from ullage.model.cluster import Node
+from ullage.model.constraints import Record
 from ullage.model.resources import Resources
 from ullage.model.settings import rules_for
 
 
-class Summary(NamedTuple):
+class Summary(Record, frozen=True):
     """Sums over a set of nodes by resource.
 
     What a node has without a bound is in none of the sums that need one: limit, free, blocked, spare, ullage.
@@ -66,7 +65,7 @@ def total(summaries: list[Summary], name: str) -> Summary:
     none = Resources()
     amounts = {
         field: sum((getattr(each, field) for each in summaries), none)
-        for field in Summary._fields
+        for field in Summary.__struct_fields__
         if field not in {"name", "nodes", "ready", "spare_nodes"}
     }
     return Summary(
