@@ -129,3 +129,20 @@ def test_findings_name_settings_that_mean_nothing_and_names_that_are_not_there()
 
 def test_without_a_cluster_only_settings_are_judged():
     assert policy_findings(policy(nodes={"n2": {"swap": "1Gi"}}), TYPES) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        ({"groups": {"gpu": {"gpu-memory": "16"}}}, [("group/gpu", "set it for the cluster")]),
+        ({"nodes": {"n1": {"admission-order": "a b"}}}, [("node/n1", "set it for the cluster")]),
+        ({"nodes": {"n1": {"spare-nodes": "1"}}}, [("node/n1", "set it for a group or the cluster")]),
+        ({"groups": {"gpu": {"spare-nodes": "1"}}}, []),
+        ({"gpu_memory": "16", "spare_nodes": "1"}, []),
+    ],
+)
+def test_a_setting_at_a_level_where_it_has_no_effect_is_a_finding(settings, found):
+    snapshot = cluster(node("n1").in_group("gpu"))
+    findings = policy_findings(policy(**settings), TYPES, snapshot)
+    assert [(each.subject, each.remedy) for each in findings] == found
+    assert {each.code for each in findings} <= {"policy-level"}

@@ -212,6 +212,15 @@ SETTINGS: Final = (
     Setting("cache-period", "300", _whole(1, 86_400), "seconds between two looks at the cache"),
     Setting("cache-fallback", "500Mi", _bytes, "size of the cache in memory on a node without an SSD"),
 )  # fmt: skip
+CLUSTER_ONLY: Final = frozenset(
+    (
+        "consumption", "admission-order", "machine-memory", "machine-root-small", "machine-root-large",
+        "quota-mode", "gpu-memory",
+    )
+)  # fmt: skip
+"""Settings about workloads that have no node yet: on a group or a node they have no effect."""
+GROUP_AT_LEAST: Final = frozenset(("spare-nodes",))
+"""Settings about nodes taken together: on a single node they have no effect."""
 _BY_KEY: Final = {setting.key: setting for setting in SETTINGS}
 _FIELDS: Final = {
     "swap": "swap_bytes",

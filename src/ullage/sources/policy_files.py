@@ -14,7 +14,7 @@ from ullage.model.cluster import Snapshot
 from ullage.model.errors import InputError
 from ullage.model.policy import PROFILE_NAMES, Layer, Policy, Settings, changed_layer
 from ullage.model.resources import ResourceTypes
-from ullage.model.settings import check_setting
+from ullage.model.settings import CLUSTER_ONLY, GROUP_AT_LEAST, check_setting
 from ullage.model.verdict import Finding
 from ullage.model.wire import API_VERSION
 from ullage.sources.atomic_file import write_atomically
@@ -106,6 +106,20 @@ def _setting_findings(
             yield Finding(
                 "policy-setting", "error", target, f"{origin}: {target}: {key}: {error.what}", error.remedy
             )
+        if key in CLUSTER_ONLY and target != CLUSTER:
+            yield _without_effect(origin, target, key, "the cluster")
+        elif key in GROUP_AT_LEAST and target.startswith("node/"):
+            yield _without_effect(origin, target, key, "a group or the cluster")
+
+
+def _without_effect(origin: str, target: str, key: str, level: str) -> Finding:
+    return Finding(
+        "policy-level",
+        "warning",
+        target,
+        f"{origin}: {target}: {key} has no effect there",
+        f"set it for {level}",
+    )
 
 
 def _name_findings(layer: Layer, snapshot: Snapshot) -> Iterator[Finding]:
