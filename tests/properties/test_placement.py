@@ -12,6 +12,7 @@ from ullage.engine.capacity.bounds import figures_of
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import FitAnswer, fit, place_of
 from ullage.model.cluster import Batch, Node, Snapshot, Workload
+from ullage.model.delta import Delta, apply
 from ullage.model.resources import NOTHING, Resources, ResourceTypes
 from ullage.model.settings import rules_for
 
@@ -147,12 +148,22 @@ def test_a_remedy_really_lets_one_more_in(snapshot, asked):
     refusal = fit(Columns(snapshot), [Batch(workload)]).outcomes[0].refusal
     if refusal is None:
         return
-    lower = LOWER.fullmatch(refusal.remedy)
+    remedy, _, opening = refusal.remedy.rpartition("open node ")
+    if opening and "(" in opening:
+        opened = msgspec.structs.replace(snapshot.nodes[opening.partition(" ")[0]], state="ready", taints=())
+        with_it = apply(snapshot, Delta(nodes=(opened,)))
+        assert fit(Columns(with_it), [Batch(msgspec.structs.replace(workload, node=opened.name))]).fits
+        if not remedy:
+            return
+        remedy = remedy.removesuffix("; or ")
+    else:
+        remedy = refusal.remedy
+    lower = LOWER.fullmatch(remedy)
     if lower:
         smaller = Resources({**asked, **parsed(lower[1], r"(?P<name>\S+) to (?P<amount>\S+)")})
         assert fit(Columns(snapshot), [Batch(Workload("a", requests=smaller, node=lower[2]))]).fits
         return
-    free = FREE.fullmatch(refusal.remedy)
+    free = FREE.fullmatch(remedy)
     if free:
         node = snapshot.nodes[free[2]]
         freed = Resources(parsed(free[1], r"(?P<amount>\S+) of (?P<name>\S+)"))
@@ -161,4 +172,4 @@ def test_a_remedy_really_lets_one_more_in(snapshot, asked):
         assert all(shortfall_of(where, name, amount) is None for name, amount in asked.items())
         return
     ready = any(node.state == "ready" for node in snapshot.nodes)
-    assert refusal.remedy.startswith("add a node with " if ready else "open a node to it, or add one")
+    assert remedy.startswith("add a node with " if ready else "open a node to it, or add one")

@@ -6,7 +6,16 @@ from builders import cluster, node, pod, policy, waiting
 from ullage.model.errors import InputError
 from ullage.model.policy import Policy
 from ullage.model.resources import ResourceType, ResourceTypes
-from ullage.service.asked import Asked, policy_for, read_cluster, read_whole, selected, unknown, with_types
+from ullage.service.asked import (
+    Asked,
+    policy_for,
+    read_cluster,
+    read_types,
+    read_whole,
+    selected,
+    unknown,
+    with_types,
+)
 
 
 def test_without_a_cluster_the_demo_is_offered():
@@ -60,3 +69,10 @@ def test_types_that_come_too_late_are_refused():
     coarser = ResourceTypes([ResourceType("example.com/licences", quantization=5)])
     assert with_types(held, coarser).resource_types == coarser
     assert with_types(held, ResourceTypes()) is held
+
+
+def test_types_may_be_given_in_the_bare_form(tmp_path):
+    bare = tmp_path / "bare.yaml"
+    bare.write_text("resourceTypes:\n  - {name: example.com/licences, units: seat, quantization: 5}\n")
+    (added,) = read_types([str(bare)]).added()
+    assert (added.name, added.units, added.quantization) == ("example.com/licences", "seat", 5)

@@ -3,8 +3,10 @@
 import pytest
 from hypothesis import given, settings
 
+from builders import cluster, node, pod, policy
 from strategies import snapshots
 from ullage.model.errors import InputError
+from ullage.model.resources import SSD_SPACE
 from ullage.render import render
 from ullage.service.asked import Asked
 from ullage.service.explain import explain_node, explain_resource
@@ -63,3 +65,11 @@ def test_any_node_and_any_resource_can_be_explained(snapshot):
     for answer in answers:
         for output in ("table", "json", "csv"):
             assert render(answer.page(), answer.data(), output, width=80)
+
+
+def test_what_a_kind_takes_besides_is_counted_as_promised_to_it(asked):
+    machine = pod("vm", cpu="2", memory="8Gi", kind="zmachine")
+    rules = policy(consumption="by-kind", machine_root_large="2Gi")
+    snapshot = cluster(node("n1", {SSD_SPACE: "9Gi"}, cpu="8", memory="16Gi").holding(machine), policy=rules)
+    report = explain_node(snapshot, "n1", asked).data()
+    assert report["workloads"][0]["requests"][SSD_SPACE] == "2Gi"

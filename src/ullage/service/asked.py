@@ -61,10 +61,14 @@ def read_types(paths: Sequence[str]) -> ResourceTypes:
     if paths:
         from ullage.sources.documents import read_documents
         from ullage.sources.own_format import read_resource_types
+        from ullage.sources.type_documents import is_types_document, types_of_documents
 
         for path in paths:
             for document in read_documents(path):
-                types = read_resource_types(document, types)
+                if is_types_document(document):
+                    types = types_of_documents((document,), types)
+                else:
+                    types = read_resource_types(document, types)
     return types
 
 

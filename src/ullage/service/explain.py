@@ -110,7 +110,7 @@ def explain_node(snapshot: Snapshot, name: str, asked: Asked, only: str = "") ->
             )
             for resource, figures in figures_here.items()
         ),
-        workloads=tuple(_holding(each) for each in snapshot.workloads if each.node == name),
+        workloads=tuple(_holding(each, columns) for each in snapshot.workloads if each.node == name),
         not_simulated=snapshot.unknowns,
     )
     types = snapshot.resource_types
@@ -125,8 +125,10 @@ def explain_resource(snapshot: Snapshot, name: str, asked: Asked) -> Answer:
 
     columns = Columns(snapshot)
     resource = _spelled(name, columns.resources)
-    holders = [each for each in snapshot.workloads if each.holds_capacity and each.requests.of(resource)]
-    holders.sort(key=lambda each: (-each.requests[resource], each.key))
+    holders = [
+        each for each in snapshot.workloads if each.holds_capacity and columns.taken(each).of(resource)
+    ]
+    holders.sort(key=lambda each: (-columns.taken(each)[resource], each.key))
     report = ResourceExplanation(
         cluster=snapshot.name,
         revision=snapshot.revision,
@@ -138,7 +140,7 @@ def explain_resource(snapshot: Snapshot, name: str, asked: Asked) -> Answer:
             for row, node in enumerate(columns.nodes)
             if resource in (figures := columns.figures(row))
         ),
-        largest=tuple(_holding(each) for each in holders[:LARGEST_SHOWN]),
+        largest=tuple(_holding(each, columns) for each in holders[:LARGEST_SHOWN]),
         workloads=len(holders),
         not_simulated=snapshot.unknowns,
     )
@@ -164,10 +166,9 @@ def _spelled(name: str, known: Collection[str]) -> str:
         raise unknown("resource", name, known) from None
 
 
-def _holding(workload: Workload) -> Holding:
-    return Holding(
-        workload.key, workload.kind, workload.state, workload.node, workload.requests, workload.qualities
-    )
+def _holding(workload: Workload, columns: Columns) -> Holding:
+    taken = columns.taken(workload)
+    return Holding(workload.key, workload.kind, workload.state, workload.node, taken, workload.qualities)
 
 
 def _canonical_key(key: str) -> str:

@@ -476,7 +476,7 @@ class TestKinds:
         )
         assert states(found) == [("m10", "ok", 1), ("m25", "error", 0)]
         assert found.outcomes[1].refusal.reason == (
-            "0/1 nodes have room (memory short on 1); nearest is node n1: memory short by 6.2Gi "
+            "0/1 nodes have room (memory short on 1); nearest: node n1: memory short by 6.2Gi "
             "(asked 25Gi, free 18.8Gi of 32Gi after 3.2Gi reserve); "
             "fits if the request is at most 18.8Gi"
         )

@@ -27,11 +27,14 @@ class TestReason:
         )
         assert (found.subject, found.count) == ("web/a", 3)
         assert found.reason == (
-            "0/3 nodes have room (cpu short on 1, memory short on 3; closed to it: 1 cordoned); nearest is "
+            "0/3 nodes have room (cpu short on 1, memory short on 3; closed to it: 1 cordoned); nearest: "
             "node n2: memory short by 8 (asked 20, free 12 of 12); fits if the request is at most 12"
         )
         assert [(short.node, short.resource) for short in found.shortfalls] == [("n2", "memory")]
-        assert found.remedy == "lower the request of memory to 12: one more then fits on node n2"
+        assert found.remedy == (
+            "lower the request of memory to 12: one more then fits on node n2; "
+            "or open node n4 to it (cordoned): it has room"
+        )
 
     def test_fewer_short_resources_are_nearer_than_less_of_them(self):
         found = refused(
@@ -58,14 +61,14 @@ class TestReason:
         found = refused([node("n1", memory="10")], waiting("a", memory="4"), replicas=5)
         assert found.count == 3
         assert found.reason == (
-            "0/1 nodes have room (memory short on 1); nearest is "
+            "0/1 nodes have room (memory short on 1); nearest: "
             "node n1: memory short by 2 (asked 4, free 2 of 10); fits if the request is at most 2"
         )
 
     def test_several_shortfalls_of_one_node_are_all_explained(self):
         found = refused([node("n1", memory="1", cpu="1")], waiting("a", memory="2", cpu="2"))
         assert found.reason == (
-            "0/1 nodes have room (cpu short on 1, memory short on 1); nearest is "
+            "0/1 nodes have room (cpu short on 1, memory short on 1); nearest: "
             "node n1: cpu short by 1 (asked 2, free 1 of 1); fits if the request is at most 1; "
             "node n1: memory short by 1 (asked 2, free 1 of 1); fits if the request is at most 1"
         )
@@ -166,3 +169,20 @@ class TestNowhere:
             "node n1, which it names, is closed to it (taint gpu)",
             remedy="open the node to it, or name another",
         )
+
+
+class TestClosedNodes:
+    def test_a_closed_node_that_has_room_is_a_remedy(self):
+        nodes = [node("n1", memory="4"), node("n2", memory="4").cordoned(), node("n3", memory="9").cordoned()]
+        assert refused(nodes, waiting("a", memory="8")).remedy == (
+            "lower the request of memory to 4: one more then fits on node n1; "
+            "or open node n3 to it (cordoned): it has room"
+        )
+
+    def test_where_every_node_is_closed_it_is_the_only_one(self):
+        found = refused([node("n1", memory="9").cordoned()], waiting("a", memory="8"))
+        assert found.remedy == "open node n1 to it (cordoned): it has room"
+
+    def test_a_closed_node_without_room_is_none(self):
+        nodes = [node("n1", memory="4"), node("n2", memory="7").cordoned()]
+        assert "open node" not in refused(nodes, waiting("a", memory="8")).remedy

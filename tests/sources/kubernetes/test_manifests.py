@@ -282,7 +282,7 @@ class TestOwnDocuments:
     def test_two_workloads_of_one_name_are_an_error(self):
         twice = [Batch(Workload("mine"))] * 3
         assert not_asked(self.OWN, own=lambda _: twice) == (
-            "standard input: a second workload named mine; rename one of them"
+            "standard input: mine is given twice; give each file once"
         )
 
 

@@ -191,7 +191,10 @@ def _spread(trial: Columns, asked: Workload, outcome: Outcome) -> Outcome:
     if placed == outcome.replicas:
         return outcome
     places = [place_of(trial, row) for row in rows]
-    refusal = explain_refusal(asked, outcome.replicas - placed, places, trial.nodes)
+    closed = (
+        () if asked.node else [place_of(trial, row) for row in sorted({*range(len(trial.nodes))} - {*rows})]
+    )
+    refusal = explain_refusal(asked, outcome.replicas - placed, places, trial.nodes, closed)
     if refusal.shortfalls:
         verdict = admit(_place_named(trial, refusal.shortfalls[0].node), asked)
     return outcome._replace(state="error", verdict=verdict, refusal=refusal)

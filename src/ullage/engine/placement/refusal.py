@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
+import msgspec
+
 from ullage.engine.capacity.admission import Place, explain_shortfall, shortfall_of, show_down
 from ullage.engine.placement.node_rules import closed_by
 from ullage.model.cluster import Node, Workload
@@ -16,8 +18,28 @@ from ullage.model.resources import ResourceTypes
 from ullage.model.verdict import Shortfall
 
 
-def explain_refusal(asked: Workload, count: int, places: Sequence[Place], nodes: Sequence[Node]) -> Refusal:
-    """Return why `count` replicas have no place among the places that it may have of all nodes."""
+def explain_refusal(
+    asked: Workload,
+    count: int,
+    places: Sequence[Place],
+    nodes: Sequence[Node],
+    closed: Sequence[Place] = (),
+) -> Refusal:
+    """Return why `count` replicas have no place among the places that it may have of all nodes.
+
+    `closed` are the places on nodes that are closed to it: one that has room is a remedy of its own.
+    """
+    refusal = _refusal(asked, count, places, nodes)
+    for place in closed:
+        if not _shortfalls(place, asked):
+            node = next(each for each in nodes if each.name == place.node)
+            opening = f"open node {node.name} to it ({closed_by(node, asked)}): it has room"
+            remedy = f"{refusal.remedy}; or {opening}" if places else opening
+            return msgspec.structs.replace(refusal, remedy=remedy)
+    return refusal
+
+
+def _refusal(asked: Workload, count: int, places: Sequence[Place], nodes: Sequence[Node]) -> Refusal:
     if not places:
         return _nowhere(asked, count, nodes)
     short = [(place, _shortfalls(place, asked)) for place in places]
@@ -25,7 +47,7 @@ def explain_refusal(asked: Workload, count: int, places: Sequence[Place], nodes:
     resources = ", ".join(f"{name} short on {tally[name]}" for name in sorted(tally))
     place, shortfalls = min(short, key=_distance)
     lines = "; ".join(explain_shortfall(each, place) for each in shortfalls)
-    reason = f"0/{len(places)} nodes have room ({resources}{_closed(asked, nodes)}); nearest is {lines}"
+    reason = f"0/{len(places)} nodes have room ({resources}{_closed(asked, nodes)}); nearest: {lines}"
     return Refusal(asked.key, count, reason, shortfalls, _remedy(place, shortfalls))
 
 

@@ -321,7 +321,10 @@ class ManifestReader:
             check_workload(workload, self._types)
         except InputError as error:
             raise error.at(item.place()) from None
-        if workload.key in self._drafts:
+        before = self._drafts.get(workload.key)
+        if before is not None:
+            if before.workload.kind == workload.kind:
+                raise item.error(f"{one_line(workload.key)} is given twice", "give each file once")
             renamed = msgspec.structs.replace(workload, name=f"{workload.name}-{workload.kind.lower()}")
             if renamed.key in self._drafts:
                 raise item.error(f"a second workload named {one_line(workload.key)}", "rename one of them")
