@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from ullage.engine.capacity.admission import Place, admit, judge
+from ullage.engine.capacity.admission import Place, admit, admit_resize, judge
 from ullage.engine.capacity.bounds import CPU, committed_of, free_of
 from ullage.engine.capacity.units import refused_by_kind
 from ullage.engine.columns import Columns
@@ -126,7 +126,8 @@ def _place(trial: Columns, batch: Batch, running: Running, rules: Rules) -> Outc
 def _resize(trial: Columns, running: Workload, asked: Workload, outcome: Outcome) -> Outcome:
     """Judge a workload that runs already: only what it grows by is new."""
     held = trial.taken(running)
-    verdict = judge(_place_named(trial, running.node), asked.key, asked.requests, held=held)
+    before = msgspec.structs.replace(running, requests=held)
+    verdict = admit_resize(_place_named(trial, running.node), before, asked)
     if not verdict.admitted:
         remedy = resize_remedy(verdict.shortfalls, trial.snapshot.resource_types)
         refusal = Refusal(outcome.subject, 1, verdict.reason, verdict.shortfalls, remedy)
