@@ -13,7 +13,7 @@ TEST_PACKAGES := chromium
 BIN := .venv/bin
 UV := $(BIN)/uv
 INSTALLED := .venv/.installed
-PYTEST := $(BIN)/python -m pytest --numprocesses=auto
+PYTEST := $(BIN)/python -m pytest --numprocesses=auto --dist=loadgroup
 FAST := not slow and not browser
 
 # In `make check test`, check has run the fast tests already.
@@ -24,7 +24,7 @@ endif
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo check test bench fuzz fuzz-short mutants docs lock clean test-packages reference
+.PHONY: help demo check test bench fuzz fuzz-short mutants docs lock clean test-packages reference plane parity
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
@@ -39,12 +39,16 @@ check: $(INSTALLED) reference ## lint, types, import contracts and the fast test
 	$(BIN)/lint-imports
 	$(PYTEST) -m "$(FAST)"
 
-test: $(INSTALLED) test-packages reference ## every test, and half a minute of fuzzing
+test: $(INSTALLED) test-packages reference plane ## every test, and half a minute of fuzzing
 	@$(PYTEST) $(TEST_SELECTION) || [ $$? -eq 5 ]
 	@$(MAKE) --no-print-directory fuzz-short
 
 bench: $(INSTALLED) ## the benchmarks, with their peers
 	$(BIN)/python benchmarks/run.py
+
+parity: $(INSTALLED) plane ## thousands of random clusters, judged by us and by the real kube-scheduler
+	$(BIN)/python tests/parity/run.py --cases 5000
+	$(BIN)/python tests/parity/run.py --live --cases 2000
 
 fuzz: $(INSTALLED) ## a million hostile inputs to every parser
 	$(BIN)/python tests/fuzz/run.py --inputs 1000000
@@ -72,6 +76,9 @@ test-packages:
 
 reference: $(INSTALLED)
 	@$(BIN)/python tests/reference/build.py
+
+plane: $(INSTALLED) ## the Kubernetes control plane that tests use: built once, in some minutes
+	@PYTHONPATH=tests $(BIN)/python -m plane.build
 
 $(INSTALLED): $(UV) requirements.lock pyproject.toml
 	$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock

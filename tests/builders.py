@@ -12,12 +12,10 @@ import msgspec
 from ullage.model.checks import check_snapshot, unique
 from ullage.model.cluster import (
     Batch,
-    Claim,
     Container,
     Device,
     Drive,
     DriveClass,
-    Group,
     Node,
     Quota,
     Snapshot,
@@ -27,10 +25,12 @@ from ullage.model.cluster import (
     Workload,
 )
 from ullage.model.constraints import UNCONSTRAINED, Constraints, Toleration
+from ullage.model.delta import TABLE_FACTS
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.policy import Layer, Policy
 from ullage.model.quantity import parse_amount
 from ullage.model.resources import NOTHING, Resources, ResourceTypes
+from ullage.model.storage import Claim, PersistentVolume
 
 GPU = "nvidia.com/gpu"
 BUILT_IN_TYPES = ResourceTypes()
@@ -178,6 +178,10 @@ def claim(name: str, amount: str, **fields: Any) -> Claim:
     return Claim(short, namespace, size_bytes=size(amount), **fields)
 
 
+def persistent_volume(name: str, amount: str, **fields: Any) -> PersistentVolume:
+    return PersistentVolume(name, size_bytes=size(amount), **fields)
+
+
 def volume(name: str, amount: str, **fields: Any) -> Volume:
     return Volume(name, size_bytes=size(amount), **fields)
 
@@ -209,24 +213,14 @@ def policy(
     return Policy(name, (Layer(name, cluster=settings, groups=groups or {}, nodes=nodes or {}),))
 
 
-Part = NodeBuilder | Node | Workload | Quota | Group | LedgerEntry | Claim
-
-
-def cluster(*parts: Part, **fields: Any) -> Snapshot:
+def cluster(*parts: Any, **fields: Any) -> Snapshot:
     """A checked snapshot of nodes, what they hold, and any other rows."""
-    rows: dict[type, list[Any]] = {kind: [] for kind in (Node, Workload, Quota, Group, LedgerEntry, Claim)}
+    rows: dict[type, list[Any]] = {facts.row_type: [] for facts in TABLE_FACTS.values()}
     for part in parts:
         if isinstance(part, NodeBuilder):
             rows[Node].append(part.record)
             rows[Workload] += part.workloads
         else:
             rows[type(part)].append(part)
-    tables = {
-        "nodes": unique(rows[Node], "node"),
-        "workloads": unique(rows[Workload], "workload"),
-        "quotas": unique(rows[Quota], "quota"),
-        "groups": unique(rows[Group], "group"),
-        "reservations": unique(rows[LedgerEntry], "reservation"),
-        "claims": unique(rows[Claim], "claim"),
-    }
+    tables = {table: unique(rows[facts.row_type], facts.singular) for table, facts in TABLE_FACTS.items()}
     return check_snapshot(Snapshot(**{**tables, **fields}))

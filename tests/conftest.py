@@ -1,16 +1,19 @@
-"""What every test may use: hypothesis profiles, the shared oracles, and the Go quantity reference."""
+"""What every test may use: hypothesis profiles, oracles, the quantity reference, the test control plane."""
 
 import functools
 import json
 import os
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from plane.build import PlaneAbsentError
+from plane.build import plane_program as find_plane_program
+from plane.plane import Plane
 from reference.build import quantity_reference as find_quantity_reference
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -79,3 +82,29 @@ def quantity_reference() -> QuantityReference:
     if program is None:
         pytest.skip(said[-1])
     return QuantityReference(program)
+
+
+@pytest.fixture(scope="session")
+def plane_program() -> Path:
+    """The program of all parts of the control plane, for a test that wants a `Plane` of its own."""
+    try:
+        return find_plane_program()
+    except PlaneAbsentError as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def plane(plane_program: Path) -> Iterator[Plane]:
+    """The one control plane of the run, with every part: a test works inside `plane.scratch()`."""
+    with Plane(plane_program) as running:
+        yield running
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep all tests of the shared plane in one worker (--dist=loadgroup), and out of the fast ones."""
+    for item in items:
+        if "plane" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+            if config.pluginmanager.hasplugin("xdist"):
+                item.add_marker(pytest.mark.xdist_group("plane"))

@@ -1,16 +1,29 @@
 """Hypothesis strategies for every record of the model; what they draw passes the checks of a snapshot."""
 
-from fractions import Fraction
 from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
 
+from constraint_strategies import (
+    TYPES,
+    constraints,
+    fractions,
+    label_maps,
+    names,
+    optional,
+    resource_maps,
+    resources,
+    seconds,
+    sizes,
+    texts,
+    tuples_of,
+)
+from object_strategies import OBJECT_ROWS
 from ullage.engine.requests import effective_request
 from ullage.model.checks import check_snapshot, unique
 from ullage.model.cluster import (
     Batch,
-    Claim,
     Container,
     Device,
     Drive,
@@ -23,67 +36,12 @@ from ullage.model.cluster import (
     VolumeGroup,
     Workload,
 )
-from ullage.model.constraints import (
-    Affinity,
-    Constraints,
-    HostPort,
-    LabelSelector,
-    NodeAffinity,
-    NodeSelector,
-    NodeSelectorTerm,
-    PodAffinity,
-    PodAffinityTerm,
-    PreferredNodeTerm,
-    Requirement,
-    Toleration,
-    TopologySpread,
-    WeightedPodAffinityTerm,
-)
-from ullage.model.delta import Delta
+from ullage.model.delta import TABLE_FACTS, TABLES, Delta
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.policy import Layer, Policy
 from ullage.model.quantity import INT64_MAX
-from ullage.model.resources import GPU_MEMORY, GPU_MILLI, Resources, ResourceType, ResourceTypes
+from ullage.model.resources import GPU_MILLI, Resources
 
-LICENCES = ResourceType("example.com/licences", "licence")
-BANDWIDTH = ResourceType("example.com/bandwidth", "byte per second", 6, is_compressible=True, quantization=7)
-TYPES = ResourceTypes((LICENCES, BANDWIDTH))
-RESOURCE_NAMES = (
-    "cpu", "memory", "ephemeral-storage", "pods", "hugepages-2Mi", "attachable-volumes-csi", "nvidia.com/gpu",
-    GPU_MEMORY, GPU_MILLI, LICENCES.name, BANDWIDTH.name,
-)  # fmt: skip
-
-# Words that YAML or a careless reader may take for something else come up often.
-TRICKY = (
-    "0", "1e3", "0o17", "0x1F", "0b1", "1_000", "12:30", "2001-01-01", "yes", "No", "on", "null", "~", "true",
-    ".5", "-", "- a", "a: b", "#a", "{}", "[", "*a", "&a", "!a", "%a", "'", '"', "<<", "=", "y", "é", "日本",
-    "\u2028", " a", "a ", "a\tb",
-)  # fmt: skip
-plain_text = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=12)
-texts = st.one_of(st.sampled_from(TRICKY), plain_text, st.text("abc-./_09", max_size=8))
-NAME_CHARACTERS = st.characters(codec="utf-8", exclude_categories=("Cc", "Cs"))
-names = st.one_of(
-    st.text("abcxyz-.0123", min_size=1, max_size=8), st.text(NAME_CHARACTERS, min_size=1, max_size=6)
-)
-label_maps = st.dictionaries(texts, texts, max_size=3)
-sizes = st.one_of(st.integers(0, 1 << 44), st.integers(0, INT64_MAX))
-seconds = st.none() | st.integers(0, 1 << 40)
-fractions = st.builds(Fraction, st.integers(1, 999), st.integers(1, 999))
-
-
-def optional(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    return st.none() | inner
-
-
-def tuples_of(inner: st.SearchStrategy[Any], most: int = 2) -> st.SearchStrategy[tuple[Any, ...]]:
-    return st.lists(inner, max_size=most).map(tuple)
-
-
-def resource_maps(amounts: st.SearchStrategy[int] = sizes, most: int = 4) -> st.SearchStrategy[Resources]:
-    return st.dictionaries(st.sampled_from(RESOURCE_NAMES), amounts, max_size=most).map(Resources)
-
-
-resources = resource_maps()
 taints = st.builds(Taint, texts, texts, st.sampled_from(("NoSchedule", "PreferNoSchedule", "NoExecute")))
 devices = st.builds(Device, texts, st.sampled_from(("nvidia.com/gpu", GPU_MILLI)), texts, sizes)
 drive_classes = st.sampled_from(("HDD", "SSD", "NVME"))
@@ -133,62 +91,15 @@ def nodes(name: st.SearchStrategy[str] = names) -> st.SearchStrategy[Node]:
         devices=tuples_of(devices),
         drives=tuples_of(drives),
         volume_groups=tuples_of(volume_groups()),
+        attach_limits=st.dictionaries(texts, sizes, max_size=2),
         qualities=label_maps,
     )
 
 
 groups = st.builds(Group, names, label_maps)
-operators = st.sampled_from(("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"))
-requirements = st.builds(Requirement, texts, operators, tuples_of(texts))
-selector_terms = st.builds(NodeSelectorTerm, tuples_of(requirements), tuples_of(requirements, 1))
-label_selectors = st.builds(LabelSelector, label_maps, tuples_of(requirements, 1))
-weights = st.integers(1, 100)
-node_affinities = st.builds(
-    NodeAffinity,
-    optional(st.builds(NodeSelector, tuples_of(selector_terms))),
-    tuples_of(st.builds(PreferredNodeTerm, weights, selector_terms), 1),
-)
-pod_terms = st.builds(
-    PodAffinityTerm,
-    texts,
-    optional(label_selectors),
-    tuples_of(texts),
-    optional(label_selectors),
-    tuples_of(texts, 1),
-    tuples_of(texts, 1),
-)
-pod_affinities = st.builds(
-    PodAffinity, tuples_of(pod_terms, 1), tuples_of(st.builds(WeightedPodAffinityTerm, weights, pod_terms), 1)
-)
-affinities = st.builds(
-    Affinity, optional(node_affinities), optional(pod_affinities), optional(pod_affinities)
-)
-spreads = st.builds(
-    TopologySpread,
-    st.integers(1, 5),
-    texts,
-    st.sampled_from(("DoNotSchedule", "ScheduleAnyway")),
-    optional(label_selectors),
-    optional(st.integers(1, 5)),
-    st.sampled_from(("Honor", "Ignore")),
-    st.sampled_from(("Honor", "Ignore")),
-    tuples_of(texts, 1),
-)
-constraints = st.one_of(
-    st.just(Constraints()),
-    st.builds(
-        Constraints,
-        label_maps,
-        optional(affinities),
-        tuples_of(st.builds(Toleration, texts, st.sampled_from(("Equal", "Exists")), texts, texts), 1),
-        tuples_of(spreads, 1),
-        tuples_of(st.builds(HostPort, st.integers(1, 65535), st.sampled_from(("TCP", "UDP")), texts), 1),
-        tuples_of(texts, 1),
-    ),
-)
 parts = resource_maps(st.integers(0, 1 << 44))
 containers = st.builds(Container, texts, st.sampled_from(("main", "init", "sidecar")), parts, resources)
-volumes = st.builds(Volume, texts, texts, texts, sizes, st.booleans())
+volumes = st.builds(Volume, texts, texts, texts, sizes, st.booleans(), texts)
 workload_states = st.sampled_from(("init", "ok", "error", "paused", "deleted"))
 
 
@@ -234,12 +145,15 @@ def workloads(
         constraints=constraints,
         volumes=tuples_of(volumes, 1),
         scheduler=texts,
+        preempts=st.booleans(),
+        gang=texts,
+        priority_class=texts,
+        runtime_class=texts,
         qualities=label_maps,
     ).map(consistent)
 
 
 batches = st.builds(Batch, workloads(), st.integers(0, 1000), st.booleans())
-claims = st.builds(Claim, names, st.sampled_from(("", "ml")), texts, sizes, st.booleans())
 ledger_entries = st.builds(
     LedgerEntry,
     reservation=names,
@@ -308,23 +222,35 @@ def by_key(drawn: list[Any]) -> tuple[Any, ...]:
     return tuple({row.key: row for row in drawn}.values())
 
 
+PLAIN_ROWS = {"groups": groups, "reservations": ledger_entries, **OBJECT_ROWS}
+"""Rows that refer to no other row by a name that a check looks up."""
+
+
+@st.composite
+def plain_rows(draw: st.DrawFn) -> dict[str, tuple[Any, ...]]:
+    """Rows of the tables in which any row may stand; few tables have any."""
+    filled = draw(st.sets(st.sampled_from(sorted(PLAIN_ROWS)), max_size=4))
+    return {name: by_key(draw(st.lists(PLAIN_ROWS[name], max_size=2))) for name in sorted(filled)}
+
+
 @st.composite
 def snapshots(draw: st.DrawFn, name: st.SearchStrategy[str] = names) -> Snapshot:
     drawn_nodes = by_key(draw(st.lists(nodes(name), max_size=3)))
     homes = st.sampled_from(("", *(each.name for each in drawn_nodes)))
+    rows = {
+        **draw(plain_rows()),
+        "nodes": drawn_nodes,
+        "workloads": by_key(draw(st.lists(workloads(name, homes), max_size=4))),
+        "quotas": draw(quota_trees()),
+    }
     return check_snapshot(
         Snapshot(
             name=draw(texts),
             revision=draw(st.integers(0, 1 << 40)),
             policy=draw(policies),
             resource_types=TYPES,
-            nodes=unique(drawn_nodes, "node"),
-            groups=unique(by_key(draw(st.lists(groups, max_size=2))), "group"),
-            workloads=unique(by_key(draw(st.lists(workloads(name, homes), max_size=4))), "workload"),
-            quotas=unique(draw(quota_trees()), "quota"),
-            reservations=unique(by_key(draw(st.lists(ledger_entries, max_size=2))), "reservation"),
-            claims=unique(by_key(draw(st.lists(claims, max_size=2))), "claim"),
             unknowns=draw(tuples_of(texts)),
+            **{table: unique(each, TABLE_FACTS[table].singular) for table, each in rows.items()},
         )
     )
 
@@ -334,12 +260,8 @@ def deltas(draw: st.DrawFn) -> Delta:
     return Delta(
         revision=draw(optional(st.integers(0, 1 << 40))),
         nodes=by_key(draw(st.lists(nodes(), max_size=2))),
-        groups=by_key(draw(st.lists(groups, max_size=2))),
         workloads=by_key(draw(st.lists(workloads(), max_size=2))),
         quotas=draw(quota_trees()),
-        reservations=by_key(draw(st.lists(ledger_entries, max_size=2))),
-        claims=by_key(draw(st.lists(claims, max_size=2))),
-        dropped=draw(
-            st.dictionaries(st.sampled_from(("nodes", "workloads", "claims")), tuples_of(names), max_size=2)
-        ),
+        dropped=draw(st.dictionaries(st.sampled_from(TABLES), tuples_of(names), max_size=2)),
+        **draw(plain_rows()),
     )

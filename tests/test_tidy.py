@@ -21,7 +21,13 @@ FUNCTION_LINES_MAX = 70
 LONGER_FILES: frozenset[str] = frozenset()
 LONGER_FUNCTIONS: frozenset[str] = frozenset()
 FLOATS_ALLOWED: frozenset[str] = frozenset()
-NAMES_FROM_OUTSIDE = frozenset({"pv_pe_alloc_count"})  # a field of LVM's own report
+NAMES_FROM_OUTSIDE = frozenset(
+    {
+        "pv_pe_alloc_count",  # a field of LVM's own report
+        "num_col_",  # fields of the solver's own model
+        "num_row_",
+    }
+)
 
 MODULE_NAMES_FORBIDDEN = frozenset(
     {"common", "helper", "helpers", "manager", "managers", "misc", "util", "utils"}

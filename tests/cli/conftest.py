@@ -22,7 +22,14 @@ class Result(NamedTuple):
 def plain_environment(monkeypatch):
     """The same width, no colours and no cluster but those that a test names."""
     monkeypatch.setenv("COLUMNS", "100")
-    for name in ("ULLAGE_CLUSTER", "ULLAGE_TRACEBACK", "NO_COLOR", "_ULLAGE_COMPLETE"):
+    monkeypatch.setenv("KUBECONFIG", "/nowhere/config")
+    for name in (
+        "ULLAGE_CLUSTER",
+        "ULLAGE_TRACEBACK",
+        "NO_COLOR",
+        "_ULLAGE_COMPLETE",
+        "KUBERNETES_SERVICE_HOST",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 

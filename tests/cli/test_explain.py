@@ -1,4 +1,4 @@
-"""`ullage explain`: nodes and resources."""
+"""`ullage explain`: nodes, pods and resources."""
 
 import json
 
@@ -8,7 +8,9 @@ ENDINGS = {"table": "txt", "wide": "wide.txt"}
 
 
 @pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "csv", "md", "html"])
-@pytest.mark.parametrize(("name", "subject"), [("node", "node/s1"), ("resource", "resource/memory")])
+@pytest.mark.parametrize(
+    ("name", "subject"), [("node", "node/s1"), ("pod", "pod/web/cache-0"), ("resource", "resource/memory")]
+)
 def test_every_format(ask, matches_golden, name, subject, output):
     result = ask("explain", subject, "-c", "demo", "-o", output)
     assert (result.code, result.err) == (0, "")
@@ -24,6 +26,8 @@ def test_every_format(ask, matches_golden, name, subject, output):
         ("node-unlimited", ("node/n3", "--resource", "cpu", "--policy", "zos")),
         ("resource-unlimited", ("resource/cpu", "--policy", "zos")),
         ("resource-80", ("resource/nvidia.com/gpu", "--width", "80")),
+        ("pod-80", ("pod/finetune-0", "-n", "ml", "--width", "80")),
+        ("pod-running", ("pod/etl-0",)),
     ],
 )
 def test_as_people_read_it(ask, matches_golden, name, words):
@@ -49,6 +53,21 @@ def test_two_words_do_as_well(ask):
     assert ask("explain", "node", "s1", "-c", "demo").out == ask("explain", "node/s1", "-c", "demo").out
 
 
+def test_a_pod_is_named_with_its_namespace_before_it_or_beside_it_or_not_at_all(ask):
+    whole = ask("explain", "pod/web/cache-0", "-c", "demo").out
+    assert whole.startswith("✗ web/cache-0 waits: 0/12 nodes take it: 8 memory short, 3 taint nvidia.com/gpu")
+    for words in (("pod/cache-0",), ("pod", "cache-0"), ("pod/cache-0", "-n", "web"), ("pod", "web/cache-0")):
+        assert ask("explain", *words, "-c", "demo").out == whole
+
+
+def test_a_pod_that_waits_is_refused_by_explain_as_it_is_by_fit(ask):
+    explained = json.loads(ask("explain", "pod/web/cache-0", "-c", "demo", "-o", "json").out)
+    judged = json.loads(ask("fit", "-c", "demo", "-n", "web", "-o", "json").out)["outcomes"][0]
+    assert explained["shortfalls"] == judged["refusal"]["shortfalls"]
+    assert explained["remedies"] == judged["refusal"]["remedies"]
+    assert explained["verdict"] == judged["verdict"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -56,8 +75,12 @@ def test_two_words_do_as_well(ask):
         (("resource/memoryy",), "no resource 'memoryy'; did you mean memory"),
         (("resource/licences",), "no resource 'licences'"),
         (("node/",), "'node/' cannot be explained"),
-        (("pod/web/api-1",), "pods cannot be explained yet"),
-        (("node/s1", "node/n1"), "name one node or one resource"),
+        (("quota/ml",), "quotas cannot be explained yet"),
+        (("pod/cache-1",), "no pod 'cache-1'; did you mean"),
+        (("pod/cache-0", "-n", "webb"), "no pod 'webb/cache-0'; did you mean web/cache-0?"),
+        (("pod/web/cache-0", "-n", "ml"), "pod/web/cache-0 is not in namespace 'ml'"),
+        (("pod/web/cache-0", "--resource", "cpu"), "--resource is for nodes"),
+        (("node/s1", "node/n1"), "name one node, pod or resource"),
         (("resource/cpu", "--resource", "cpu"), "--resource is for nodes"),
         (("node/s1", "--resource", "nvidia.com/gpu"), "no resource 'nvidia.com/gpu'"),
         ((), "missing argument"),

@@ -17,7 +17,19 @@ from ullage.cli.main import COMMANDS, program_name, root
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference" / "cli.md"
-HEAVY = ("numpy", "rich", "yaml", "jinja2", "psutil", "asyncio", "socket", "http.client", "urllib.request")
+HEAVY = (
+    "numpy",
+    "rich",
+    "yaml",
+    "jinja2",
+    "psutil",
+    "asyncio",
+    "socket",
+    "http.client",
+    "urllib.request",
+    "httpx2",
+    "lightkube",
+)
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -86,9 +98,8 @@ def test_the_version_is_said(ask, words):
         (("-c", "demo"), "-c needs a command"),
         (("status", "--width", "5"), "invalid value for '--width'"),
         (("status", "extra", "-c", "demo"), "got unexpected extra argument (extra)"),
-        (("status",), "no cluster is named; use -c FILE, -c demo, or set ULLAGE_CLUSTER"),
-        (("status", "-c", "kube"), "this version cannot read"),
-        (("status", "--context", "prod"), "--context is for live clusters"),
+        (("status",), "no cluster is named, and there is no kubeconfig; use -c FILE, -c demo, or set"),
+        (("status", "-c", "kube"), "there is no kubeconfig; use --kubeconfig FILE, or read a dump"),
         (("status", "-c", "no-such-file"), "no-such-file: cannot be read"),
     ],
 )

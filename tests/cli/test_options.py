@@ -100,6 +100,29 @@ def test_options_of_live_clusters_are_taken_with_a_note(ask):
     assert result.code == 0
     assert result.err == "ullage: note: --context, --as matters to a live cluster only\n"
     assert ask("status", "-c", "demo", "--kubeconfig", "x", "-q").err == ""
+    assert "--kubeconfig" not in ask("status", "-c", "demo", "--kubeconfig", "x").out
+
+
+@pytest.mark.parametrize(
+    ("words", "variable"),
+    [
+        (("-c", "kube"), ""),
+        (("--context", "prod"), ""),
+        (("--context", "prod"), "demo"),
+        (("--as", "me", "-c", "kube"), "demo"),
+    ],
+)
+def test_options_of_live_clusters_mean_one(ask, monkeypatch, words, variable):
+    monkeypatch.setenv("ULLAGE_CLUSTER", variable)
+    result = ask("status", *words)
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith("ullage: error: /nowhere/config: there is no kubeconfig; use --kubeconfig")
+
+
+def test_the_kubeconfig_that_is_named_is_read(ask, tmp_path):
+    (tmp_path / "config").write_text("current-context: gone\n", encoding="utf-8")
+    result = ask("status", "--kubeconfig", tmp_path / "config")
+    assert f"{tmp_path}/config: the current context 'gone' is not there" in result.err
 
 
 def test_pages_leave_wide_columns_out_but_csv_does_not(ask):

@@ -60,7 +60,7 @@ class TestBuilding:
         promised = {"n1": resources(cpu="2", gpu=1), "n2": resources(cpu="1", memory="30")}
         for row, each in enumerate(columns.nodes):
             rules = rules_for(SNAPSHOT.policy, SNAPSHOT.resource_types, each.group, each.name)
-            assert columns.rules(row) == rules
+            assert columns.rules_of(columns.nodes[row]) == rules
             assert columns.figures(row) == figures_of(each, rules, promised[each.name])
 
     def test_what_waits_or_is_gone_is_not_counted(self):

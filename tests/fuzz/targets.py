@@ -164,9 +164,37 @@ POD = (
 )
 
 
+OBJECTS = (
+    b'{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"v","labels":{"a":"b"}},"spec":{"capacity":'
+    b'{"storage":"1Gi"},"claimRef":{"name":"c","namespace":"a"},"csi":{"driver":"d"},"nodeAffinity":{"required":'
+    b'{"nodeSelectorTerms":[{"matchExpressions":[{"key":"z","operator":"In","values":["a"]}]}]}}}}\n'
+    b'{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"c","annotations":{"a":"b"}},"spec":'
+    b'{"volumeName":"v","selector":{"matchLabels":{"a":"b"}},"accessModes":["ReadWriteOnce"]}}\n'
+    b'{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"s"},"provisioner":"p",'
+    b'"allowedTopologies":[{"matchLabelExpressions":[{"key":"z","values":["a"]}]}]}\n'
+    b'{"apiVersion":"storage.k8s.io/v1","kind":"CSIStorageCapacity","metadata":{"name":"s"},"nodeTopology":{},'
+    b'"capacity":"1Gi","maximumVolumeSize":"1"}\n'
+    b'{"apiVersion":"storage.k8s.io/v1","kind":"CSINode","metadata":{"name":"n1"},"spec":{"drivers":[{"name":"d",'
+    b'"allocatable":{"count":3}}]}}\n'
+    b'{"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"l"},"spec":{"limits":[{"type":"Pod","max":'
+    b'{"cpu":"1","storage":"1Gi"},"maxLimitRequestRatio":{"cpu":"2.5"}}]}}\n'
+    b'{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"q"},"spec":{"hard":{"pods":"3"},"scopeSelector":'
+    b'{"matchExpressions":[{"scopeName":"PriorityClass","operator":"In","values":["a"]}]}},"status":{"used":{}}}\n'
+    b'{"apiVersion":"node.k8s.io/v1","kind":"RuntimeClass","metadata":{"name":"r"},"overhead":{"podFixed":'
+    b'{"cpu":"1"}},"scheduling":{"nodeSelector":{"a":"b"},"tolerations":[{"key":"k"}]}}\n'
+    b'{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"p"},"value":3,'
+    b'"globalDefault":true,"preemptionPolicy":"Never"}\n'
+    b'{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b"},"spec":{"minAvailable":"50%",'
+    b'"selector":null},"status":{"disruptionsAllowed":1}}\n'
+    b'{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"s"},"spec":{"driver":"d","pool":'
+    b'{"name":"p","generation":2},"nodeName":"n1","devices":[{"name":"g"}]}}'
+)
+
+
 @target(
     b'{"kind":"List","items":[' + NODE + b"," + POD + b"]}",
     NODE + b"\n" + POD,
+    OBJECTS,
     b"apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {capacity: {cpu: 4}}\n",
 )
 def kubernetes_dumps(data: bytes) -> None:
@@ -180,6 +208,7 @@ def kubernetes_dumps(data: bytes) -> None:
 
 @target(
     POD,
+    POD + OBJECTS,
     b"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  replicas: 3\n"
     b"  template: {spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}\n",
     b"kind: CronJob\nmetadata: {name: j}\nspec: {jobTemplate: {spec: {parallelism: 2, template: {spec: "
@@ -201,7 +230,12 @@ def manifests(data: bytes) -> None:
     b"- {name: w, node: n1, requests: {cpu: 1}}\nquotas:\n- {name: q, namespaces: [a], min: {cpu: 1}}\n",
     b"apiVersion: ullage.dev/v1\nkind: WorkloadSet\nworkloads:\n"
     b"- {name: w, replicas: 2, containers: [{name: c}]}\n",
-    b"apiVersion: ullage.dev/v1\nkind: Delta\nrevision: 1\ndropped: {nodes: [n1]}\n",
+    b"apiVersion: ullage.dev/v1\nkind: Delta\nrevision: 1\ndropped: {nodes: [n1], limitRanges: [l]}\n",
+    b"apiVersion: ullage.dev/v1\nkind: Snapshot\nlimitRanges:\n"
+    b"- {name: l, items: [{kind: Pod, max: {cpu: 1}, limitRequestRatioMax: {cpu: 2}}]}\n"
+    b"resourceQuotas:\n- {name: q, hard: {pods: '3'}}\n"
+    b"disruptionBudgets:\n- {name: b, minAvailable: '1', selector: {}}\n"
+    b"storageCapacities:\n- {name: c, capacityBytes: 1}\n",
     b"apiVersion: ullage.dev/v1\nkind: Policy\nname: p\ninherits: zos\ncluster: {memory-ratio: 1.5}\n",
     b"apiVersion: ullage.dev/v1\nkind: ResourceTypes\nresourceTypes:\n- {name: example.com/a, units: byte}\n",
 )

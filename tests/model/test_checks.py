@@ -3,13 +3,35 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
-from builders import GPU, claim, cluster, container, entry, node, pod, quota, resources, volume
+from builders import (
+    GPU,
+    claim,
+    cluster,
+    container,
+    entry,
+    node,
+    persistent_volume,
+    pod,
+    quota,
+    resources,
+    volume,
+)
 from strategies import snapshots
+from ullage.model.admission import (
+    DisruptionBudget,
+    LimitRange,
+    LimitRangeItem,
+    Namespace,
+    PriorityClass,
+    ResourceQuota,
+    RuntimeClass,
+)
 from ullage.model.checks import check_delta, check_snapshot, check_workload, unique
 from ullage.model.cluster import Node, Snapshot, Workload
 from ullage.model.delta import Delta
 from ullage.model.errors import InputError
 from ullage.model.resources import Resources, ResourceTypes
+from ullage.model.storage import StorageCapacity, StorageClass, StorageDriver
 
 TOO_LARGE = 2**63
 NEGATIVE = Resources({"memory": -(1 << 30)})
@@ -64,6 +86,47 @@ BAD_ROWS = {
     "an unknown parent": (quota("q", parent="p"), "quota q: parent 'p' is no quota"),
     "a quota that is its own parent": (quota("q", parent="q"), "its parents form a circle: q -> q"),
     "a claim below zero": (claim("ml/data", "-1"), "claim ml/data: sizeBytes is -1"),
+    "a volume below zero": (persistent_volume("pv", "-1"), "volume pv: sizeBytes is -1"),
+    "a volume without a name": (persistent_volume("", "1"), "volume: the name is empty"),
+    "a capacity below zero": (StorageCapacity("c", capacity_bytes=-1), "storage capacity c: capacityBytes"),
+    "a largest volume below zero": (StorageCapacity("c", volume_bytes_max=-1), "volumeBytesMax is -1"),
+    "a negative number of volumes": (N1.with_(attach_limits={"csi": -1}), "attachLimits: csi is -1"),
+    "a negative bound": (
+        LimitRange("l", "ml", (LimitRangeItem("Pod", min=NEGATIVE),)),
+        "limit range ml/l: Pod: min: memory is -1Gi",
+    ),
+    "a negative upper bound": (LimitRange("l", "", (LimitRangeItem("Pod", max=NEGATIVE),)), "Pod: max"),
+    "a negative default limit": (
+        LimitRange("l", "", (LimitRangeItem("Pod", default_limits=NEGATIVE),)),
+        "Pod: defaultLimits: memory is -1Gi",
+    ),
+    "a negative default request": (
+        LimitRange("l", "", (LimitRangeItem("Pod", default_requests=NEGATIVE),)),
+        "Pod: defaultRequests: memory is -1Gi",
+    ),
+    "a ratio of 0": (
+        LimitRange("l", "", (LimitRangeItem("Pod", limit_request_ratio_max={"cpu": Fraction(0)}),)),
+        "limit range l: Pod: limitRequestRatioMax: cpu is 0; use more than 0",
+    ),
+    "a quantity that is none": (
+        ResourceQuota("q", "ml", hard={"pods": "many"}),
+        "resource quota ml/q: hard: pods: quantity 'many'",
+    ),
+    "a negative quantity": (ResourceQuota("q", used={"pods": "-1"}), "resource quota q: used: pods is -1"),
+    "a class value beyond 64 bits": (PriorityClass("p", TOO_LARGE), "priority class p: value does not fit"),
+    "a runtime that gives back": (RuntimeClass("r", NEGATIVE), "runtime class r: overhead: memory is -1Gi"),
+    "a budget in words": (
+        DisruptionBudget("b", "web", min_available="half"),
+        "disruption budget web/b: minAvailable is 'half'; write a number such as 2 or a share such as 50%",
+    ),
+    "a budget of less than nothing": (DisruptionBudget("b", max_unavailable="-1"), "maxUnavailable is '-1'"),
+    "fewer disruptions than none": (
+        DisruptionBudget("b", disruptions_allowed=-1),
+        "disruptionsAllowed is -1",
+    ),
+    "a namespace without a name": (Namespace(""), "namespace: the name is empty"),
+    "a class without a name": (StorageClass(""), "storage class: the name is empty"),
+    "a driver without a name": (StorageDriver(""), "storage driver: the name is empty"),
     "a reservation below zero": (entry("r", "n1", cpu="-1"), "reservation r/r1@n1: resources: cpu is -1"),
     "a reservation without a name": (entry("", "n1"), "the reservation is empty"),
     "an expiry beyond 64 bits": (entry("r", "n1", expires_seconds=TOO_LARGE), "expiresSeconds does not fit"),

@@ -8,7 +8,6 @@ from ullage.model.cluster import (
     DEFAULT_GROUP,
     HOLDING_STATES,
     Batch,
-    Claim,
     Container,
     Device,
     Drive,
@@ -22,9 +21,10 @@ from ullage.model.cluster import (
     Workload,
 )
 from ullage.model.constraints import UNCONSTRAINED
+from ullage.model.delta import TABLES
 from ullage.model.policy import Policy
 from ullage.model.resources import NOTHING, ResourceTypes
-from ullage.model.table import Table
+from ullage.model.storage import Claim
 
 
 @pytest.mark.parametrize(
@@ -103,9 +103,7 @@ def test_an_empty_snapshot_is_at_revision_zero_under_the_default_policy():
     snapshot = Snapshot()
     assert (snapshot.name, snapshot.revision, snapshot.unknowns) == ("", 0, ())
     assert (snapshot.policy, snapshot.resource_types) == (Policy(), ResourceTypes())
-    empty = Table()
-    assert snapshot.nodes == snapshot.groups == snapshot.workloads == empty
-    assert snapshot.quotas == snapshot.reservations == snapshot.claims == empty
+    assert {name: len(getattr(snapshot, name)) for name in TABLES} == dict.fromkeys(TABLES, 0)
 
 
 @pytest.mark.parametrize("record", [Node("n1"), Workload("w"), Snapshot(), Quota("q")])

@@ -5,12 +5,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.model.cluster import Claim, Group, Node, Quota, Snapshot, Workload
-from ullage.model.delta import TABLES, Change, Delta, apply, changes, difference
+from ullage.model.admission import (
+    DisruptionBudget,
+    LimitRange,
+    LimitRangeItem,
+    Namespace,
+    PriorityClass,
+    ResourceQuota,
+    RuntimeClass,
+)
+from ullage.model.cluster import Group, Node, Quota, Snapshot, Workload
+from ullage.model.delta import BY_FILE_NAME, TABLE_FACTS, TABLES, Change, Delta, apply, changes, difference
 from ullage.model.errors import InputError
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.policy import Policy
 from ullage.model.resources import Resources
+from ullage.model.storage import Claim, PersistentVolume, StorageCapacity, StorageClass, StorageDriver
 from ullage.model.table import Table
 
 ROWS = {
@@ -20,7 +30,22 @@ ROWS = {
     "quotas": lambda name, value: Quota(name, parent=value),
     "reservations": lambda name, value: LedgerEntry(name, "r", "n", value),
     "claims": lambda name, value: Claim(name, storage_class=value),
+    "volumes": lambda name, value: PersistentVolume(name, claim=value),
+    "storage_classes": lambda name, value: StorageClass(name, provisioner=value),
+    "storage_capacities": lambda name, value: StorageCapacity(name, storage_class=value),
+    "storage_drivers": lambda name, value: StorageDriver(name, checks_capacity=value == "x"),
+    "namespaces": lambda name, value: Namespace(name, {"label": value}),
+    "limit_ranges": lambda name, value: LimitRange(name, items=(LimitRangeItem(value),)),
+    "resource_quotas": lambda name, value: ResourceQuota(name, scopes=(value,)),
+    "priority_classes": lambda name, value: PriorityClass(name, preempts=value == "x"),
+    "runtime_classes": lambda name, value: RuntimeClass(name, node_selector={"label": value}),
+    "disruption_budgets": lambda name, value: DisruptionBudget(name, min_available=value),
 }
+
+
+def to_camel(name):
+    first, *rest = name.split("_")
+    return first + "".join(map(str.capitalize, rest))
 
 
 def row_of(table):
@@ -53,7 +78,7 @@ def test_changes_are_listed_by_table_with_what_is_put_before_what_is_dropped():
 
 
 def test_each_table_can_be_put_into_and_dropped_from():
-    assert TABLES == ("nodes", "groups", "workloads", "quotas", "reservations", "claims")
+    assert set(TABLES) == set(ROWS)
     for name in TABLES:
         row = ROWS[name]("a", "x")
         added = apply(Snapshot(), Delta(**{name: (row,)}))
@@ -63,6 +88,17 @@ def test_each_table_can_be_put_into_and_dropped_from():
         assert not Delta(dropped={name: (row.key,)}).is_empty
     assert Delta().is_empty
     assert Delta(dropped={"nodes": ()}).is_empty
+
+
+def test_every_table_of_a_snapshot_is_named_as_its_field_is_in_files():
+    assert {name: facts.file_name for name, facts in TABLE_FACTS.items()} == {
+        field.name: to_camel(field.name)
+        for field in msgspec.structs.fields(Snapshot)
+        if getattr(field.default, "__class__", None) is Table
+    }
+    assert {BY_FILE_NAME[facts.file_name]: facts.row_type for facts in TABLE_FACTS.values()} == {
+        name: type(ROWS[name]("a", "x")) for name in TABLES
+    }
 
 
 def test_what_a_delta_does_not_touch_is_the_same_object_and_the_old_snapshot_stays():
@@ -106,9 +142,7 @@ def test_a_delta_applies_to_its_own_revision_or_to_any():
 def test_a_delta_that_drops_from_an_unknown_table_is_refused():
     with pytest.raises(InputError) as refused:
         apply(Snapshot(), Delta(dropped={"pods": ("a",), "disks": ("b",), "nodes": ("c",)}))
-    assert str(refused.value) == (
-        "the delta drops from 'disks'; tables are nodes, groups, workloads, quotas, reservations, claims"
-    )
+    assert str(refused.value).startswith("the delta drops from 'disks'; tables are nodes, groups, workloads,")
 
 
 def test_dropping_what_is_not_there_changes_nothing_but_the_revision():

@@ -176,6 +176,7 @@ DEFAULTS = {
     "swap": "unknown",
     "storage-mode": "exact",
     "quota-mode": "by-kind",
+    "placement": "spread",
     "gpu-memory": "32",
     "admission-order": "",
     "machine-memory": "0",

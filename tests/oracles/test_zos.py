@@ -18,7 +18,7 @@ from ullage.engine.capacity.bounds import bounds_of
 from ullage.engine.capacity.cache import cache_without_ssd, resize_cache, wanted_quota
 from ullage.engine.capacity.units import UNIT_RESOURCES, consumption, refused_by_kind, root_bytes
 from ullage.engine.columns import Columns
-from ullage.engine.placement.fit import fit, in_admission_order, place_of
+from ullage.engine.placement.fit import fit, in_admission_order
 from ullage.model.cluster import HOLDING_STATES, Node, Snapshot, Workload
 from ullage.model.policy import Layer
 from ullage.model.resources import ADDRESSES, HDD_SPACE, NOTHING, SSD_SPACE, Resources, ResourceTypes
@@ -55,7 +55,7 @@ def test_memory_admission(zos):
     assert len(rows) == 13
     for row in rows:
         promised = [asking(row["workloads"], "held")] if row["workloads"] else []
-        place = place_of(Columns(machine(row["total"], row["available"], *promised)), 0)
+        place = Columns(machine(row["total"], row["available"], *promised)).place_of(0)
         usable, admitted = row["correct_usable"], row["correct_admit"]
         assert place.figures["memory"].free == usable, row
         assert admit(place, asking(row["request"])).admitted is admitted, row
@@ -234,13 +234,13 @@ class TestDeployments:
         assert not fit(columns, [batch(1, pod("a", memory="18433Mi"))]).fits
 
     def test_cpu_is_unlimited_and_yet_no_machine_has_more_than_the_node(self):
-        place = place_of(Columns(machine(20 * GIB, 20 * GIB, pod("a", cpu="800"))), 0)
+        place = Columns(machine(20 * GIB, 20 * GIB, pod("a", cpu="800"))).place_of(0)
         assert admit(place, pod("b", cpu="8")).admitted
         assert not admit(place, pod("b", cpu="9")).admitted
 
     def test_resizing_is_checked(self):
         old = pod("a", memory="10Gi")
-        place = place_of(Columns(machine(20 * GIB, 20 * GIB, old)), 0)
+        place = Columns(machine(20 * GIB, 20 * GIB, old)).place_of(0)
         assert admit_resize(place, old, pod("a", memory="18Gi")).admitted
         assert not admit_resize(place, old, pod("a", memory="18433Mi")).admitted
         assert admit_resize(place, old, pod("a", memory="1Gi")).admitted

@@ -1,24 +1,21 @@
 """Fitting: the same answer as scoring every node for every replica, nothing over a limit, true remedies."""
 
-import re
-
 import msgspec
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from properties.small_clusters import clusters, resource_maps
-from ullage.engine.capacity.admission import Place, admit, shortfall_of
+from remedied import applied
+from ullage.engine.capacity.admission import Place, admit
 from ullage.engine.capacity.bounds import figures_of
 from ullage.engine.columns import Columns
-from ullage.engine.placement.fit import FitAnswer, fit, place_of
+from ullage.engine.placement.fit import FitAnswer, fit
+from ullage.engine.placement.room import STEPS
 from ullage.model.cluster import Batch, Node, Snapshot, Workload
-from ullage.model.delta import Delta, apply
 from ullage.model.resources import NOTHING, Resources, ResourceTypes
 from ullage.model.settings import rules_for
 
 TYPES = ResourceTypes()
-LOWER = re.compile(r"lower the request of (.*): one more then fits on node (\S+)")
-FREE = re.compile(r"free (.*) on node (\S+), or add a node that has it")
 
 requests = resource_maps(range(13))
 batches = st.lists(
@@ -46,12 +43,16 @@ def place(snapshot: Snapshot, node: Node, promised: Resources) -> Place:
 
 
 def share_left(where: Place, asked: Resources) -> int:
-    """The smallest share, in millionths, of a bounded resource that is left after one more."""
-    shares = [1_000_000]
+    """The smallest share of a resource that is left after one more, in steps of which a limit has 2^20."""
+    shares = [STEPS]
     for resource, amount in asked.items():
         figures = where.figures.get(resource)
-        if amount > 0 and figures is not None and figures.free is not None:
-            shares.append((figures.free - amount) * 1_000_000 // figures.bounds.limit)
+        if amount > 0 and figures is not None:
+            if figures.free is None:
+                shares.append(STEPS - 1)
+                continue
+            left = figures.free - amount - (where.rules.fill == "below")
+            shares.append(left * ((1 << 56) // max(figures.bounds.limit, 1)) >> 36)
     return min(shares)
 
 
@@ -79,7 +80,7 @@ def score_every_node(snapshot: Snapshot, drawn: list[Batch]) -> list[dict[str, i
 
 
 @given(clusters(), batches)
-def test_one_heap_gives_what_scoring_every_node_for_every_replica_gives(snapshot, drawn):
+def test_placing_at_once_gives_what_scoring_every_node_for_every_replica_gives(snapshot, drawn):
     found = fit(Columns(snapshot), drawn)
     assert [dict(each.nodes) for each in found.outcomes] == score_every_node(snapshot, drawn)
 
@@ -128,48 +129,20 @@ def test_one_replica_fits_where_some_ready_node_admits_it(snapshot, asked):
     workload = Workload("a", requests=asked, state="init")
     columns = Columns(snapshot)
     admitted = [
-        admit(place_of(columns, row), workload).admitted
+        admit(columns.place_of(row), workload).admitted
         for row, node in enumerate(columns.nodes)
         if node.state == "ready"
     ]
     assert fit(columns, [Batch(workload)]).fits == any(admitted)
 
 
-def parsed(text: str, pattern: str) -> dict[str, int]:
-    """Amounts by resource from `cpu to 1 and memory to 5` or `1 of cpu and 5 of memory`."""
-    pairs = [re.fullmatch(pattern, part).groupdict() for part in text.split(" and ")]
-    return {pair["name"]: TYPES[pair["name"]].parse(pair["amount"]) for pair in pairs}
-
-
-@given(clusters(), requests)
-def test_a_remedy_really_lets_one_more_in(snapshot, asked):
-    assume(asked.without_zeros())
-    workload = Workload("a", requests=asked, state="init")
-    refusal = fit(Columns(snapshot), [Batch(workload)]).outcomes[0].refusal
+@given(clusters(), requests, st.integers(1, 4))
+def test_every_remedy_makes_everything_fit(snapshot, asked, replicas):
+    batch = Batch(Workload("a", requests=asked, state="init"), replicas)
+    refusal = fit(Columns(snapshot), [batch]).outcomes[0].refusal
     if refusal is None:
         return
-    remedy, _, opening = refusal.remedy.rpartition("open node ")
-    if opening and "(" in opening:
-        opened = msgspec.structs.replace(snapshot.nodes[opening.partition(" ")[0]], state="ready", taints=())
-        with_it = apply(snapshot, Delta(nodes=(opened,)))
-        assert fit(Columns(with_it), [Batch(msgspec.structs.replace(workload, node=opened.name))]).fits
-        if not remedy:
-            return
-        remedy = remedy.removesuffix("; or ")
-    else:
-        remedy = refusal.remedy
-    lower = LOWER.fullmatch(remedy)
-    if lower:
-        smaller = Resources({**asked, **parsed(lower[1], r"(?P<name>\S+) to (?P<amount>\S+)")})
-        assert fit(Columns(snapshot), [Batch(Workload("a", requests=smaller, node=lower[2]))]).fits
-        return
-    free = FREE.fullmatch(remedy)
-    if free:
-        node = snapshot.nodes[free[2]]
-        freed = Resources(parsed(free[1], r"(?P<amount>\S+) of (?P<name>\S+)"))
-        bare = msgspec.structs.replace(node, actual=None)
-        where = place(snapshot, bare, (promised_at(snapshot)[node.name] - freed).at_least_zero())
-        assert all(shortfall_of(where, name, amount) is None for name, amount in asked.items())
-        return
-    ready = any(node.state == "ready" for node in snapshot.nodes)
-    assert remedy.startswith("add a node with " if ready else "open a node to it, or add one")
+    assert refusal.remedy
+    for remedy in refusal.remedies:
+        changed, wanted = applied(remedy, snapshot, batch)
+        assert fit(Columns(changed), [wanted]).fits, remedy.text

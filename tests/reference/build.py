@@ -37,7 +37,7 @@ def quantity_reference(report: Callable[[str], None] = say) -> Path | None:
     if go is None:
         report(f"the quantity reference needs Go: install golang, or name a built one in {OVERRIDE}")
         return None
-    program = _cache() / f"quantity-{_key(go)}"
+    program = cache_folder() / f"quantity-{_key(go)}"
     if program.exists():
         return program
     report(f"building {program.name} with {go} (once)")
@@ -48,7 +48,8 @@ def quantity_reference(report: Callable[[str], None] = say) -> Path | None:
     return program
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Return the folder of the user's cache that holds what tests build."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(base) if base else Path.home() / ".cache") / "ullage"
 

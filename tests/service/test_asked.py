@@ -18,9 +18,26 @@ from ullage.service.asked import (
 )
 
 
+@pytest.fixture
+def no_kubeconfig(monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", "/nowhere/config")
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+
+
+@pytest.mark.usefixtures("no_kubeconfig")
 def test_without_a_cluster_the_demo_is_offered():
     with pytest.raises(InputError, match="ullage status -c demo"):
         read_cluster(Asked())
+
+
+def test_without_a_cluster_the_current_kube_context_is_meant(tmp_path, monkeypatch):
+    path = tmp_path / "config"
+    path.write_text("current-context: here\n", encoding="utf-8")
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    with pytest.raises(InputError, match=f"{path}: the current context 'here' is not there"):
+        read_cluster(Asked())
+    with pytest.raises(InputError, match=f"{path}: no context 'there'"):
+        read_cluster(Asked(context="there"))
 
 
 def test_the_user_beats_the_snapshot_which_beats_the_source():
@@ -53,6 +70,14 @@ def test_the_next_command_asks_the_same_cluster_again():
     assert Asked("demo").command("status") == "ullage status -c demo"
     assert Asked("my dump.json", "zos").command("status") == "ullage status -c 'my dump.json' --policy zos"
     assert Asked().command("inspect") == "ullage inspect"
+    live = Asked("kube", context="a b", kubeconfig="config", as_user="me")
+    assert live.command("status") == "ullage status -c kube --context 'a b' --kubeconfig config --as me"
+
+
+def test_the_cluster_under_its_own_policy_is_the_same_cluster():
+    asked = Asked("kube", "zos", "team", "a=b", ("types.yaml",), "prod", "config", "me")
+    own = Asked("kube", types=("types.yaml",), context="prod", kubeconfig="config", as_user="me")
+    assert asked.under_own_policy() == own
 
 
 def test_an_unknown_name_offers_the_nearest():

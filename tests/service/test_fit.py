@@ -3,8 +3,7 @@
 import msgspec
 import pytest
 
-from builders import BUILT_IN_TYPES, batch, claim, cluster, node, pod, policy, quota, volume
-from ullage.model.constraints import Constraints, HostPort
+from builders import BUILT_IN_TYPES, batch, claim, cluster, node, pod, policy, quota
 from ullage.model.errors import InputError
 from ullage.model.resources import GPU_MILLI
 from ullage.service.fit import FitQuestion, fit, fit_of
@@ -72,21 +71,13 @@ def test_a_workload_that_runs_is_resized_by_what_it_grows(roomy, asked):
 def test_what_is_left_aside_is_named_with_how_much_it_concerns(roomy, asked):
     plain = fit_of(roomy, wants(batch(1, pod("ml/p", cpu="1"))), asked).data()["notSimulated"]
     assert list(plain) == [
-        "affinity between pods, spread and host ports",
-        "quotas",
-        "volumes",
-        "eviction of others",
+        "elastic quotas",
+        "eviction of others, where priority would allow it",
         "a note",
         "tea",
     ]
-    port = Constraints(host_ports=(HostPort(80),))
-    concerned = pod("web/p", cpu="1", constraints=port, volumes=(volume("v", "1Gi"),))
-    named = fit_of(roomy, wants(batch(1, concerned)), asked).data()["notSimulated"]
-    assert list(named[:3]) == [
-        "affinity between pods, spread and host ports (1 workload concerned)",
-        "quotas (1 of 1 concerned)",
-        "volumes (1 workload concerned)",
-    ]
+    named = fit_of(roomy, wants(batch(1, pod("web/p", cpu="1"))), asked).data()["notSimulated"]
+    assert named[0] == "elastic quotas (1 of 1 concerned)"
 
 
 def test_a_question_without_workloads_is_refused(roomy, asked):
@@ -99,11 +90,19 @@ def test_standard_input_is_read_once(asked):
         fit(msgspec.structs.replace(asked, cluster="-"), FitQuestion(paths=("-",)))
 
 
-def test_shares_of_devices_are_said_to_be_summed(asked):
-    shares = cluster(node("g", {GPU_MILLI: "2000"}), policy=policy())
-    wanted = wants(batch(1, pod("ml/p", {GPU_MILLI: "1500"})))
-    first = fit_of(shares, wanted, asked).data()["notSimulated"][0]
-    assert first == (
-        "on which device shares of ullage.dev/gpu-milli lie: "
-        "they are summed over a node's devices (1 workload concerned)"
+@pytest.mark.parametrize(
+    ("running", "asked_for", "said"),
+    [
+        ({GPU_MILLI: "300"}, {GPU_MILLI: "500"}, True),
+        ({GPU_MILLI: "300"}, {"cpu": "1"}, False),
+        ({"cpu": "1"}, {GPU_MILLI: "500"}, False),
+    ],
+)
+def test_devices_of_running_shares_are_said_to_be_assumed_where_that_matters(asked, running, asked_for, said):
+    shares = cluster(node("g", {GPU_MILLI: "2000"}, cpu="8").holding(pod("ml/r", running)), policy=policy())
+    left_aside = fit_of(shares, wants(batch(1, pod("ml/p", asked_for))), asked).data()["notSimulated"]
+    line = (
+        "on which devices running shares lie: the source does not say, best fit is assumed "
+        "(1 workload concerned)"
     )
+    assert (line in left_aside) == said

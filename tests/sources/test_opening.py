@@ -12,7 +12,7 @@ from ullage.model.errors import InputError
 from ullage.model.policy import Policy
 from ullage.model.resources import ResourceType, ResourceTypes
 from ullage.sources.host.facts import CpuFacts, HostFacts, encode_host_facts
-from ullage.sources.opening import HEAD_BYTES, Options, open_source
+from ullage.sources.opening import HEAD_BYTES, Live, Options, default_cluster, open_source
 from ullage.sources.own_text import resource_types_text, snapshot_text
 from ullage.sources.snapshot_file import snapshot_bytes
 
@@ -154,18 +154,40 @@ def test_a_snapshot_names_its_profile(tmp_path):
         assert (source.profile, source.name) == (expected, "s.yaml")
 
 
-@pytest.mark.parametrize(
-    "spec", ["kube", "ganeti:cluster.txt", "ganeti:https://rapi", "http://a", "https://a"]
-)
+@pytest.mark.parametrize("spec", ["ganeti:cluster.txt", "ganeti:https://rapi", "http://a", "https://a"])
 def test_a_source_that_is_not_there_yet_says_what_to_use(spec):
     with pytest.raises(InputError, match=r"this version cannot read .* directly; write ") as raised:
         open_source(spec)
     assert spec in str(raised.value)
 
 
-def test_a_live_cluster_is_read_from_a_dump():
-    with pytest.raises(InputError, match=r"kubectl get nodes,pods -A -o json > dump.json"):
-        open_source("kube")
+CONFIG = """
+apiVersion: v1
+current-context: a
+clusters: [{name: prod, cluster: {server: "https://127.0.0.1:1"}}]
+contexts: [{name: a, context: {cluster: prod}}, {name: b, context: {cluster: gone}}]
+"""
+
+
+def test_a_live_cluster_is_that_of_a_context(tmp_path, monkeypatch):
+    (tmp_path / "config").write_text(CONFIG, encoding="utf-8")
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    source = open_source("kube")
+    assert (source.name, source.profile) == ("prod", "kubernetes")
+    with pytest.raises(InputError, match=r"prod: https://127\.0\.0\.1:1 cannot be reached: "):
+        source.read()
+    with pytest.raises(InputError, match="context b: no cluster 'gone'"):
+        open_source("kube", options=Options(live=Live(context="b")))
+    with pytest.raises(InputError, match=r"nowhere\.yaml: cannot be read"):
+        open_source("kube", options=Options(live=Live(kubeconfig="nowhere.yaml")))
+
+
+def test_where_no_cluster_is_named_a_kubeconfig_is_one(tmp_path, monkeypatch):
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    assert default_cluster() == ""
+    (tmp_path / "config").write_text(CONFIG, encoding="utf-8")
+    assert default_cluster() == "kube"
 
 
 def test_a_file_called_kubernetes_is_a_file(tmp_path, monkeypatch):

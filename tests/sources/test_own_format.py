@@ -122,6 +122,14 @@ BAD_SNAPSHOTS = {
         f"{SNAPSHOT}nodes:\n- name: n1\n- name: n1",
         "c.yaml:5:3: nodes[1]: node n1: is there twice; remove or rename one",
     ),
+    "two classes of one name": (
+        f"{SNAPSHOT}storageClasses:\n- name: a\n- name: a",
+        "c.yaml:5:3: storageClasses[1]: storage class a: is there twice; remove or rename one",
+    ),
+    "a budget in words": (
+        f"{SNAPSHOT}disruptionBudgets: [{{name: b, minAvailable: some}}]",
+        "c.yaml: disruption budget b: minAvailable is 'some'; write a number such as 2",
+    ),
     "a workload on an unknown node": (
         f"{SNAPSHOT}workloads:\n- {{name: a, node: n7, requests: {{}}}}",
         "c.yaml: workload a: node 'n7' is none of the 0 nodes",
@@ -190,6 +198,14 @@ def test_a_delta_is_read():
         revision=3, workloads=(pod("a", cpu=1, limits=resources(cpu=1)),), dropped={"nodes": ("n",)}
     )
     assert read_own(document(text)) == expected
+
+
+def test_tables_are_dropped_from_by_their_names_in_files():
+    read = read_own(document(f"{V1}kind: Delta\ndropped: {{storageClasses: [a], limitRanges: [ml/b]}}"))
+    assert read == Delta(dropped={"storage_classes": ("a",), "limit_ranges": ("ml/b",)})
+    said = refusal(read_delta, f"{V1}kind: Delta\ndropped: {{storage_classes: [a]}}")
+    assert "dropped.storage_classes: 'storage_classes' is no table; use nodes," in said
+    assert "storageClasses" in said
 
 
 def test_a_bad_delta_is_refused_with_its_place():

@@ -3,6 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import cluster, node, pod
+from object_strategies import OBJECT_ROWS
 from strategies import TYPES, deltas, nodes, quotas, snapshots, texts, workloads
 from ullage.model.checks import unique
 from ullage.model.cluster import Snapshot
@@ -59,6 +60,14 @@ def test_a_workload_comes_back_exactly(form, workload):
 def test_a_quota_comes_back_exactly(form, quota):
     delta = Delta(quotas=(quota,))
     assert read_back(delta_text(delta, form, TYPES)) == delta
+
+
+@pytest.mark.parametrize("table", OBJECT_ROWS)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_a_row_of_any_other_table_comes_back_exactly(table, data):
+    delta = Delta(**{table: (data.draw(OBJECT_ROWS[table]),)})
+    assert read_back(delta_text(delta, "json", TYPES)) == delta
 
 
 @FORMS

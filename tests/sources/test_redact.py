@@ -5,13 +5,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import claim, cluster, entry, node, pod, quota, tolerating, volume
-from strategies import resources, snapshots
+from strategies import parts, snapshots
+from ullage.model.admission import (
+    DisruptionBudget,
+    LimitRange,
+    Namespace,
+    PriorityClass,
+    ResourceQuota,
+    RuntimeClass,
+)
 from ullage.model.checks import check_snapshot, unique
 from ullage.model.cluster import Group, Node, Snapshot, Workload
-from ullage.model.constraints import Constraints
+from ullage.model.constraints import (
+    Constraints,
+    LabelSelector,
+    NodeSelector,
+    NodeSelectorTerm,
+    Requirement,
+    Toleration,
+)
+from ullage.model.delta import TABLES
 from ullage.model.policy import Layer, Policy
 from ullage.model.resources import NOTHING
 from ullage.model.settings import rules_for
+from ullage.model.storage import (
+    Claim,
+    PersistentVolume,
+    StorageCapacity,
+    StorageClass,
+    StorageDriver,
+    TopologyTerm,
+)
 from ullage.sources.own_text import snapshot_text
 from ullage.sources.redact import redact
 from ullage.sources.redact_names import Pseudonyms
@@ -22,15 +46,45 @@ secrets = st.text("ghjkqvwxyzGHJKQXYZ", min_size=4, max_size=9)
 secret_labels = st.dictionaries(secrets, secrets, max_size=2)
 
 
+def secret_objects(draw):
+    """One row of each table of storage and admission, with secrets wherever a name can stand."""
+    name = lambda: draw(secrets)  # noqa: E731 - a name for what each field draws
+    selector = LabelSelector(draw(secret_labels), (Requirement(name(), "In", (name(),)),))
+    nodes = NodeSelector((NodeSelectorTerm(selector.match_expressions),))
+    tolerations = (Toleration(name(), "Equal", name()),)
+    priorities = (Requirement("PriorityClass", "In", (name(),)),)
+    used = {f"{name()}.storageclass.storage.k8s.io/requests.storage": "1Gi"}
+    rows = {
+        "claims": Claim(name(), name(), name(), volume=name(), selector=selector, selected_node=name()),
+        "volumes": PersistentVolume(
+            name(), name(), node_affinity=nodes, labels=draw(secret_labels), claim=f"{name()}/{name()}",
+            driver=name(),
+        ),
+        "storage_classes": StorageClass(
+            name(), name(), allowed_topologies=(TopologyTerm(selector.match_expressions),)
+        ),
+        "storage_capacities": StorageCapacity(name(), name(), name(), selector),
+        "storage_drivers": StorageDriver(name()),
+        "namespaces": Namespace(name(), draw(secret_labels)),
+        "limit_ranges": LimitRange(name(), name()),
+        "resource_quotas": ResourceQuota(name(), name(), used, used, scope_selector=priorities),
+        "priority_classes": PriorityClass(name()),
+        "runtime_classes": RuntimeClass(name(), NOTHING, draw(secret_labels), tolerations),
+        "disruption_budgets": DisruptionBudget(name(), name(), selector),
+    }  # fmt: skip
+    return {table: unique([row], table) for table, row in rows.items()}
+
+
 @st.composite
 def secret_snapshots(draw):
     nodes = {
         name: Node(
             name,
-            draw(resources),
+            draw(parts),
             group=draw(secrets),
             domain=draw(secrets),
             labels={**draw(secret_labels), "kubernetes.io/hostname": name},
+            attach_limits=dict.fromkeys(draw(st.sets(secrets, max_size=2)), 3),
             qualities=draw(secret_labels),
         )
         for name in draw(st.sets(secrets, min_size=1, max_size=3))
@@ -40,14 +94,25 @@ def secret_snapshots(draw):
             name,
             draw(secrets),
             node=draw(st.sampled_from(sorted(nodes))),
-            requests=draw(resources),
+            requests=draw(parts),
             owner=draw(secrets),
             labels=draw(secret_labels),
             constraints=Constraints(
                 node_selector=draw(st.sampled_from([each.labels for each in nodes.values()]))
             ),
-            volumes=(volume(draw(secrets), "1Gi", claim=draw(secrets), storage_class=draw(secrets)),),
+            volumes=(
+                volume(
+                    draw(secrets),
+                    "1Gi",
+                    claim=draw(secrets),
+                    storage_class=draw(secrets),
+                    driver=draw(secrets),
+                ),
+            ),
             scheduler=draw(secrets),
+            gang=draw(secrets),
+            priority_class=draw(secrets),
+            runtime_class=draw(secrets),
         )
         for name in draw(st.sets(secrets, max_size=3))
     ]
@@ -61,6 +126,7 @@ def secret_snapshots(draw):
             nodes=unique(nodes.values(), "node"),
             workloads=unique(workloads, "workload"),
             quotas=unique([quota(f"{space}q", namespaces=(space,)) for space in spaces], "quota"),
+            **secret_objects(draw),
             unknowns=tuple(draw(st.lists(secrets, max_size=2))),
         )
     )
@@ -126,7 +192,7 @@ def test_every_number_is_unchanged(snapshot):
 @given(snapshots())
 def test_any_snapshot_keeps_its_rows_and_sizes(snapshot):
     redacted = redact(snapshot, "seed")
-    for table in ("nodes", "groups", "workloads", "quotas", "reservations", "claims"):
+    for table in TABLES:
         assert len(getattr(redacted, table)) == len(getattr(snapshot, table))
     sums = [sorted(str(each.requests) for each in one.workloads) for one in (snapshot, redacted)]
     assert sums[0] == sums[1]

@@ -1,4 +1,4 @@
-from builders import cluster, node, pod
+from builders import cluster, node, persistent_volume, pod
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import (
     UNCONSTRAINED,
@@ -41,8 +41,13 @@ def test_labels_that_are_compared_as_numbers_are_found_everywhere():
         pod("b", constraints=wanting(Requirement("disks", "Lt", ("3",)), preferred=True)),
         pod("c", constraints=wanting(Requirement("team", "In", ("ml",)))),
         pod("d"),
+        persistent_volume(
+            "pv",
+            "1",
+            node_affinity=NodeSelector((NodeSelectorTerm((Requirement("speed", "Gt", ("1",)),)),)),
+        ),
     )
-    assert numeric_keys(snapshot) == {"generation", "disks"}
+    assert numeric_keys(snapshot) == {"generation", "disks", "speed"}
     assert numeric_keys(Snapshot()) == frozenset()
 
 

@@ -1,7 +1,9 @@
 import json
+from pathlib import Path
 
 import jsonschema
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -109,3 +111,10 @@ def test_a_schema_is_a_schema(kind):
 def test_what_we_refuse_does_not_keep_to_the_schema(wrong):
     document = {"apiVersion": "ullage.dev/v1", "kind": "Snapshot", **wrong}
     assert not jsonschema.Draft202012Validator(schema("Snapshot")).is_valid(document)
+
+
+def test_the_example_of_a_catalog_is_valid_by_its_schema():
+    path = Path(__file__).resolve().parents[2] / "examples" / "catalog.yaml"
+    found = schema("Catalog")
+    assert found["required"] == ["apiVersion", "kind", "items"]
+    jsonschema.validate(yaml.safe_load(path.read_text(encoding="utf-8")), found)

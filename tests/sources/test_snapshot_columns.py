@@ -5,8 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import node, pod, resources
+from object_strategies import OBJECT_ROWS
 from strategies import ledger_entries, nodes, quotas, workloads
 from ullage.model.cluster import Node, Quota, Workload
+from ullage.model.delta import TABLE_FACTS
 from ullage.model.errors import InputError
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.sources.snapshot_columns import Column, Columns, pack, unpack
@@ -29,6 +31,15 @@ def test_nodes_come_back_exactly(rows):
 def test_quotas_and_reservations_come_back_exactly(drawn_quotas, entries):
     assert unpack(pack(drawn_quotas, Quota), Quota) == drawn_quotas
     assert unpack(pack(entries, LedgerEntry), LedgerEntry) == entries
+
+
+@pytest.mark.parametrize("table", OBJECT_ROWS)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_rows_of_any_other_table_come_back_exactly(table, data):
+    rows = data.draw(st.lists(OBJECT_ROWS[table], max_size=3))
+    row_type = TABLE_FACTS[table].row_type
+    assert unpack(pack(rows, row_type), row_type) == rows
 
 
 def test_equal_values_stand_once_and_are_shared_by_the_rows_that_are_read():

@@ -52,6 +52,15 @@ def test_content_of_many_blocks_comes_back_exactly(monkeypatch):
     assert snapshot_of_bytes(data, "s") == SMALL
 
 
+def test_a_file_from_before_there_were_more_tables_and_fields_is_read():
+    size, _ = BLOCK.unpack_from(GOOD, HEADER.size)
+    start = HEADER.size + BLOCK.size
+    content = msgspec.msgpack.decode(zlib.decompress(GOOD[start : start + size]))
+    content["tables"] = {name: content["tables"][name] for name in ("nodes", "workloads", "groups")}
+    assert "preempts" not in content["tables"]["workloads"][1]
+    assert snapshot_of_bytes(rebuilt(block(msgspec.msgpack.encode(content)) + END), "old") == SMALL
+
+
 @pytest.mark.parametrize("form", ["compact", "yaml", "json"])
 def test_a_file_is_read_by_its_content_and_not_by_its_name(tmp_path, form):
     path = tmp_path / "cluster.txt"

@@ -39,6 +39,22 @@ not fit.
     default="",
     help="Where kinds that are not built in keep their pod template, as spec.template.",
 )
+@click.option(
+    "--placement",
+    type=click.Choice(["spread", "pack", "balanced", "preferences"]),
+    default=None,
+    help="How nodes are chosen; else the policy says.",
+)
+@click.option("--seed", type=int, default=None, metavar="N", help="Decide ties by this seed, not by name.")
+@click.option(
+    "--exact",
+    "exact_seconds",
+    type=click.IntRange(0, 3600),
+    default=2,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to search for another placement of what is refused, or a proof; 0: not at all.",
+)
 @asks
 def command(
     asked: "Asked",
@@ -48,8 +64,12 @@ def command(
     *,
     atomic: bool,
     pod_template: str,
+    placement: str | None,
+    seed: int | None,
+    exact_seconds: int,
 ) -> "Answer":
     """Answer whether workloads fit."""
     from ullage.service.fit import FitQuestion, fit
 
-    return fit(asked, FitQuestion(paths, shape, replicas, atomic, pod_template))
+    question = FitQuestion(paths, shape, replicas, atomic, pod_template, placement or "", seed, exact_seconds)
+    return fit(asked, question)

@@ -27,6 +27,10 @@ COMMANDS: Final = MappingProxyType(
     {
         "status": "How full the cluster is, and what is wrong with it.",
         "fit": "Does it fit, where, and if not: why, and what would help.",
+        "headroom": "How many more of a shape or a workload fit, and what binds.",
+        "check": "What is wrong, and what breaks when nodes are lost.",
+        "balance": "How a node is emptied: moves with destinations, in order.",
+        "buy": "The cheapest nodes from a catalog with which everything fits.",
         "explain": "Every number behind a node or a resource.",
         "inspect": "What this host (or others, over SSH) can give.",
         "policy": "Show, set and check the rules that apply.",

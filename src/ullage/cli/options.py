@@ -7,7 +7,7 @@ its exit code are the same for every command.
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from ullage.service.answer import Answer
 
 FORMATS: Final = ("table", "wide", "json", "yaml", "csv", "md", "html", "svg")
+JUNIT: Final = "junit"
+"""One more format, of commands that check something."""
 WIDTH_WITHOUT_TERMINAL: Final = 100
 WIDTH_MIN: Final = 40
 WIDTH_MAX: Final = 1000
+LIVE: Final = "kube"
 LIVE_OPTIONS: Final = ("context", "kubeconfig", "as_user")
 
 
@@ -53,8 +56,8 @@ CLUSTER_OPTION: Final = click.option(
     metavar="SOURCE",
     envvar="ULLAGE_CLUSTER",
     default="",
-    shell_complete=_files_or("demo"),
-    help="A dump, a folder, a snapshot, - or demo (default: $ULLAGE_CLUSTER).",
+    shell_complete=_files_or("kube", "demo"),
+    help="kube, a dump, a folder, a snapshot, - or demo (default: $ULLAGE_CLUSTER, else kube).",
 )
 POLICY_OPTION: Final = click.option(
     "--policy",
@@ -63,10 +66,22 @@ POLICY_OPTION: Final = click.option(
     shell_complete=_policies,
     help="A built-in profile or a policy file.",
 )
+PLACEMENT_OPTION: Final = click.option(
+    "--placement",
+    type=click.Choice(["spread", "pack", "balanced", "preferences"]),
+    default=None,
+    help="How nodes are chosen; else the policy says.",
+)
 _CLUSTER: Final = (
     CLUSTER_OPTION,
     POLICY_OPTION,
-    click.option("-n", "--namespace", metavar="NAME", default="", help="The namespace that is meant."),
+    click.option(
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        default="",
+        help="The namespace that is meant; it is enough if you may not see all of a live cluster.",
+    ),
     click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces (the default)."),
     click.option("-l", "--selector", metavar="LABELS", default="", help="Only nodes with these labels."),
     click.option(
@@ -81,15 +96,6 @@ _CLUSTER: Final = (
     click.option("--as", "as_user", metavar="USER", default="", help="Impersonate on a live cluster."),
 )
 _OUTPUT: Final = (
-    click.option(
-        "-o",
-        "--output",
-        type=click.Choice(FORMATS),
-        default="table",
-        show_default=True,
-        metavar="FORMAT",
-        help=f"Output format: {', '.join(FORMATS)}.",
-    ),
     click.option("--exit-zero", is_flag=True, help="Exit with 0 also when the answer is no."),
     click.option("--no-color", is_flag=True, help="No colours (NO_COLOR does the same)."),
     click.option(
@@ -103,47 +109,61 @@ _OUTPUT: Final = (
 )
 
 
-def asks(function: Callable[..., "Answer"]) -> Callable[..., int]:
+def _output_option(formats: Sequence[str]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice(formats),
+        default="table",
+        show_default=True,
+        metavar="FORMAT",
+        help=f"Output format: {', '.join(formats)}.",
+    )
+
+
+def asks(function: Callable[..., "Answer"], formats: Sequence[str] = FORMATS) -> Callable[..., int]:
     """Give a command the options of a question; it is called with `asked` first."""
 
     @wraps(function)
     def command(**options: Any) -> "Answer":
         from ullage.service.asked import Asked
 
-        live = [name for name in LIVE_OPTIONS if options.pop(name)]
+        live = {name: options.pop(name) for name in LIVE_OPTIONS}
         quiet = options.pop("quiet")
-        if live:
-            _say_live(live, has_cluster=bool(options["cluster"]), quiet=quiet)
+        cluster = _meant(options.pop("cluster"), [name for name in live if live[name]], quiet=quiet)
         namespace = options.pop("namespace")
         asked = Asked(
-            options.pop("cluster"),
+            cluster,
             options.pop("policy"),
             "" if options.pop("all_namespaces") else namespace,
             options.pop("selector"),
             options.pop("types"),
+            **(live if cluster == LIVE else {}),
         )
-        with progress(f"reading {asked.cluster}", quiet=quiet):
+        with progress(f"reading {cluster or 'the current kube context'}", quiet=quiet):
             return function(asked=asked, **options)
 
-    printed = prints(command, wants_quiet=True)
+    printed = prints(command, wants_quiet=True, formats=formats)
     for option in reversed(_CLUSTER):
         printed = option(printed)
     return printed
 
 
-def _say_live(live: list[str], *, has_cluster: bool, quiet: bool) -> None:
-    """Say that options for live clusters change nothing; without any other cluster that is an error."""
-    names = ", ".join(f"--{name.removesuffix('_user')}" for name in live)
-    if not has_cluster:
-        raise click.UsageError(
-            f"{names} is for live clusters, which this version does not read; "
-            "use a dump: kubectl get nodes,pods -A -o json > dump.json"
-        )
+def _meant(cluster: str, live: list[str], *, quiet: bool) -> str:
+    """Return the cluster that is meant: options of live clusters mean one, unless -c names another."""
+    if not live or cluster == LIVE:
+        return cluster
+    if not cluster or _source("cluster") is click.core.ParameterSource.ENVIRONMENT:
+        return LIVE
     if not quiet:
+        names = ", ".join(f"--{name.removesuffix('_user')}" for name in live)
         click.echo(f"{_program()}: note: {names} matters to a live cluster only", err=True)
+    return cluster
 
 
-def prints(function: Callable[..., "Answer"], *, wants_quiet: bool = False) -> Callable[..., int]:
+def prints(
+    function: Callable[..., "Answer"], *, wants_quiet: bool = False, formats: Sequence[str] = FORMATS
+) -> Callable[..., int]:
     """Give a command the options of output; it returns an answer, which is printed."""
 
     @wraps(function)
@@ -161,7 +181,7 @@ def prints(function: Callable[..., "Answer"], *, wants_quiet: bool = False) -> C
 
     for option in reversed(_OUTPUT):
         command = option(command)
-    return command
+    return _output_option(formats)(command)
 
 
 def _one_line(text: str) -> str:
@@ -171,8 +191,12 @@ def _one_line(text: str) -> str:
 
 
 def _is_default(option: str) -> bool:
-    source = click.get_current_context().get_parameter_source(option)
-    return source is click.core.ParameterSource.DEFAULT
+    return _source(option) is click.core.ParameterSource.DEFAULT
+
+
+def _source(option: str) -> click.core.ParameterSource | None:
+    """Return where the value of an option comes from: the command line, the environment, a default."""
+    return click.get_current_context().get_parameter_source(option)
 
 
 def show(answer: "Answer", output: str, *, no_color: bool, width: int | None) -> None:
@@ -184,6 +208,11 @@ def show(answer: "Answer", output: str, *, no_color: bool, width: int | None) ->
         between = "" if output == "json" else "---\n"
         text = between.join(to_json(each) if output == "json" else to_yaml(each) for each in documents)
         click.echo(text.encode(), nl=False)
+        return
+    if output == JUNIT and answer.suite is not None:
+        from ullage.render.junit import render as render_junit
+
+        click.echo(render_junit(answer.suite()).encode(), nl=False)
         return
     from ullage.render import render
 

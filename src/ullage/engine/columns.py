@@ -6,12 +6,13 @@ its successor and the old one refuses to be read. What-ifs that need both keep a
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from ullage.engine.capacity.admission import Place
 from ullage.engine.capacity.bounds import Bounds, Figures, bounds_of, committed_of, figures_of, free_of
 from ullage.engine.capacity.units import consumption
 from ullage.model.cluster import HOLDING_STATES, Node, Snapshot, Workload
@@ -100,16 +101,25 @@ class Columns:
         """Return what a workload takes from its node, which by the policy may be more than it asks for."""
         return consumption(workload.kind, workload.requests, self._cluster_rules)
 
-    def rules(self, row: int) -> Rules:
-        """Return the rules that apply to the node of a row."""
-        return self._rules.of(self.nodes[row])
+    def rules_of(self, node: Node) -> Rules:
+        """Return the rules that apply to a node."""
+        return self._rules.of(node)
 
-    def figures(self, row: int) -> dict[str, Figures]:
+    def figures(self, row: int) -> Mapping[str, Figures]:
         """Return the terms of one node."""
+        return self.place_of(row).figures
+
+    def place_of(self, row: int) -> Place:
+        """Return the node of a row as admission sees it."""
         self._check_current()
-        node, rules = self.nodes[row], self.rules(row)
-        promised = Resources(zip(self.resources, self.promised[row].tolist(), strict=True))
-        return figures_of(node, rules, promised, self._bounds(node, rules))
+        return self.place(self.nodes[row], self.promised[row].tolist())
+
+    def place(self, node: Node, promised: list[int]) -> Place:
+        """Return a node on which so much of each resource is promised as admission sees it."""
+        rules = self.rules_of(node)
+        amounts = Resources(zip(self.resources, promised, strict=True))
+        figures = figures_of(node, rules, amounts, self._bounds(node, rules))
+        return Place(node.name, figures, rules, self.snapshot.resource_types)
 
     # What changes
 

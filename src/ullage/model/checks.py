@@ -7,31 +7,26 @@ shared by many rows, so each distinct map is looked at once.
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from typing import Final, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeVar
 
 import msgspec
 
-from ullage.model.cluster import Claim, Group, Node, Quota, Snapshot, Workload
-from ullage.model.delta import TABLES, Delta
+from ullage.model.admission import DisruptionBudget, LimitRange, PriorityClass, ResourceQuota, RuntimeClass
+from ullage.model.cluster import Group, Node, Quota, Snapshot, Workload
+from ullage.model.delta import TABLE_FACTS, TABLES, Delta
 from ullage.model.errors import InputError
 from ullage.model.ledger_entry import LedgerEntry
-from ullage.model.quantity import INT64_MAX
+from ullage.model.quantity import INT64_MAX, parse_nano
 from ullage.model.resources import Resources, ResourceTypes
+from ullage.model.storage import Claim, PersistentVolume, StorageCapacity
 from ullage.model.table import Keyed, Table
 
 NAME_LENGTH_MAX: Final = 253
 FACTOR_MAX: Final = 1_000_000
 REPLICAS_MAX: Final = 10_000_000
+_SHARE: Final = re.compile(r"([0-9]{1,10}%?)?")
 _NAME: Final = re.compile(rf"[^\x00-\x1f\x7f-\x9f]{{1,{NAME_LENGTH_MAX}}}")
-_SINGULAR: Final = {
-    "nodes": "node",
-    "groups": "group",
-    "workloads": "workload",
-    "quotas": "quota",
-    "reservations": "reservation",
-    "claims": "claim",
-}
 Row = TypeVar("Row", bound=Keyed)
 
 
@@ -71,7 +66,7 @@ def check_delta(delta: Delta, types: ResourceTypes) -> Delta:
     """Return the delta if each of its rows can stand in a snapshot and none is there twice."""
     rows = _Rows(types)
     for name in TABLES:
-        for row in unique(getattr(delta, name), _SINGULAR[name]):
+        for row in unique(getattr(delta, name), TABLE_FACTS[name].singular):
             rows.row(name, row)
     return delta
 
@@ -123,6 +118,8 @@ class _Rows:
             )
         if node.swap_bytes is not None:
             _check_size(node.swap_bytes, where, "swapBytes")
+        for driver, most in node.attach_limits.items():
+            _check_size(most, where, f"attachLimits: {driver}")
         for device in node.devices:
             _check_size(device.memory_bytes, where, f"device {device.id}: memoryBytes")
         for drive in node.drives:
@@ -160,27 +157,62 @@ class _Rows:
         for volume in workload.volumes:
             _check_size(volume.size_bytes, where, f"volume {volume.name}: sizeBytes")
 
-    def other(self, table: str, row: object) -> None:
+    def other(self, table: str, row: Any) -> None:
+        if not isinstance(row, TABLE_FACTS[table].row_type):
+            raise TypeError(f"a row of {table} is a {type(row).__name__}")
+        if isinstance(row, LedgerEntry):
+            self._reservation(row)
+        else:
+            self._named(TABLE_FACTS[table].singular, row)
+
+    def _named(self, what: str, row: Any) -> None:
+        _check_name(row.name, what)
+        where = f"{what} {row.key}"
         if isinstance(row, Quota):
             self._quota(row)
-        elif isinstance(row, LedgerEntry):
-            where = f"reservation {row.key}"
-            _check_name(row.reservation, where, "reservation")
-            self.amounts(row.resources, where, "resources")
-            for field, value in (
-                ("createdSeconds", row.created_seconds),
-                ("expiresSeconds", row.expires_seconds),
-                ("queuePosition", row.queue_position),
-            ):
-                if value is not None and abs(value) > INT64_MAX:
-                    raise _too_large(where, field)
-        elif isinstance(row, Claim):
-            _check_name(row.name, "claim")
-            _check_size(row.size_bytes, f"claim {row.key}", "sizeBytes")
-        elif isinstance(row, Group):
-            _check_name(row.name, "group")
-        else:
-            raise TypeError(f"a row of {table} is a {type(row).__name__}")
+        elif isinstance(row, Claim | PersistentVolume):
+            _check_size(row.size_bytes, where, "sizeBytes")
+        elif isinstance(row, StorageCapacity):
+            _check_size(row.capacity_bytes, where, "capacityBytes")
+            _check_size(row.volume_bytes_max or 0, where, "volumeBytesMax")
+        elif isinstance(row, LimitRange):
+            self._limit_range(row, where)
+        elif isinstance(row, ResourceQuota):
+            for field, texts in (("hard", row.hard), ("used", row.used or {})):
+                _check_quantities(texts, f"{where}: {field}")
+        elif isinstance(row, PriorityClass) and abs(row.value) > INT64_MAX:
+            raise _too_large(where, "value")
+        elif isinstance(row, RuntimeClass):
+            self.amounts(row.overhead, where, "overhead")
+        elif isinstance(row, DisruptionBudget):
+            _check_budget(row, where)
+
+    def _reservation(self, entry: LedgerEntry) -> None:
+        where = f"reservation {entry.key}"
+        _check_name(entry.reservation, where, "reservation")
+        self.amounts(entry.resources, where, "resources")
+        for field, value in (
+            ("createdSeconds", entry.created_seconds),
+            ("expiresSeconds", entry.expires_seconds),
+            ("queuePosition", entry.queue_position),
+        ):
+            if value is not None and abs(value) > INT64_MAX:
+                raise _too_large(where, field)
+
+    def _limit_range(self, limits: LimitRange, where: str) -> None:
+        for item in limits.items:
+            inside = f"{where}: {item.kind}"
+            self.amounts(item.min, inside, "min")
+            self.amounts(item.max, inside, "max")
+            self.amounts(item.default_limits, inside, "defaultLimits")
+            self.amounts(item.default_requests, inside, "defaultRequests")
+            for name, ratio in item.limit_request_ratio_max.items():
+                if not 0 < ratio <= FACTOR_MAX:
+                    raise InputError(
+                        f"{name} is {ratio}",
+                        where=f"{inside}: limitRequestRatioMax",
+                        remedy=f"use more than 0 and at most {FACTOR_MAX}",
+                    )
 
     def _quota(self, quota: Quota) -> None:
         where = f"quota {quota.name}"
@@ -224,6 +256,27 @@ def _check_size(size: int, where: str, field: str, most: int = INT64_MAX) -> Non
         raise InputError(
             f"{field} {size} is above its size {most}", where=where, remedy=f"use at most {most}"
         )
+
+
+def _check_quantities(quantities: Mapping[str, str], where: str) -> None:
+    for name, text in quantities.items():
+        try:
+            nano = parse_nano(text)
+        except InputError as error:
+            raise error.at(f"{where}: {name}") from None
+        if nano < 0:
+            raise InputError(f"{name} is {text}", where=where, remedy="use 0 or more")
+
+
+def _check_budget(budget: DisruptionBudget, where: str) -> None:
+    for field, text in (("minAvailable", budget.min_available), ("maxUnavailable", budget.max_unavailable)):
+        if not _SHARE.fullmatch(text):
+            raise InputError(
+                f"{field} is {text[:20]!r}",
+                where=where,
+                remedy="write a number such as 2 or a share such as 50%",
+            )
+    _check_size(budget.disruptions_allowed or 0, where, "disruptionsAllowed")
 
 
 def _too_large(where: str, field: str) -> InputError:

@@ -11,10 +11,19 @@ from typing import Final, Literal
 
 import msgspec
 
+from ullage.model.admission import (
+    DisruptionBudget,
+    LimitRange,
+    Namespace,
+    PriorityClass,
+    ResourceQuota,
+    RuntimeClass,
+)
 from ullage.model.constraints import UNCONSTRAINED, Constraints, Record
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.policy import Policy
 from ullage.model.resources import NOTHING, Resources, ResourceTypes
+from ullage.model.storage import Claim, PersistentVolume, StorageCapacity, StorageClass, StorageDriver
 from ullage.model.table import Table
 
 DEFAULT_GROUP: Final = "default"
@@ -79,6 +88,7 @@ class Node(Record, frozen=True):
 
     `reserve` is what the source states (None: the policy's rule decides, resource by resource where the
     map does not name one). `actual` is what is really in use on the machine, system included.
+    `attach_limits` says how many volumes of each storage driver it can have.
     """
 
     name: str
@@ -95,6 +105,7 @@ class Node(Record, frozen=True):
     devices: tuple[Device, ...] = ()
     drives: tuple[Drive, ...] = ()
     volume_groups: tuple[VolumeGroup, ...] = ()
+    attach_limits: Mapping[str, int] = {}
     qualities: Mapping[str, str] = {}
 
     @property
@@ -132,13 +143,15 @@ class Volume(Record, frozen=True):
     storage_class: str = ""
     size_bytes: int = 0
     inline: bool = False
+    driver: str = ""
 
 
 class Workload(Record, frozen=True):
     """Something that runs, or would like to, on one node.
 
     `requests` is the effective request: what the node gives up for it. A resource missing from `limits`
-    is unbounded. `containers` and `overhead` are the terms that the request was made of.
+    is unbounded. `containers` and `overhead` are the terms that the request was made of. Workloads of one
+    `gang` in a namespace are placed all together or not at all.
     """
 
     name: str
@@ -159,6 +172,10 @@ class Workload(Record, frozen=True):
     constraints: Constraints = UNCONSTRAINED
     volumes: tuple[Volume, ...] = ()
     scheduler: str = ""
+    preempts: bool = True
+    gang: str = ""
+    priority_class: str = ""
+    runtime_class: str = ""
     qualities: Mapping[str, str] = {}
 
     @property
@@ -204,21 +221,6 @@ class Quota(Record, frozen=True):
         return self.name
 
 
-class Claim(Record, frozen=True):
-    """A PersistentVolumeClaim: disk space promised to whoever names it."""
-
-    name: str
-    namespace: str = ""
-    storage_class: str = ""
-    size_bytes: int = 0
-    bound: bool = False
-
-    @property
-    def key(self) -> str:
-        """Claims are known by namespace and name."""
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
-
-
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The whole cluster at one revision, with the policy that applies to it.
 
@@ -235,4 +237,14 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     quotas: Table[Quota] = Table()
     reservations: Table[LedgerEntry] = Table()
     claims: Table[Claim] = Table()
+    volumes: Table[PersistentVolume] = Table()
+    storage_classes: Table[StorageClass] = Table()
+    storage_capacities: Table[StorageCapacity] = Table()
+    storage_drivers: Table[StorageDriver] = Table()
+    namespaces: Table[Namespace] = Table()
+    limit_ranges: Table[LimitRange] = Table()
+    resource_quotas: Table[ResourceQuota] = Table()
+    priority_classes: Table[PriorityClass] = Table()
+    runtime_classes: Table[RuntimeClass] = Table()
+    disruption_budgets: Table[DisruptionBudget] = Table()
     unknowns: tuple[str, ...] = ()

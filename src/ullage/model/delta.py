@@ -9,10 +9,19 @@ from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
-from ullage.model.cluster import Claim, Group, Node, Quota, Snapshot, Workload
+from ullage.model.admission import (
+    DisruptionBudget,
+    LimitRange,
+    Namespace,
+    PriorityClass,
+    ResourceQuota,
+    RuntimeClass,
+)
+from ullage.model.cluster import Group, Node, Quota, Snapshot, Workload
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
 from ullage.model.ledger_entry import LedgerEntry
+from ullage.model.storage import Claim, PersistentVolume, StorageCapacity, StorageClass, StorageDriver
 from ullage.model.table import Keyed, Table
 
 Row = TypeVar("Row", bound=Keyed)
@@ -28,6 +37,16 @@ class Delta(Record, frozen=True, kw_only=True):
     quotas: tuple[Quota, ...] = ()
     reservations: tuple[LedgerEntry, ...] = ()
     claims: tuple[Claim, ...] = ()
+    volumes: tuple[PersistentVolume, ...] = ()
+    storage_classes: tuple[StorageClass, ...] = ()
+    storage_capacities: tuple[StorageCapacity, ...] = ()
+    storage_drivers: tuple[StorageDriver, ...] = ()
+    namespaces: tuple[Namespace, ...] = ()
+    limit_ranges: tuple[LimitRange, ...] = ()
+    resource_quotas: tuple[ResourceQuota, ...] = ()
+    priority_classes: tuple[PriorityClass, ...] = ()
+    runtime_classes: tuple[RuntimeClass, ...] = ()
+    disruption_budgets: tuple[DisruptionBudget, ...] = ()
     dropped: Mapping[str, tuple[str, ...]] = {}
 
     @property
@@ -36,7 +55,37 @@ class Delta(Record, frozen=True, kw_only=True):
         return not any(getattr(self, table) or self.dropped.get(table) for table in TABLES)
 
 
-TABLES: Final = ("nodes", "groups", "workloads", "quotas", "reservations", "claims")
+class TableFacts(NamedTuple):
+    """What is known of a table: the record of its rows, its name in files, and what one row is called."""
+
+    row_type: type[msgspec.Struct]
+    file_name: str
+    singular: str
+
+
+TABLE_FACTS: Final[Mapping[str, TableFacts]] = {
+    "nodes": TableFacts(Node, "nodes", "node"),
+    "groups": TableFacts(Group, "groups", "group"),
+    "workloads": TableFacts(Workload, "workloads", "workload"),
+    "quotas": TableFacts(Quota, "quotas", "quota"),
+    "reservations": TableFacts(LedgerEntry, "reservations", "reservation"),
+    "claims": TableFacts(Claim, "claims", "claim"),
+    "volumes": TableFacts(PersistentVolume, "volumes", "volume"),
+    "storage_classes": TableFacts(StorageClass, "storageClasses", "storage class"),
+    "storage_capacities": TableFacts(StorageCapacity, "storageCapacities", "storage capacity"),
+    "storage_drivers": TableFacts(StorageDriver, "storageDrivers", "storage driver"),
+    "namespaces": TableFacts(Namespace, "namespaces", "namespace"),
+    "limit_ranges": TableFacts(LimitRange, "limitRanges", "limit range"),
+    "resource_quotas": TableFacts(ResourceQuota, "resourceQuotas", "resource quota"),
+    "priority_classes": TableFacts(PriorityClass, "priorityClasses", "priority class"),
+    "runtime_classes": TableFacts(RuntimeClass, "runtimeClasses", "runtime class"),
+    "disruption_budgets": TableFacts(DisruptionBudget, "disruptionBudgets", "disruption budget"),
+}
+"""Every table of a snapshot, in the order of its fields."""
+
+TABLES: Final = tuple(TABLE_FACTS)
+BY_FILE_NAME: Final[Mapping[str, str]] = {facts.file_name: name for name, facts in TABLE_FACTS.items()}
+"""The tables by the names that files give them."""
 
 
 class Change(NamedTuple):
@@ -57,7 +106,9 @@ def apply(snapshot: Snapshot, delta: Delta) -> Snapshot:
         )
     unknown = set(delta.dropped) - set(TABLES)
     if unknown:
-        raise InputError(f"the delta drops from {min(unknown)!r}", remedy=f"tables are {', '.join(TABLES)}")
+        raise InputError(
+            f"the delta drops from {min(unknown)!r}", remedy=f"tables are {', '.join(BY_FILE_NAME)}"
+        )
     changed: dict[str, object] = {}
     for name in TABLES:
         table: Table[Keyed] = getattr(snapshot, name)

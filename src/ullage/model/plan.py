@@ -5,7 +5,8 @@ A plan names the revision it was made for. Committing it on a later revision che
 
 from typing import Literal
 
-from ullage.model.constraints import Record
+from ullage.model.cluster import Node
+from ullage.model.constraints import Record, Toleration
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.resources import NOTHING, Resources
 from ullage.model.verdict import Shortfall
@@ -25,14 +26,38 @@ class Step(Record, frozen=True):
     evidence: str = ""
 
 
+class Remedy(Record, frozen=True):
+    """One change that makes a refused part fit, in words and as what is to be changed.
+
+    request: what each replica asks for instead (`requests`); open: `nodes` uncordoned, a `toleration` added,
+    or a constraint dropped (`without`); replicas: so many only; evict: the workloads that go (`evicted`);
+    node: so many nodes (`count`) like `node`.
+    """
+
+    kind: Literal["request", "open", "replicas", "evict", "node"]
+    text: str
+    requests: Resources = NOTHING
+    nodes: tuple[str, ...] = ()
+    toleration: Toleration | None = None
+    without: str = ""
+    replicas: int = 0
+    evicted: tuple[str, ...] = ()
+    node: Node | None = None
+    count: int = 0
+
+
 class Refusal(Record, frozen=True):
-    """A part of the question that cannot be met, with the nearest shortfalls and a remedy."""
+    """A part of the question that cannot be met, with the nearest shortfalls and what would help.
+
+    `remedy` says in words what the `remedies` are, the smallest change first.
+    """
 
     subject: str
     count: int
     reason: str
     shortfalls: tuple[Shortfall, ...] = ()
     remedy: str = ""
+    remedies: tuple[Remedy, ...] = ()
 
 
 class Plan(Record, frozen=True):

@@ -56,6 +56,7 @@ class Rules(msgspec.Struct, frozen=True):
     swap_bytes: int | None = None
     storage_mode: Literal["exact", "compat", "zos"] = "exact"
     quota_mode: Literal["by-kind", "nos", "fair"] = "by-kind"
+    placement: Literal["spread", "pack", "balanced", "preferences"] = "spread"
     gpu_memory_gigabytes: int = 32
     admission_order: tuple[str, ...] = ()
     machine_memory_bytes: int = 0
@@ -201,6 +202,10 @@ SETTINGS: Final = (
         "quota-mode", "by-kind", _choice("by-kind", "nos", "fair"),
         "how quotas share what is unused: by the kind of quota, by nos' formula, or by demand",
     ),
+    Setting(
+        "placement", "spread", _choice("spread", "pack", "balanced", "preferences"),
+        "which node is chosen: the emptiest, the fullest, the most even, or as kube-scheduler weighs them",
+    ),
     Setting("gpu-memory", "32", _whole(1, 100_000), "gigabytes that one whole GPU counts for"),
     Setting("admission-order", "", _words, "kinds of workload in the order in which they are admitted"),
     Setting("machine-memory", "0", _bytes, "the least memory a virtual machine may ask for"),
@@ -215,7 +220,7 @@ SETTINGS: Final = (
 CLUSTER_ONLY: Final = frozenset(
     (
         "consumption", "admission-order", "machine-memory", "machine-root-small", "machine-root-large",
-        "quota-mode", "gpu-memory",
+        "quota-mode", "gpu-memory", "placement",
     )
 )  # fmt: skip
 """Settings about workloads that have no node yet: on a group or a node they have no effect."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ullage.model.resources import ResourceTypes
 from ullage.model.wire import API_VERSION, to_builtins
+from ullage.render.junit import Suite
 from ullage.render.view import Page
 
 
@@ -16,7 +17,7 @@ class Answer(NamedTuple):
 
     `shortened` is a page for a terminal that leaves out most rows of a large cluster. The answer may be a
     document in itself, which is JSON unless another format is asked for; or a list of documents, which are
-    written one after the other, with `notes` for what has no place in them.
+    written one after the other, with `notes` for what has no place in them. Checks have a `suite` for JUnit.
     """
 
     page: Callable[[], Page]
@@ -26,6 +27,7 @@ class Answer(NamedTuple):
     shortened: Callable[[], Page] | None = None
     is_stream: bool = False
     notes: tuple[str, ...] = ()
+    suite: Callable[[], Suite] | None = None
 
 
 def versioned(kind: str, report: Any, types: ResourceTypes) -> dict[str, Any]:

@@ -23,33 +23,56 @@ class Asked(Record, frozen=True):
     namespace: str = ""
     selector: str = ""
     types: tuple[str, ...] = ()
+    context: str = ""
+    kubeconfig: str = ""
+    as_user: str = ""
+
+    def under_own_policy(self) -> "Asked":
+        """Return the same whole cluster under the policy that is its own."""
+        return msgspec.structs.replace(self, policy="", namespace="", selector="")
 
     def command(self, words: str) -> str:
         """Return a command line that asks something else of the same cluster."""
         parts = ["ullage", words]
         types = (("--types", path) for path in self.types)
-        for option, value in (("-c", self.cluster), ("--policy", self.policy), *types):
+        live = (("--context", self.context), ("--kubeconfig", self.kubeconfig), ("--as", self.as_user))
+        for option, value in (("-c", self.cluster), ("--policy", self.policy), *types, *live):
             if value:
                 parts += [option, shlex.quote(value)]
         return " ".join(parts)
 
 
-def read_cluster(asked: Asked) -> Snapshot:
-    """Return the snapshot of the cluster, its policy filled in and the wanted part of it kept."""
-    return selected(read_whole(asked), asked.selector)
+def read_cluster(asked: Asked, *, needs_nodes: bool = True) -> Snapshot:
+    """Return the snapshot of the cluster, its policy filled in and the wanted part of it kept.
+
+    A question that has something to say without nodes may not need them: see read_whole.
+    """
+    return selected(read_whole(asked, needs_nodes=needs_nodes), asked.selector)
 
 
-def read_whole(asked: Asked) -> Snapshot:
-    """Return the snapshot of the whole cluster, its policy filled in."""
-    if not asked.cluster:
+def read_whole(asked: Asked, *, needs_nodes: bool = True) -> Snapshot:
+    """Return the snapshot of the whole cluster, its policy filled in.
+
+    Where none is named, it is the one of the current kube context. Of a live cluster whose nodes may not be
+    listed, the namespace that is meant is read if no nodes are needed; otherwise that is an InputError.
+    """
+    from ullage.sources.opening import Live, Options, default_cluster, open_source
+
+    cluster = asked.cluster or default_cluster()
+    if not cluster:
         raise InputError(
-            "no cluster is named",
+            "no cluster is named, and there is no kubeconfig",
             remedy="use -c FILE, -c demo, or set ULLAGE_CLUSTER (try: ullage status -c demo)",
         )
-    from ullage.sources.opening import Options, open_source
-
     types = read_types(asked.types)
-    source = open_source(asked.cluster, options=Options(types=types))
+    live = Live(
+        context=asked.context,
+        kubeconfig=asked.kubeconfig,
+        as_user=asked.as_user,
+        namespace=asked.namespace,
+        needs_nodes=needs_nodes,
+    )
+    source = open_source(cluster, options=Options(types=types, live=live))
     snapshot = with_types(source.read(), types)
     policy = policy_for(asked.policy, snapshot, source.profile)
     return msgspec.structs.replace(snapshot, name=snapshot.name or source.name, policy=policy)

@@ -1,4 +1,7 @@
-"""Every number behind a node or a resource, term by term, with where each rule comes from."""
+"""Every number behind a node or a resource, term by term, with where each rule comes from.
+
+Workloads are explained in explain_pod.py.
+"""
 
 from collections.abc import Collection, Mapping
 from typing import Final
@@ -15,8 +18,9 @@ from ullage.model.settings import RATIO_SUFFIX, RESERVE_SUFFIX
 from ullage.model.verdict import Terms
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_cluster, unknown
+from ullage.service.explain_pod import explain_pod
 
-KINDS: Final = ("node", "resource")
+KINDS: Final = ("node", "pod", "resource")
 LARGEST_SHOWN: Final = 10
 
 
@@ -67,17 +71,21 @@ class ResourceExplanation(Record, frozen=True):
 
 
 def explain(asked: Asked, subject: str, only: str = "") -> Answer:
-    """Answer what stands behind `node/NAME` (perhaps only one resource of it) or `resource/NAME`."""
+    """Answer what stands behind `node/NAME` (perhaps one resource of it), `pod/NAME` or `resource/NAME`."""
     kind, _, name = subject.partition("/")
     if kind not in KINDS or not name:
-        near = "" if kind not in {"pod", "quota", "workload"} else f"{kind}s cannot be explained yet; "
-        raise InputError(f"{subject!r} cannot be explained", remedy=f"{near}write node/NAME or resource/NAME")
+        near = "quotas cannot be explained yet; " if kind == "quota" else ""
+        remedy = f"{near}write node/NAME, pod/NAME or resource/NAME"
+        raise InputError(f"{subject!r} cannot be explained", remedy=remedy)
+    if only and kind != "node":
+        why = (
+            f"{subject} is one resource" if kind == "resource" else "a pod is explained with all it asks for"
+        )
+        raise InputError("--resource is for nodes", remedy=f"leave it out: {why}")
     snapshot = read_cluster(asked)
     if kind == "node":
         return explain_node(snapshot, name, asked, only)
-    if only:
-        raise InputError("--resource is for nodes", remedy=f"leave it out: {subject} is one resource")
-    return explain_resource(snapshot, name, asked)
+    return explain_pod(snapshot, name, asked) if kind == "pod" else explain_resource(snapshot, name, asked)
 
 
 def explain_node(snapshot: Snapshot, name: str, asked: Asked, only: str = "") -> Answer:
@@ -92,7 +100,7 @@ def explain_node(snapshot: Snapshot, name: str, asked: Asked, only: str = "") ->
     if only:
         wanted = _known_resource(only, figures_here)
         figures_here = {wanted: figures_here[wanted]}
-    rules = columns.rules(row)
+    rules = columns.rules_of(columns.nodes[row])
     node = columns.nodes[row]
     settings = effective_settings(snapshot.policy, node.group, node.name)
     origins = {_canonical_key(key): f"{key}={value.text} ({value.origin})" for key, value in settings.items()}

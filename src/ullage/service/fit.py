@@ -1,13 +1,14 @@
 """Does it fit: which workloads have a place and where; for the others why not, and what would help."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from ullage.engine.columns import Columns
+from ullage.engine.placement.before import BeforePlacement
 from ullage.engine.placement.fit import FitAnswer, Outcome
 from ullage.engine.placement.fit import fit as place
-from ullage.model.cluster import Snapshot, Workload
+from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
 from ullage.model.plan import Plan, Refusal
@@ -21,19 +22,32 @@ from ullage.service.wanted import (
     read_wanted,
     wanted_shape,
     wanted_waiting,
+    with_objects,
     with_replicas,
 )
 from ullage.service.words import plural
 
+EXACT_SECONDS: Final = 2
+"""How long an exact search may take for each part that is refused at first."""
+
 
 class FitQuestion(NamedTuple):
-    """What is asked for: files of workloads or one shape, how many of each, and whether all or none."""
+    """What is asked for: files of workloads or one shape, how many of each, and whether all or none.
+
+    `placement` overrides how the policy chooses nodes; a `seed` decides ties by chance instead of by name.
+    """
 
     paths: tuple[str, ...] = ()
     shape: str = ""
     replicas: int | None = None
     atomic: bool = False
     pod_template: str = ""
+    placement: str = ""
+    seed: int | None = None
+    exact_seconds: int = EXACT_SECONDS
+
+
+NO_QUESTION: Final = FitQuestion()
 
 
 class NodeCount(Record, frozen=True):
@@ -47,7 +61,8 @@ class OutcomeReport(Record, frozen=True):
     """What became of one workload; `verdict` holds the terms of the first node that takes it.
 
     Where it is refused, they are those of the node that comes nearest. `held` is what a workload that is
-    resized has already.
+    resized has already. `certificate` says whether it was placed by scores or by exact search, or whether
+    its refusal is proven.
     """
 
     workload: str
@@ -61,6 +76,8 @@ class OutcomeReport(Record, frozen=True):
     nodes: tuple[NodeCount, ...]
     verdict: Verdict | None
     refusal: Refusal | None
+    certificate: str
+    certificate_note: str = ""
 
 
 class FitReport(Record, frozen=True):
@@ -107,7 +124,7 @@ def fit(asked: Asked, question: FitQuestion) -> Answer:
             question.paths, snapshot, namespace=asked.namespace, pod_template=question.pod_template
         )
     wanted = with_replicas(wanted, question.replicas)
-    return fit_of(snapshot, wanted._replace(atomic=wanted.atomic or question.atomic), asked)
+    return fit_of(snapshot, wanted._replace(atomic=wanted.atomic or question.atomic), asked, question)
 
 
 def _nothing_waits(snapshot: Snapshot, asked: Asked) -> Answer:
@@ -120,15 +137,22 @@ def _nothing_waits(snapshot: Snapshot, asked: Asked) -> Answer:
     return Answer(lambda: empty_page(report, asked), lambda: versioned("FitReport", report, types))
 
 
-def fit_of(snapshot: Snapshot, wanted: Wanted, asked: Asked) -> Answer:
+def fit_of(snapshot: Snapshot, wanted: Wanted, asked: Asked, question: FitQuestion = NO_QUESTION) -> Answer:
     """Answer whether workloads fit into a cluster; both were read already."""
     from ullage.service.fit_page import fit_page
 
     if not wanted.batches:
         raise InputError("there is no workload in it", where="-f", remedy="name a file with a pod template")
-    snapshot = msgspec.structs.replace(snapshot, resource_types=wanted.types)
+    snapshot = msgspec.structs.replace(with_objects(snapshot, wanted.objects), resource_types=wanted.types)
     columns = Columns(snapshot)
-    found = place(columns, wanted.batches, atomic=wanted.atomic)
+    found = place(
+        columns,
+        wanted.batches,
+        atomic=wanted.atomic,
+        placement=question.placement,
+        seed=question.seed,
+        exact_seconds=question.exact_seconds,
+    )
     report = fit_report(columns, found, wanted)
     return Answer(
         lambda: fit_page(report, columns, asked),
@@ -167,32 +191,27 @@ def _outcome(outcome: Outcome, columns: Columns) -> OutcomeReport:
         nodes=tuple(NodeCount(node, count) for node, count in outcome.nodes),
         verdict=outcome.verdict,
         refusal=outcome.refusal,
+        certificate=outcome.certificate,
+        certificate_note=outcome.certificate_note,
     )
 
 
 def _not_simulated(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
     """Return what this answer leaves aside, each with how much of it is concerned here."""
-    workloads = [batch.workload for batch in wanted.batches]
-    volumes = sum(bool(each.volumes) for each in workloads)
-    namespaces = {each.namespace for each in workloads}
+    namespaces = {batch.workload.namespace for batch in wanted.batches}
     quotas = sum(bool(namespaces.intersection(quota.namespaces)) for quota in snapshot.quotas)
-    shared = sum(bool(each.requests.of(GPU_MILLI)) for each in workloads)
-    shares = f"on which device shares of {GPU_MILLI} lie: they are summed over a node's devices"
     return (
-        *([_left_aside(shares, shared)] if shared else []),
-        _left_aside("affinity between pods, spread and host ports", sum(map(_is_bound, workloads))),
-        f"quotas ({quotas} of {len(snapshot.quotas)} concerned)" if quotas else "quotas",
-        _left_aside("volumes", volumes),
-        "eviction of others",
+        *_devices_assumed(snapshot, wanted),
+        f"elastic quotas ({quotas} of {len(snapshot.quotas)} concerned)" if quotas else "elastic quotas",
+        "eviction of others, where priority would allow it",
+        *BeforePlacement(snapshot).notes(sorted(namespaces)),
     )
 
 
-def _is_bound(workload: Workload) -> bool:
-    """Whether a workload asks for something that is not judged yet."""
-    asked = workload.constraints
-    near = asked.affinity is not None and (asked.affinity.pod_affinity or asked.affinity.pod_anti_affinity)
-    return bool(near or asked.topology_spread or asked.host_ports or asked.scheduling_gates)
-
-
-def _left_aside(what: str, concerned: int) -> str:
-    return f"{what} ({plural(concerned, 'workload')} concerned)" if concerned else what
+def _devices_assumed(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
+    """Return what is assumed about shares that run already, where someone asks for one."""
+    if not any(batch.workload.requests.of(GPU_MILLI) for batch in wanted.batches):
+        return ()
+    sharing = sum(each.holds_capacity and bool(each.requests.of(GPU_MILLI)) for each in snapshot.workloads)
+    line = "on which devices running shares lie: the source does not say, best fit is assumed"
+    return (f"{line} ({plural(sharing, 'workload')} concerned)",) if sharing else ()

@@ -106,7 +106,16 @@ def _finding(outcome: "OutcomeReport") -> view.Finding:
     refusal = outcome.refusal
     assert refusal is not None  # noqa: S101 - only refused outcomes are shown here
     missing = f"{refusal.count} of {outcome.replicas} without a place: " if outcome.replicas > 1 else ""
-    return view.Finding("error", outcome.workload, f"{missing}{refusal.reason}", refusal.remedy)
+    message = f"{missing}{refusal.reason}{_proof(outcome)}"
+    return view.Finding("error", outcome.workload, message, refusal.remedy)
+
+
+def _proof(outcome: "OutcomeReport") -> str:
+    """Return how sure a refusal is; nothing where no search was asked for, or none is needed."""
+    if not outcome.certificate_note:
+        return ""
+    proven = outcome.certificate == "impossible"
+    return "; impossible, proven" if proven else f"; not proven: {outcome.certificate_note}"
 
 
 def _outcome_table(outcomes: "Sequence[OutcomeReport]", types: ResourceTypes, rows_max: int) -> view.Table:
@@ -126,17 +135,20 @@ def _outcome_table(outcomes: "Sequence[OutcomeReport]", types: ResourceTypes, ro
             view.Cell(each.action),
             view.Cell(each.state, tone="bad" if each.state == "error" else "plain"),
             view.Cell(f"{each.placed}/{each.replicas}"),
-            view.Cell(listed(types, _worth_naming(each.requests)), value=canonical_map(types, each.requests)),
+            view.Cell(listed(types, worth_naming(each.requests)), value=canonical_map(types, each.requests)),
             view.Cell(_nodes(each.nodes), value=_every_node(each.nodes)) if each.nodes else nothing_cell(),
         )
         for each in outcomes[:rows_max]
     )
     hidden = len(outcomes) > rows_max
     caption = f"the first {rows_max} of {len(outcomes)}, -o wide shows all" if hidden else ""
+    searched = [each.workload for each in outcomes if each.certificate == "exact"]
+    if searched:
+        caption = "; ".join(filter(None, (caption, f"placed by exact search: {several(searched)}")))
     return view.Table("Workloads", columns, rows, caption)
 
 
-def _worth_naming(requests: Resources) -> Resources:
+def worth_naming(requests: Resources) -> Resources:
     """Return what is asked for, without saying that each pod is one pod."""
     asked = requests.without_zeros()
     return Resources({name: amount for name, amount in asked.items() if (name, amount) != (PODS, 1)})

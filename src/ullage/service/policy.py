@@ -124,7 +124,7 @@ def set_policy(target: str, changes: Sequence[str], asked: Asked) -> Answer:
     types, inherits = read_types(asked.types), PROFILE_NAMES[0]
     snapshot = None
     if asked.cluster:
-        snapshot = read_whole(Asked(asked.cluster, types=asked.types))
+        snapshot = read_whole(asked.under_own_policy())
         types = snapshot.resource_types
         inherits = snapshot.policy.name if snapshot.policy.name in PROFILE_NAMES else inherits
     _place(target, Policy(), snapshot)
@@ -152,7 +152,7 @@ def check_policy(asked: Asked) -> Answer:
 
     if not asked.cluster and not asked.policy:
         raise InputError("no policy is named", remedy="use --policy FILE, and -c SOURCE for its names too")
-    snapshot = read_whole(Asked(asked.cluster, types=asked.types)) if asked.cluster else None
+    snapshot = read_whole(asked.under_own_policy()) if asked.cluster else None
     types = read_types(asked.types) if snapshot is None else snapshot.resource_types
     if asked.policy:
         return check_policy_of(load_policy(asked.policy, types, checked=False), types, snapshot, asked)

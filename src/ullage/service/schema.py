@@ -9,8 +9,7 @@ from ullage.render import view
 from ullage.service.answer import Answer
 from ullage.sources.host.facts import KIND as HOST_FACTS
 from ullage.sources.host.facts import HostFacts
-from ullage.sources.own_records import DOCUMENTS
-from ullage.sources.schema import DIALECT
+from ullage.sources.schema import DIALECT, WRITTEN
 from ullage.sources.schema import schema as own_schema
 
 
@@ -31,7 +30,7 @@ def list_schemas() -> Answer:
 
 def schema_kinds() -> dict[str, str]:
     """Return every kind of document with the first line of what it is."""
-    records: dict[str, type] = {**DOCUMENTS, HOST_FACTS: HostFacts}
+    records: dict[str, type] = {**WRITTEN, HOST_FACTS: HostFacts}
     return {kind: (record.__doc__ or "").splitlines()[0] for kind, record in records.items()}
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
-from ullage.model.delta import TABLES, Change, changes, difference
+from ullage.model.delta import TABLE_FACTS, Change, changes, difference
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
 from ullage.model.wire import to_builtins
@@ -99,8 +99,8 @@ def save_of(snapshot: Snapshot, question: SaveQuestion, form: str) -> Answer:
 
 
 def rows_of(snapshot: Snapshot) -> dict[str, int]:
-    """Return how many rows each table holds."""
-    return {name: len(getattr(snapshot, name)) for name in TABLES}
+    """Return how many rows each table holds, by the names that files give them."""
+    return {facts.file_name: len(getattr(snapshot, name)) for name, facts in TABLE_FACTS.items()}
 
 
 def show(asked: Asked) -> Answer:
@@ -139,13 +139,14 @@ def diff_of(old: Snapshot, new: Snapshot, before: str, after: str) -> Answer:
 
 
 def _row_change(change: Change, old_types: ResourceTypes, new_types: ResourceTypes) -> RowChange:
+    table = TABLE_FACTS[change.table].file_name
     if change.before is None or change.after is None:
-        return RowChange(change.table, change.key, "added" if change.before is None else "removed", ())
+        return RowChange(table, change.key, "added" if change.before is None else "removed", ())
     before = flat(_fields(change.before, old_types))
     after = flat(_fields(change.after, new_types))
     names = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
     fields = tuple(FieldChange(name, before.get(name), after.get(name)) for name in names)
-    return RowChange(change.table, change.key, "changed", fields)
+    return RowChange(table, change.key, "changed", fields)
 
 
 def _fields(row: Any, types: ResourceTypes) -> dict[str, Any]:

@@ -30,9 +30,8 @@ def saved_page(report: "SavedReport") -> view.Page:
 
 def _rows_table(rows: Mapping[str, int]) -> view.Table:
     columns = (view.Column("table", priority=9), view.Column("rows", "right", priority=9))
-    return view.Table(
-        "Content", columns, tuple((view.Cell(name), view.Cell(str(count))) for name, count in rows.items())
-    )
+    cells = ((view.Cell(name), view.Cell(str(count))) for name, count in rows.items() if count)
+    return view.Table("Content", columns, tuple(cells))
 
 
 def snapshot_page(snapshot: Snapshot, asked: "Asked") -> view.Page:

@@ -109,7 +109,7 @@ class StatusReport(Record, frozen=True):
 
 def status(asked: Asked, by: str = "") -> Answer:
     """Answer how full a cluster is; `by` names the one part of it that is wanted."""
-    return status_of(read_cluster(asked), asked, by)
+    return status_of(read_cluster(asked, needs_nodes=False), asked, by)
 
 
 def status_of(snapshot: Snapshot, asked: Asked, by: str = "") -> Answer:

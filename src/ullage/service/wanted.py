@@ -9,6 +9,7 @@ from ullage.engine.requests import with_defaults
 from ullage.model.checks import REPLICAS_MAX
 from ullage.model.cluster import Batch, Snapshot, Workload
 from ullage.model.constraints import Constraints, Toleration
+from ullage.model.delta import TABLES, Delta, apply
 from ullage.model.errors import InputError
 from ullage.model.resources import NOTHING, Resources, ResourceTypes
 
@@ -21,12 +22,16 @@ SHAPE_RESOURCES_MAX: Final = 100
 
 
 class Wanted(NamedTuple):
-    """What is asked for: batches, whether all or none is wanted, and what reading them did not settle."""
+    """What is asked for: batches, whether all or none is wanted, and what reading them did not settle.
+
+    `objects` are claims, classes and other rows that come with the workloads.
+    """
 
     batches: tuple[Batch, ...]
     atomic: bool
     types: ResourceTypes
     notes: tuple[str, ...] = ()
+    objects: Delta = Delta()
 
 
 def parse_shape(text: str, types: ResourceTypes) -> Resources:
@@ -87,12 +92,14 @@ def read_wanted(
     """Return the workloads of files and folders: Kubernetes manifests, our own sets, bare requirements."""
     from ullage.sources.documents import read_documents
     from ullage.sources.kubernetes.manifests import ManifestReader
+    from ullage.sources.kubernetes.object_kinds import known_of
     from ullage.sources.own_format import read_header
 
     own = _OwnDocuments(snapshot.resource_types)
     reader = ManifestReader(
         snapshot.resource_types,
         nodes=snapshot.nodes,
+        known=known_of(snapshot),
         namespace=namespace,
         pod_template=pod_template,
         own=own.batches_of,
@@ -106,7 +113,7 @@ def read_wanted(
             else:
                 reader.take(document)
     found = reader.manifests()
-    return Wanted((*found.batches, *bare), own.atomic, own.types, found.warnings)
+    return Wanted((*found.batches, *bare), own.atomic, own.types, found.warnings, found.objects)
 
 
 class _OwnDocuments:
@@ -140,6 +147,18 @@ class _OwnDocuments:
         if isinstance(found, WorkloadSet):
             return found.batches
         raise document.error("no apiVersion and no kind", remedy="name a manifest or a WorkloadSet")
+
+
+def with_objects(snapshot: Snapshot, objects: Delta) -> Snapshot:
+    """Return a cluster with the rows that come with workloads; those that it has already stay as they are."""
+    new = {
+        name: tuple(row for row in getattr(objects, name) if row.key not in getattr(snapshot, name))
+        for name in TABLES
+    }
+    if not any(new.values()):
+        return snapshot
+    added = msgspec.structs.replace(Delta(), **new)
+    return msgspec.structs.replace(apply(snapshot, added), revision=snapshot.revision)
 
 
 def with_replicas(wanted: Wanted, replicas: int | None) -> Wanted:

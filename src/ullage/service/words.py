@@ -80,7 +80,12 @@ def amount_or_nothing(types: ResourceTypes, amounts: Resources, resource: str) -
     return amount_cell(types, resource, amounts[resource]) if resource in amounts else nothing_cell()
 
 
-def findings_block(title: str, findings: Sequence[Finding], alike_max: int | None = None) -> Findings:
+def findings_block(
+    title: str,
+    findings: Sequence[Finding],
+    alike_max: int | None = None,
+    rest: str = "--by finding shows all",
+) -> Findings:
     """Return findings as a block, at most so many of one kind.
 
     A message that names its subject already is not given it again.
@@ -93,7 +98,7 @@ def findings_block(title: str, findings: Sequence[Finding], alike_max: int | Non
         if alike_max is not None and seen[each.code] > alike_max:
             if seen[each.code] == counts[each.code]:
                 more = f"{counts[each.code] - alike_max} more of this kind ({each.code})"
-                rows.append(ShownFinding(each.severity, "", more, "--by finding shows all"))
+                rows.append(ShownFinding(each.severity, "", more, rest))
             continue
         kind, _, name = each.subject.partition("/")
         said = f"{kind} {name}" in each.message or each.subject in each.message

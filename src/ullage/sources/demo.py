@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 from ullage.engine.requests import effective_limits, effective_request
 from ullage.model.cluster import (
-    Claim,
     Container,
     Device,
     Drive,
@@ -25,6 +24,7 @@ from ullage.model.cluster import (
 from ullage.model.constraints import UNCONSTRAINED, Constraints, Toleration
 from ullage.model.policy import Layer
 from ullage.model.resources import Resources, ResourceTypes
+from ullage.model.storage import Claim
 from ullage.model.table import Table
 from ullage.sources.policies import load_policy
 

@@ -1,4 +1,4 @@
-"""From what stands behind `-c` to a source: a word, a file, a folder, or standard input.
+"""From what stands behind `-c` to a source: a word, a file, a folder, standard input, or a live cluster.
 
 Files are told apart by their content, never by their name. The hard part is size: a dump of hundreds of
 megabytes must not be in memory twice. So only the first bytes of an input are looked at; what does not begin
@@ -36,15 +36,25 @@ _OURS: Final = re.compile(
     rb"""["']?(?:apiVersion["']?\s*:\s*["']?ullage\.dev/|resource(?:CapacitySpec|RequirementSpec|Types)["']?\s*:)"""
 )
 _LIST: Final = re.compile(rb'\s*\{\s*"apiVersion"\s*:\s*"v1"\s*,\s*"(?:items"|kind"\s*:\s*"List")')
+KUBE: Final = "kube"
 KUBERNETES: Final = "kubernetes"
 TYPES_ONLY: Final = "ResourceTypes"
 _DUMP_REMEDY: Final = "write a dump and read that: kubectl get nodes,pods -A -o json > dump.json"
 _NOT_YET: Final = (
-    ("kube", "a live cluster", _DUMP_REMEDY),
     ("ganeti:", "Ganeti", "write the nodes and instances as CSV or as a Snapshot document"),
     ("http://", "a server", _DUMP_REMEDY),
     ("https://", "a server", _DUMP_REMEDY),
 )
+
+
+class Live(msgspec.Struct, frozen=True, kw_only=True):
+    """Which live cluster is meant, who asks, and what is enough where not all of it may be seen."""
+
+    context: str = ""
+    kubeconfig: str = ""
+    as_user: str = ""
+    namespace: str = ""
+    needs_nodes: bool = True
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +62,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     types: ResourceTypes = ResourceTypes()
     limits: Limits = DEFAULT_LIMITS
+    live: Live = Live()
 
 
 class SnapshotSource:
@@ -81,19 +92,21 @@ class SnapshotSource:
 
 
 def open_source(spec: str, *, options: Options | None = None, stdin: BinaryIO | None = None) -> Source:
-    """Return the source that `demo`, `synthetic:…`, `csv:FILE,FILE`, `-`, a file or a folder stands for."""
+    """Return the source behind `kube`, `demo`, `synthetic:…`, `csv:FILE,FILE`, `-`, a file or a folder."""
     options = options or Options()
     word, colon, rest = spec.partition(":")
     if spec == "demo":
         from ullage.sources.demo import DemoSource
 
         return DemoSource()
+    if spec == KUBE:
+        return _live(options)
     if word == "synthetic":
         return _synthetic(rest)
     if word == "csv" and colon:
         return _csv(rest, rest.split(","), options)
     for start, what, remedy in _NOT_YET:
-        if spec == start or (start != "kube" and spec.startswith(start)):
+        if spec.startswith(start):
             raise InputError(
                 f"{shown(spec)}: this version cannot read {what} directly", where="-c", remedy=remedy
             )
@@ -106,6 +119,28 @@ def open_source(spec: str, *, options: Options | None = None, stdin: BinaryIO | 
     if Path(spec).exists() and not Path(spec).is_file():
         return _pipe(spec, options)
     return _file(spec, options)
+
+
+def default_cluster() -> str:
+    """Return what is meant where no cluster is named: the current kube context, where there may be one."""
+    from ullage.sources.kubernetes.kubeconfig import has_access
+
+    return KUBE if has_access() else ""
+
+
+def _live(options: Options) -> Source:
+    from ullage.sources.kubernetes.live import LiveSource
+
+    live = options.live
+    return LiveSource(
+        context=live.context,
+        kubeconfig=live.kubeconfig,
+        as_user=live.as_user,
+        namespace=live.namespace,
+        needs_nodes=live.needs_nodes,
+        types=options.types,
+        limits=options.limits,
+    )
 
 
 def _synthetic(rest: str) -> Source:

@@ -12,7 +12,7 @@ import msgspec
 
 from ullage.model.checks import check_delta, check_snapshot, unique
 from ullage.model.cluster import Node, Snapshot
-from ullage.model.delta import TABLES, Delta
+from ullage.model.delta import BY_FILE_NAME, TABLE_FACTS, TABLES, Delta
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
 from ullage.model.wire import API_VERSION
@@ -126,15 +126,15 @@ def read_delta(document: Document, types: ResourceTypes = _BUILT_IN_TYPES) -> De
     """Return a delta whose rows are checked each on its own; types are those of the snapshot it is for."""
     types = _types_of(document, types, "Delta")
     read = _decode(document, DeltaDocument, types)
-    unknown = sorted(set(read.dropped) - set(TABLES))
+    unknown = sorted(set(read.dropped) - set(BY_FILE_NAME))
     if unknown:
-        raise document.error(
-            f"{unknown[0]!r} is no table", path=("dropped", unknown[0]), remedy=f"use {', '.join(TABLES)}"
-        )
+        remedy = f"use {', '.join(BY_FILE_NAME)}"
+        raise document.error(f"{unknown[0]!r} is no table", path=("dropped", unknown[0]), remedy=remedy)
+    dropped = {BY_FILE_NAME[name]: keys for name, keys in read.dropped.items()}
     rows = {name: getattr(read, name) for name in TABLES}
     changed = {workload.key: workload for workload in filled_in(read.workloads, types)}
     rows["workloads"] = tuple(changed.get(row.key, row) for row in read.workloads)
-    delta = Delta(revision=read.revision, dropped=read.dropped, **rows)
+    delta = Delta(revision=read.revision, dropped=dropped, **rows)
     return _placed(document, lambda each: check_delta(each, types), delta)
 
 
@@ -167,11 +167,11 @@ def read_resource_types(document: Document, types: ResourceTypes = _BUILT_IN_TYP
 def _unique_rows(document: Document, name: str, rows: tuple[Any, ...]) -> Any:
     """Return rows as a table, or say where the second of two equal keys stands."""
     try:
-        return unique(rows, name.removesuffix("s"))
+        return unique(rows, TABLE_FACTS[name].singular)
     except InputError as error:
         first: dict[str, int] = {}
         second = next(n for n, row in enumerate(rows) if first.setdefault(row.key, n) != n)
-        raise error.at(document.where((name, second))) from None
+        raise error.at(document.where((TABLE_FACTS[name].file_name, second))) from None
 
 
 def _checked_header(document: Document, wanted: str = "") -> Header:

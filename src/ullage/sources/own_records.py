@@ -9,11 +9,20 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from ullage.model.cluster import Batch, Claim, Group, Node, Quota, Workload, WorkloadState
+from ullage.model.admission import (
+    DisruptionBudget,
+    LimitRange,
+    Namespace,
+    PriorityClass,
+    ResourceQuota,
+    RuntimeClass,
+)
+from ullage.model.cluster import Batch, Group, Node, Quota, Workload, WorkloadState
 from ullage.model.constraints import Record
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.policy import Policy
 from ullage.model.resources import NOTHING, Resources, ResourceTypes
+from ullage.model.storage import Claim, PersistentVolume, StorageCapacity, StorageClass, StorageDriver
 
 ApiVersion = Literal["ullage.dev/v1"]
 KINDS: Final = ("Snapshot", "Delta", "WorkloadSet", "Policy", "ResourceTypes")
@@ -74,6 +83,16 @@ class SnapshotDocument(Record, frozen=True, kw_only=True):
     quotas: tuple[Quota, ...] = ()
     reservations: tuple[LedgerEntry, ...] = ()
     claims: tuple[Claim, ...] = ()
+    volumes: tuple[PersistentVolume, ...] = ()
+    storage_classes: tuple[StorageClass, ...] = ()
+    storage_capacities: tuple[StorageCapacity, ...] = ()
+    storage_drivers: tuple[StorageDriver, ...] = ()
+    namespaces: tuple[Namespace, ...] = ()
+    limit_ranges: tuple[LimitRange, ...] = ()
+    resource_quotas: tuple[ResourceQuota, ...] = ()
+    priority_classes: tuple[PriorityClass, ...] = ()
+    runtime_classes: tuple[RuntimeClass, ...] = ()
+    disruption_budgets: tuple[DisruptionBudget, ...] = ()
     unknowns: tuple[str, ...] = ()
 
 
@@ -90,6 +109,16 @@ class DeltaDocument(Record, frozen=True, kw_only=True):
     quotas: tuple[Quota, ...] = ()
     reservations: tuple[LedgerEntry, ...] = ()
     claims: tuple[Claim, ...] = ()
+    volumes: tuple[PersistentVolume, ...] = ()
+    storage_classes: tuple[StorageClass, ...] = ()
+    storage_capacities: tuple[StorageCapacity, ...] = ()
+    storage_drivers: tuple[StorageDriver, ...] = ()
+    namespaces: tuple[Namespace, ...] = ()
+    limit_ranges: tuple[LimitRange, ...] = ()
+    resource_quotas: tuple[ResourceQuota, ...] = ()
+    priority_classes: tuple[PriorityClass, ...] = ()
+    runtime_classes: tuple[RuntimeClass, ...] = ()
+    disruption_budgets: tuple[DisruptionBudget, ...] = ()
     dropped: Mapping[str, tuple[str, ...]] = {}
 
 

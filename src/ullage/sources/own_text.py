@@ -10,7 +10,7 @@ import msgspec
 import yaml
 
 from ullage.model.cluster import Batch, Snapshot, Workload
-from ullage.model.delta import TABLES, Delta
+from ullage.model.delta import TABLE_FACTS, TABLES, Delta
 from ullage.model.errors import InputError
 from ullage.model.resources import Resources, ResourceTypes
 from ullage.model.wire import API_VERSION
@@ -60,7 +60,7 @@ def delta_text(delta: Delta, form: Form = "yaml", types: ResourceTypes = _BUILT_
         kind="Delta",
         revision=delta.revision,
         resource_types=_added(types),
-        dropped=delta.dropped,
+        dropped={TABLE_FACTS[name].file_name: keys for name, keys in delta.dropped.items()},
         **{**rows, "workloads": tuple(_explicit(row) for row in delta.workloads)},
     )
     return document_text(document, form, types)

@@ -6,19 +6,21 @@ parts are texts in which names may hide (notes and reasons are dropped) and labe
 numbers (Gt and Lt: those numbers stay).
 """
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 import msgspec
 
 from ullage.model.checks import check_snapshot, unique
-from ullage.model.cluster import Claim, Container, Device, Drive, Group, Node, Quota, Snapshot, Workload
+from ullage.model.cluster import Container, Device, Drive, Group, Node, Quota, Snapshot, Workload
+from ullage.model.delta import TABLE_FACTS
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.policy import PROFILE_NAMES, Layer, Policy
+from ullage.sources.redact_admission import AdmissionRedactor
 from ullage.sources.redact_constraints import ConstraintRedactor, numeric_keys
 from ullage.sources.redact_names import Pseudonyms, keeps_values
+from ullage.sources.redact_storage import StorageRedactor
 
-STORAGE_CLASSES: Final = frozenset({"HDD", "SSD", "NVME", "HDDLVG", "SSDLVG", "NVMELVG", "SYSLVG", "ANY"})
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 REDACTED: Final = "redacted"
 
@@ -38,7 +40,7 @@ def redact(snapshot: Snapshot, seed: str) -> Snapshot:
             workloads=unique(map(redactor.workload, snapshot.workloads), "workload"),
             quotas=unique(map(redactor.quota, snapshot.quotas), "quota"),
             reservations=unique(map(redactor.reservation, snapshot.reservations), "reservation"),
-            claims=unique(map(redactor.claim, snapshot.claims), "claim"),
+            **redactor.objects(snapshot),
             unknowns=(f"{notes} notes of the source were left out by the redaction",) if notes else (),
         )
     )
@@ -51,6 +53,8 @@ class _Redactor:
         self.names = Pseudonyms(seed)
         self.constraints = ConstraintRedactor(self.names, numeric)
         self.labels = self.constraints.labels
+        self.storage = StorageRedactor(self.constraints)
+        self.admission = AdmissionRedactor(self.constraints, self.storage)
         self.capacities: dict[str, str] = {}
 
     def node(self, node: Node) -> Node:
@@ -81,6 +85,7 @@ class _Redactor:
                 )
                 for group in node.volume_groups
             ),
+            attach_limits=self.storage.attach_limits(node.attach_limits),
             qualities=self._qualities(node.qualities),
         )
 
@@ -114,21 +119,22 @@ class _Redactor:
                     volume,
                     name=name("volume", volume.name),
                     claim=name("claim", volume.claim),
-                    storage_class=self._storage_class(volume.storage_class),
+                    storage_class=self.storage.class_name(volume.storage_class),
+                    driver=self.storage.driver_name(volume.driver),
                 )
                 for volume in workload.volumes
             ),
             scheduler=workload.scheduler
             if workload.scheduler == DEFAULT_SCHEDULER
             else name("scheduler", workload.scheduler),
+            gang=name("gang", workload.gang),
+            priority_class=self.admission.priority_name(workload.priority_class),
+            runtime_class=self.admission.runtime_name(workload.runtime_class),
             qualities=self._qualities(workload.qualities),
         )
 
     def _container(self, container: Container) -> Container:
         return msgspec.structs.replace(container, name=self.names.of("container", container.name))
-
-    def _storage_class(self, storage_class: str) -> str:
-        return storage_class if storage_class in STORAGE_CLASSES else self.names.of("class", storage_class)
 
     def quota(self, quota: Quota) -> Quota:
         name = self.names.of
@@ -152,13 +158,23 @@ class _Redactor:
             reason=REDACTED if entry.reason else "",
         )
 
-    def claim(self, claim: Claim) -> Claim:
-        return msgspec.structs.replace(
-            claim,
-            name=self.names.of("claim", claim.name),
-            namespace=self.names.of("namespace", claim.namespace),
-            storage_class=self._storage_class(claim.storage_class),
-        )
+    def objects(self, snapshot: Snapshot) -> dict[str, Any]:
+        """Return the tables of storage and admission."""
+        storage, admission = self.storage, self.admission
+        redacted: dict[str, Iterable[Any]] = {
+            "claims": map(storage.claim, snapshot.claims),
+            "volumes": map(storage.volume, snapshot.volumes),
+            "storage_classes": map(storage.storage_class, snapshot.storage_classes),
+            "storage_capacities": map(storage.capacity, snapshot.storage_capacities),
+            "storage_drivers": map(storage.driver, snapshot.storage_drivers),
+            "namespaces": map(admission.namespace, snapshot.namespaces),
+            "limit_ranges": map(admission.limit_range, snapshot.limit_ranges),
+            "resource_quotas": map(admission.resource_quota, snapshot.resource_quotas),
+            "priority_classes": map(admission.priority_class, snapshot.priority_classes),
+            "runtime_classes": map(admission.runtime_class, snapshot.runtime_classes),
+            "disruption_budgets": map(admission.budget, snapshot.disruption_budgets),
+        }
+        return {name: unique(rows, TABLE_FACTS[name].singular) for name, rows in redacted.items()}
 
     def policy(self, policy: Policy) -> Policy:
         kept = policy.name if policy.name in PROFILE_NAMES else self.names.of("policy", policy.name)

@@ -17,10 +17,12 @@ from ullage.model.constraints import (
     HostPort,
     LabelSelector,
     NodeAffinity,
+    NodeSelector,
     NodeSelectorTerm,
     PodAffinity,
     PodAffinityTerm,
     Requirement,
+    Toleration,
     TopologySpread,
 )
 from ullage.sources.redact_names import Pseudonyms
@@ -32,27 +34,26 @@ _SHARED_MAX: Final = 100_000
 
 
 def numeric_keys(snapshot: Snapshot) -> frozenset[str]:
-    """Return the labels that some workload compares as numbers."""
+    """Return the labels that some workload or volume compares as numbers."""
     seen: set[int] = set()
     keys: set[str] = set()
+    for volume in snapshot.volumes:
+        keys.update(_compared(volume.node_affinity))
     for workload in snapshot.workloads:
         constraints = workload.constraints
         if constraints.affinity is not None and id(constraints) not in seen:
             seen.add(id(constraints))
-            for requirement in _node_requirements(constraints.affinity.node_affinity):
-                if requirement.operator in _COMPARED:
-                    keys.add(requirement.key)
+            affinity = constraints.affinity.node_affinity or NodeAffinity()
+            keys.update(_compared(affinity.required))
+            keys.update(_compared(NodeSelector(tuple(each.preference for each in affinity.preferred))))
     return frozenset(keys)
 
 
-def _node_requirements(affinity: NodeAffinity | None) -> Iterator[Requirement]:
-    if affinity is None:
-        return
-    if affinity.required is not None:
-        for term in affinity.required.node_selector_terms:
-            yield from term.match_expressions
-    for preferred in affinity.preferred:
-        yield from preferred.preference.match_expressions
+def _compared(selector: NodeSelector | None) -> Iterator[str]:
+    for term in selector.node_selector_terms if selector is not None else ():
+        for requirement in term.match_expressions:
+            if requirement.operator in _COMPARED:
+                yield requirement.key
 
 
 class ConstraintRedactor:
@@ -90,14 +91,7 @@ class ConstraintRedactor:
         redacted = Constraints(
             node_selector=self.labels(constraints.node_selector),
             affinity=None if constraints.affinity is None else self._affinity(constraints.affinity),
-            tolerations=tuple(
-                msgspec.structs.replace(
-                    each,
-                    key=self.names.label_key(each.key),
-                    value=self.names.label_value(each.key, each.value),
-                )
-                for each in constraints.tolerations
-            ),
+            tolerations=self.tolerations(constraints.tolerations),
             topology_spread=tuple(self._spread(each) for each in constraints.topology_spread),
             host_ports=tuple(self._port(each) for each in constraints.host_ports),
             scheduling_gates=tuple(self.names.of("gate", each) for each in constraints.scheduling_gates),
@@ -106,6 +100,15 @@ class ConstraintRedactor:
             # The original is kept beside its copy: while it lives, its identity is nobody else's.
             self._constraints[id(constraints)] = (constraints, redacted)
         return redacted
+
+    def tolerations(self, tolerations: tuple[Toleration, ...]) -> tuple[Toleration, ...]:
+        """Return tolerations with pseudonyms."""
+        return tuple(
+            msgspec.structs.replace(
+                each, key=self.names.label_key(each.key), value=self.names.label_value(each.key, each.value)
+            )
+            for each in tolerations
+        )
 
     def _affinity(self, affinity: Affinity) -> Affinity:
         node = affinity.node_affinity
@@ -116,38 +119,42 @@ class ConstraintRedactor:
         )
 
     def _node_affinity(self, affinity: NodeAffinity) -> NodeAffinity:
-        required = affinity.required
-        if required is not None:
-            terms = tuple(self._term(term) for term in required.node_selector_terms)
-            required = msgspec.structs.replace(required, node_selector_terms=terms)
         preferred = tuple(
             msgspec.structs.replace(each, preference=self._term(each.preference))
             for each in affinity.preferred
         )
-        return NodeAffinity(required, preferred)
+        return NodeAffinity(self.node_selector(affinity.required), preferred)
+
+    def node_selector(self, selector: NodeSelector | None) -> NodeSelector | None:
+        """Return a selector of nodes with pseudonyms."""
+        if selector is None:
+            return None
+        return NodeSelector(tuple(self._term(term) for term in selector.node_selector_terms))
 
     def _term(self, term: NodeSelectorTerm) -> NodeSelectorTerm:
         fields = tuple(
             msgspec.structs.replace(each, values=tuple(self.names.of("node", value) for value in each.values))
             if each.key == NODE_NAME_FIELD
-            else self._requirement(each)
+            else self.requirement(each)
             for each in term.match_fields
         )
-        return NodeSelectorTerm(tuple(self._requirement(each) for each in term.match_expressions), fields)
+        return NodeSelectorTerm(tuple(self.requirement(each) for each in term.match_expressions), fields)
 
-    def _requirement(self, requirement: Requirement) -> Requirement:
+    def requirement(self, requirement: Requirement) -> Requirement:
+        """Return a condition on a label with pseudonyms."""
         return Requirement(
             self.names.label_key(requirement.key),
             requirement.operator,
             tuple(self.value(requirement.key, value) for value in requirement.values),
         )
 
-    def _selector(self, selector: LabelSelector | None) -> LabelSelector | None:
+    def selector(self, selector: LabelSelector | None) -> LabelSelector | None:
+        """Return a selector of labels with pseudonyms."""
         if selector is None:
             return None
         return LabelSelector(
             self.labels(selector.match_labels),
-            tuple(self._requirement(each) for each in selector.match_expressions),
+            tuple(self.requirement(each) for each in selector.match_expressions),
         )
 
     def _pod_affinity(self, affinity: PodAffinity | None) -> PodAffinity | None:
@@ -162,9 +169,9 @@ class ConstraintRedactor:
     def _pod_term(self, term: PodAffinityTerm) -> PodAffinityTerm:
         return PodAffinityTerm(
             self.names.label_key(term.topology_key),
-            self._selector(term.label_selector),
+            self.selector(term.label_selector),
             tuple(self.names.of("namespace", each) for each in term.namespaces),
-            self._selector(term.namespace_selector),
+            self.selector(term.namespace_selector),
             tuple(self.names.label_key(each) for each in term.match_label_keys),
             tuple(self.names.label_key(each) for each in term.mismatch_label_keys),
         )
@@ -173,7 +180,7 @@ class ConstraintRedactor:
         return msgspec.structs.replace(
             spread,
             topology_key=self.names.label_key(spread.topology_key),
-            label_selector=self._selector(spread.label_selector),
+            label_selector=self.selector(spread.label_selector),
             match_label_keys=tuple(self.names.label_key(each) for each in spread.match_label_keys),
         )
 

@@ -13,9 +13,13 @@ from msgspec import inspect
 from ullage.model.errors import InputError
 from ullage.model.resources import Resources, ResourceType, ResourceTypes
 from ullage.model.wire import API_VERSION
-from ullage.sources.own_records import DOCUMENTS, KINDS, CapacitySpec, RequirementSpec
+from ullage.sources.catalog import KIND as CATALOG
+from ullage.sources.catalog import CatalogDocument
+from ullage.sources.own_records import DOCUMENTS, CapacitySpec, RequirementSpec
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+WRITTEN: Final[dict[str, type]] = {**DOCUMENTS, CATALOG: CatalogDocument}
+"""Every kind of document that people write."""
 _PLAIN: Final[dict[Any, str]] = {
     inspect.StrType: "string",
     inspect.IntType: "integer",
@@ -43,11 +47,11 @@ _FRACTION: Final = {
 
 def schema(kind: str) -> dict[str, Any]:
     """Return the schema of one kind of document."""
-    if kind not in DOCUMENTS:
-        raise InputError(f"kind {kind!r} is unknown", remedy=f"use one of {', '.join(KINDS)}")
+    if kind not in WRITTEN:
+        raise InputError(f"kind {kind!r} is unknown", remedy=f"use one of {', '.join(WRITTEN)}")
     parts: dict[str, Any] = {}
     # The properties stand at the top, where editors look for kind and apiVersion, and not behind a reference.
-    top = _struct_schema(inspect.type_info(DOCUMENTS[kind]), parts)
+    top = _struct_schema(inspect.type_info(WRITTEN[kind]), parts)
     del top["title"]
     return {
         "$schema": DIALECT,

@@ -19,9 +19,9 @@ from typing import Any, Final
 import msgspec
 
 from ullage.model.checks import check_snapshot, unique
-from ullage.model.cluster import Claim, Group, Node, Quota, Snapshot, Workload
+from ullage.model.cluster import Snapshot
+from ullage.model.delta import TABLE_FACTS
 from ullage.model.errors import InputError
-from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.policy import Policy
 from ullage.model.resources import ResourceType, ResourceTypes
 from ullage.sources.atomic_file import write_atomically
@@ -42,14 +42,6 @@ FREE_BYTES: Final = 16 * MIB
 _HEADER: Final = struct.Struct(">8sH32s")
 _BLOCK: Final = struct.Struct(">II")
 _LEVEL: Final = 6
-_ROW_TYPES: Final[dict[str, type[Any]]] = {
-    "nodes": Node,
-    "groups": Group,
-    "workloads": Workload,
-    "quotas": Quota,
-    "reservations": LedgerEntry,
-    "claims": Claim,
-}
 
 
 class _Content(msgspec.Struct, frozen=True):
@@ -74,7 +66,10 @@ def is_snapshot_bytes(data: Bytes) -> bool:
 
 def snapshot_bytes(snapshot: Snapshot) -> bytes:
     """Return a snapshot in the compact form; equal snapshots give equal bytes."""
-    tables = {name: pack(list(getattr(snapshot, name)), row_type) for name, row_type in _ROW_TYPES.items()}
+    tables = {
+        facts.file_name: pack(list(getattr(snapshot, name)), facts.row_type)
+        for name, facts in TABLE_FACTS.items()
+    }
     content = _Content(
         name=snapshot.name,
         revision=snapshot.revision,
@@ -188,9 +183,10 @@ def _snapshot(content: bytearray) -> Snapshot:
     except (msgspec.MsgspecError, RecursionError) as error:
         raise damaged(str(error)) from None
     tables: dict[str, Any] = {}
-    for name, row_type in _ROW_TYPES.items():
-        columns = read.tables.get(name)
-        tables[name] = unique([] if columns is None else unpack(columns, row_type), name.removesuffix("s"))
+    for name, facts in TABLE_FACTS.items():
+        columns = read.tables.get(facts.file_name)
+        rows: list[Any] = [] if columns is None else unpack(columns, facts.row_type)
+        tables[name] = unique(rows, facts.singular)
     return check_snapshot(
         Snapshot(
             name=read.name,

@@ -96,3 +96,38 @@ def test_shares_are_counted_as_whole_devices():
     snapshot = msgspec.structs.replace(cluster(shared), nodes=Table([machine]))
     (found,) = summarise_devices(Columns(snapshot))
     assert (found.devices, found.free, found.starts) == (2, 1, {8: 0, 4: 0, 2: 0, 1: 1})
+
+
+def shared(name, count, *sizes):
+    devices = tuple(Device(f"{name}-{index}", GPU_MILLI, "L4") for index in range(count))
+    running = (pod(f"{name}-{index}", {GPU_MILLI: str(size)}) for index, size in enumerate(sizes))
+    return node(name, {GPU_MILLI: str(count * 1000)}).with_(devices=devices).holding(*running)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "free", "started"),
+    [
+        ((), 4, (0, 1, 2, 4)),
+        ((100,), 3, (0, 0, 1, 3)),
+        ((500, 500), 3, (0, 0, 1, 3)),
+        ((600, 600), 2, (0, 0, 1, 2)),
+        ((600, 600, 600, 600), 0, (0, 0, 0, 0)),
+        ((2000, 100), 1, (0, 0, 0, 1)),
+    ],
+)
+def test_a_device_of_which_a_share_is_taken_is_not_free(sizes, free, started):
+    assert summaries(shared("n", 4, *sizes)) == [
+        DeviceSummary("L4", GPU_MILLI, 1, 4, free, starts(*started)),
+    ]
+
+
+def test_a_share_makes_a_device_that_is_also_had_whole_unfree():
+    both = node("n", {GPU_MILLI: "4000"}).with_gpus(4)
+    both = both.holding(pod("s", {GPU_MILLI: "100"}), pod("w", gpu=1))
+    assert summaries(both) == [DeviceSummary("L4", GPU, 1, 4, 2, starts(0, 0, 1, 2))]
+
+
+def test_a_limit_that_must_not_be_reached_keeps_one_device_of_shares():
+    assert summaries(shared("n", 2), fill="below") == [
+        DeviceSummary("L4", GPU_MILLI, 1, 2, 2, starts(0, 0, 0, 1))
+    ]

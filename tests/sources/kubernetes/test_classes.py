@@ -1,8 +1,11 @@
 """What admission fills in from RuntimeClasses and PriorityClasses."""
 
+import msgspec
 import pytest
 
 from sources.kubernetes.kube import amounts, container, dumped, only_pod, pod, refused, thing
+from ullage.model.admission import PriorityClass, RuntimeClass
+from ullage.model.constraints import UNCONSTRAINED, Toleration
 
 KATA = thing(
     "node.k8s.io/v1", "RuntimeClass", "kata", overhead={"podFixed": {"cpu": "250m", "memory": "1Gi"}}
@@ -25,7 +28,8 @@ def test_the_request_is_the_same_whether_admission_has_added_the_overhead_or_not
 
 
 def test_a_runtime_class_may_have_no_overhead():
-    assert only_pod(PLAIN, pod("p", MAIN, runtimeClassName="plain")) == only_pod(pod("p", MAIN))
+    found = only_pod(PLAIN, pod("p", MAIN, runtimeClassName="plain"))
+    assert msgspec.structs.replace(found, runtime_class="") == only_pod(pod("p", MAIN))
 
 
 # Each row: fields of a pod, and its priority.
@@ -58,3 +62,51 @@ def test_wrong_classes_are_named_with_their_path():
     assert refused({**GOLD, "value": "high"}) == (
         "standard input: items[0].value: expected a whole number, found text; write a whole number"
     )
+
+
+GPU_NODES = {
+    "nodeSelector": {"runtime": "kata"},
+    "tolerations": [{"key": "kata", "operator": "Exists"}, {"key": "a"}],
+}
+ON_KATA = {**KATA, "scheduling": GPU_NODES}
+
+
+def test_a_pod_runs_where_its_runtime_is():
+    spec = {"runtimeClassName": "kata", "nodeSelector": {"disk": "ssd"}, "tolerations": [{"key": "a"}]}
+    constraints = only_pod(ON_KATA, pod("p", MAIN, **spec)).constraints
+    assert constraints.node_selector == {"disk": "ssd", "runtime": "kata"}
+    assert constraints.tolerations == (Toleration("a"), Toleration("kata", "Exists"))
+
+
+def test_pods_that_share_their_constraints_share_those_of_the_runtime_too():
+    pods = [pod(f"p{n}", MAIN, runtimeClassName="kata", nodeSelector={"disk": "ssd"}) for n in range(2)]
+    first, second = dumped(ON_KATA, *pods).workloads
+    assert first.constraints is second.constraints
+
+
+def test_an_admitted_pod_stays_as_it_is():
+    admitted = pod("p", MAIN, runtimeClassName="kata", overhead={"cpu": "1"}, priority=0)
+    found = only_pod(ON_KATA, admitted)
+    assert (found.overhead, found.constraints) == (amounts(cpu="1"), UNCONSTRAINED)
+
+
+def test_a_class_says_whether_its_pods_preempt():
+    meek = thing("scheduling.k8s.io/v1", "PriorityClass", "meek", value=1, preemptionPolicy="Never")
+    assert dumped(meek).priority_classes["meek"] == PriorityClass("meek", 1, preempts=False)
+    assert not only_pod(meek, pod("p", priorityClassName="meek")).preempts
+    assert only_pod(
+        meek, pod("p", priorityClassName="meek", preemptionPolicy="PreemptLowerPriority")
+    ).preempts
+
+
+def test_classes_are_rows_of_the_snapshot():
+    found = dumped(ON_KATA, GOLD)
+    assert list(found.runtime_classes) == [
+        RuntimeClass(
+            "kata",
+            amounts(cpu="250m", memory="1Gi"),
+            {"runtime": "kata"},
+            (Toleration("kata", "Exists"), Toleration("a")),
+        )
+    ]
+    assert list(found.priority_classes) == [PriorityClass("gold", 900, global_default=True)]

@@ -16,8 +16,11 @@ from sources.kubernetes.kube import (
     pod,
     thing,
 )
-from ullage.model.cluster import Batch, Claim, Volume, Workload
+from ullage.model.admission import DisruptionBudget
+from ullage.model.cluster import Batch, Volume, Workload
 from ullage.model.constraints import Toleration
+from ullage.model.delta import Delta
+from ullage.model.storage import Claim
 from ullage.sources.documents import documents_of
 from ullage.sources.kubernetes.manifests import ManifestReader, Manifests, read_manifests
 
@@ -114,7 +117,7 @@ def test_claims_are_read_and_give_volumes_their_size():
     claim = thing("v1", "PersistentVolumeClaim", "data", spec=spec)
     volume = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
     found = asked(pod("p", MAIN, volumes=[volume], namespace="default"), claim)
-    assert found.claims == (Claim("data", "default", "fast", 2 * GIB),)
+    assert found.objects.claims == (Claim("data", "default", "fast", 2 * GIB),)
     assert found.batches[0].workload.volumes == (Volume("v", "data", "fast", 2 * GIB),)
 
 
@@ -252,7 +255,8 @@ class TestOtherKinds:
             thing("rbac.authorization.k8s.io/v1", "Role"),
             thing("policy/v1", "PodDisruptionBudget"),
         ]
-        assert asked(*others) == Manifests((), (), ())
+        budgets = (DisruptionBudget("x", "default"),)
+        assert asked(*others) == Manifests((), Delta(disruption_budgets=budgets), ())
         assert len(asked(*others, self.CUSTOM, pod_template="spec.barns[*].template").batches) == 2
 
     def test_an_unknown_kind_of_the_core_group_is_an_error(self):

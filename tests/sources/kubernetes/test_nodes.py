@@ -19,15 +19,16 @@ SIZES = {
         BIG, {"cpu": "7500m", "memory": "30Gi", "pods": "110"},
         amounts(**BIG), amounts(cpu="500m", memory="2Gi", pods="0"),
     ),
-    "a resource that allocatable leaves out has no stated reserve": (
-        BIG, {"cpu": "7500m"}, amounts(**BIG), amounts(cpu="500m"),
+    "nothing is allocatable of a resource that allocatable leaves out": (
+        {"cpu": "8", "memory": "32Gi"}, {"cpu": "7500m"},
+        amounts(cpu="8", memory="32Gi"), amounts(cpu="500m", memory="32Gi"),
     ),
     "without allocatable nothing is stated": (BIG, None, amounts(**BIG), None),
     "the reserve is never negative": (
         {"cpu": "8"}, {"cpu": "9"}, amounts(cpu="8"), amounts(cpu="0"),
     ),
     "what is allocatable is there": (
-        {"cpu": "8"}, {"pods": "5"}, amounts(cpu="8", pods="5"), amounts(pods="0"),
+        {"cpu": "8"}, {"pods": "5"}, amounts(cpu="8", pods="5"), amounts(cpu="8", pods="0"),
     ),
 }  # fmt: skip
 

@@ -3,9 +3,14 @@
 import pytest
 
 from sources.kubernetes.kube import amounts, dumped, refused, thing
-from ullage.model.cluster import Claim, Quota
+from ullage.model.cluster import Quota
+from ullage.model.constraints import LabelSelector
+from ullage.model.storage import Claim
 
 GIB = 1 << 30
+BINDING_COMPLETED = {
+    "name": "data", "namespace": "a", "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+}  # fmt: skip
 ASKED = {"storageClassName": "fast", "resources": {"requests": {"storage": "2Gi"}}}
 
 
@@ -22,6 +27,42 @@ CLAIMS = {
     "what was given, where it is bound": (
         claim(spec=ASKED, status={"phase": "Bound", "capacity": {"storage": "3Gi"}}),
         Claim("data", "a", "fast", 3 * GIB, bound=True),
+    ),
+    "whose volume, and what of it": (
+        claim(
+            spec={
+                **ASKED, "volumeName": "pv", "accessModes": ["ReadWriteOncePod"], "volumeMode": "Block",
+                "selector": {"matchLabels": {"disk": "a"}, "matchExpressions": None},
+            }
+        ),
+        Claim(
+            "data", "a", "fast", 2 * GIB, volume="pv", access_modes=("ReadWriteOncePod",),
+            volume_mode="Block", selector=LabelSelector({"disk": "a"}),
+        ),
+    ),
+    "its notes: node, class and end": (
+        {
+            **claim(spec=ASKED),
+            "metadata": {
+                "name": "data", "namespace": "a", "deletionTimestamp": "2026-01-02T03:04:05Z",
+                "annotations": {
+                    "volume.kubernetes.io/selected-node": "n1",
+                    "volume.beta.kubernetes.io/storage-class": "old",
+                },
+            },
+        },
+        Claim("data", "a", "old", 2 * GIB, selected_node="n1", terminating=True),
+    ),
+    "bound by its annotation, before its phase says so": (
+        {**claim(spec=ASKED | {"volumeName": "v"}), "metadata": BINDING_COMPLETED},
+        Claim("data", "a", "fast", 2 * GIB, bound=True, volume="v"),
+    ),
+    "lost, whatever its annotation": (
+        {
+            **claim(spec=ASKED | {"volumeName": "v"}, status={"phase": "Lost"}),
+            "metadata": BINDING_COMPLETED,
+        },
+        Claim("data", "a", "fast", 2 * GIB, volume="v"),
     ),
     "nothing": (claim(spec=None, status=None), Claim("data", "a")),
     "no size": (claim(spec={"storageClassName": "fast"}), Claim("data", "a", "fast")),

@@ -29,6 +29,38 @@ SPREAD = {"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAny
 
 # Each row: fields of a pod's spec, and its constraints.
 READ = {
+    "nulls, which mean what is not there means": (
+        {
+            "topologySpreadConstraints": [
+                {
+                    **SPREAD, "minDomains": None, "labelSelector": None, "nodeAffinityPolicy": None,
+                    "nodeTaintsPolicy": None, "matchLabelKeys": None,
+                }
+            ],
+            "tolerations": [{"key": "a", "operator": None, "value": None, "effect": None}],
+            "affinity": {
+                "podAffinity": {
+                    REQUIRED: [{**AWAY, "namespaceSelector": None, "matchLabelKeys": None}],
+                    PREFERRED: None,
+                }
+            },
+        },
+        Constraints(
+            affinity=Affinity(pod_affinity=PodAffinity((AWAY_TERM,))),
+            tolerations=(Toleration("a"),),
+            topology_spread=(TopologySpread(2, "zone", "ScheduleAnyway"),),
+        ),
+    ),
+    "keys of labels that must match, as they are stated": (
+        {"topologySpreadConstraints": [{**SPREAD, "matchLabelKeys": ["pod-template-hash"]}]},
+        Constraints(
+            topology_spread=(
+                TopologySpread(
+                    2, "zone", "ScheduleAnyway", min_domains=3, match_label_keys=("pod-template-hash",)
+                ),
+            )
+        ),
+    ),
     "a node selector": ({"nodeSelector": {"a": "b"}}, Constraints(node_selector={"a": "b"})),
     "tolerations, operator Equal by default": (
         {"tolerations": [{"key": "a", "value": "b"}, {"operator": "Exists", "tolerationSeconds": 3}]},

@@ -39,6 +39,33 @@ def test_priority_scheduler_and_creation_are_read():
     assert only_pod(pod("p", metadata={"creationTimestamp": None})).created_seconds is None
 
 
+def test_classes_and_preemption_are_read():
+    found = only_pod(pod("p", priority=3, priorityClassName="gold", runtimeClassName="kata", overhead={}))
+    assert (found.priority_class, found.runtime_class, found.preempts) == ("gold", "kata", True)
+    assert not only_pod(pod("p", preemptionPolicy="Never")).preempts
+    assert only_pod(pod("p", preemptionPolicy="PreemptLowerPriority")).preempts
+
+
+COSCHEDULING = "scheduling.x-k8s.io/pod-group"
+OLD_COSCHEDULING = "pod-group.scheduling.sigs.k8s.io"
+KUEUE = "kueue.x-k8s.io/pod-group-name"
+# Each row: labels, fields of the spec, and the gang.
+GANGS = {
+    "by the spec": ({COSCHEDULING: "b"}, {"schedulingGroup": {"podGroupName": "a"}}, "a"),
+    "by the label of coscheduling": ({KUEUE: "c", OLD_COSCHEDULING: "b", COSCHEDULING: "a"}, {}, "a"),
+    "by its older label": ({KUEUE: "b", OLD_COSCHEDULING: "a"}, {}, "a"),
+    "by Kueue's label": ({KUEUE: "a", "app": "x"}, {}, "a"),
+    "by a label where the spec names none": ({KUEUE: "a"}, {"schedulingGroup": {"podGroupName": None}}, "a"),
+    "none": ({"app": "x"}, {"schedulingGroup": None}, ""),
+}
+
+
+@pytest.mark.parametrize("rule", GANGS)
+def test_the_gang_of_a_pod(rule):
+    labels, spec, expected = GANGS[rule]
+    assert only_pod(pod("p", metadata={"labels": labels}, **spec)).gang == expected
+
+
 def test_a_pod_that_is_being_deleted_is_terminating():
     assert only_pod(pod("p", metadata={"deletionTimestamp": "2026-01-02T03:04:05Z"})).terminating
     assert not only_pod(pod("p")).terminating
@@ -69,7 +96,7 @@ VOLUMES = {
     ),
     "an inline volume of csi-baremetal": (
         {"csi": {"driver": "csi-baremetal", "volumeAttributes": {"size": "1Gi", "storageType": "HDDLVG"}}},
-        (Volume("v", "", "HDDLVG", GIB, inline=True),),
+        (Volume("v", "", "HDDLVG", GIB, inline=True, driver="csi-baremetal"),),
     ),
     "an inline volume without a size": ({"csi": {"driver": "secrets-store.csi.k8s.io"}}, ()),
     "configuration": ({"configMap": {"name": "c"}}, ()),
@@ -100,6 +127,13 @@ WRONG = {
     "a time that is none": (
         {"metadata": {"name": "p", "creationTimestamp": "yesterday"}},
         "items[0].metadata.creationTimestamp: Invalid RFC3339 encoded datetime; correct the value",
+    ),
+    "a time without a zone": (
+        {"metadata": {"name": "p", "creationTimestamp": "0001-01-01T00:00:00"}},
+        (
+            "items[0].metadata.creationTimestamp: expected datetime with a timezone component; "
+            "correct the value"
+        ),
     ),
     "a priority that is none": (
         {"spec": {"containers": [container()], "priority": "high"}},

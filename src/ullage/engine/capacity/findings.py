@@ -123,7 +123,7 @@ def _drives(columns: Columns) -> Iterator[Finding]:
                     "it offers nothing",
                     "replace it",
                 )
-        rules = columns.rules(row)
+        rules = columns.rules_of(columns.nodes[row])
         if rules.storage_mode == "zos" and node.drives and not _has_ssd(node):
             yield cache_without_ssd(node.name, rules)[1]
 

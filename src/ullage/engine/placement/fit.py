@@ -1,25 +1,27 @@
-"""Does it fit: workloads placed one after the other, each where most room is left.
+"""Does it fit: workloads placed one after the other, each on the node that the policy scores best.
 
-Batches are judged in the order of the policy (volumes largest first, then networks, then machines, where
-it names one), each on the state that those before it left. One that does not fit is an error with its
-reason and the others go on; asked to be atomic, one failure leaves nothing placed. Judged are resources
-and what opens a node to a workload (node_rules.py). Placing a replica only ever makes its node less
-attractive, so one heap gives exactly the order that scoring every node for every replica would give.
+Batches are judged in a stated order: by the kinds that the policy names (volumes largest first, then
+networks, then machines), then by priority, then as they were given; each on the state that those before it
+left. One that does not fit is an error with its reason and the others go on. Workloads of one gang, and the
+replicas of an atomic batch, are placed together or not at all; asked to be atomic, one failure leaves nothing
+placed.
 """
 
-import heapq
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from ullage.engine.capacity.admission import Place, admit, admit_resize, judge
-from ullage.engine.capacity.bounds import CPU, committed_of, free_of
+from ullage.engine.capacity.admission import admit, admit_resize, judge
 from ullage.engine.capacity.units import refused_by_kind
 from ullage.engine.columns import Columns
-from ullage.engine.placement.node_rules import closed_by
+from ullage.engine.placement.batches import place_replicas
+from ullage.engine.placement.before import BeforePlacement
+from ullage.engine.placement.certified import certified
 from ullage.engine.placement.refusal import explain_refusal, resize_remedy
+from ullage.engine.placement.remedies import Remedies
 from ullage.engine.placement.running import Running
+from ullage.engine.trial import Mark, Trial
 from ullage.model.cluster import Batch, Workload
 from ullage.model.errors import InputError
 from ullage.model.plan import Plan, Refusal, Step
@@ -28,15 +30,19 @@ from ullage.model.settings import Rules, rules_for
 from ullage.model.verdict import Verdict
 
 REPLICAS_MAX: Final = 10_000_000
+REMEDIES_MAX: Final = 50
+"""Refusals of one question for which remedies are looked for."""
+REMEDIES_TOLD: Final = 3
+SEARCHES_MAX: Final = 50
+"""Refusals of one question for which an exact search is made."""
 VOLUME_KINDS: Final = frozenset(("zmount", "volume"))
-SHARE_STEPS: Final = 1_000_000
-"""Shares of free room are compared in millionths: integers, so that ties are ties."""
 
 
 class Outcome(NamedTuple):
     """What became of one batch: how many replicas stand where, and why not all of them do.
 
-    `requests` is what one replica takes from its node, which may be more than was asked for.
+    `requests` is what one replica takes from its node, which may be more than was asked for. `certificate`
+    says how far that is known: placed by scores or by exact search; refused for good, or not known.
     """
 
     subject: str
@@ -49,6 +55,8 @@ class Outcome(NamedTuple):
     refusal: Refusal | None = None
     requests: Resources = NOTHING
     action: Literal["place", "resize", "keep"] = "place"
+    certificate: Literal["greedy", "exact", "impossible", "unknown"] = "greedy"
+    certificate_note: str = ""
 
 
 class FitAnswer(NamedTuple):
@@ -63,24 +71,28 @@ class FitAnswer(NamedTuple):
         return self.plan.complete
 
 
-def fit(columns: Columns, batches: Sequence[Batch], *, atomic: bool = False) -> FitAnswer:
-    """Return where workloads would go; the columns given are left as they are."""
+def fit(
+    columns: Columns,
+    batches: Sequence[Batch],
+    *,
+    atomic: bool = False,
+    placement: str = "",
+    seed: int | None = None,
+    exact_seconds: int = 0,
+) -> FitAnswer:
+    """Return where workloads would go; `placement` overrides how the policy scores nodes.
+
+    What is refused is looked at again by exact search, for so many seconds each.
+    """
     snapshot = columns.snapshot
     rules = rules_for(snapshot.policy, snapshot.resource_types)
-    trial = columns.copy()
-    running = Running(snapshot)
+    trial = Trial(columns, placement or rules.placement, seed)
+    trial.devices.expect(batches)
+    judging = _Judging(trial, rules, exact_seconds)
     outcomes: list[Outcome] = []
-    for batch in in_admission_order(batches, rules):
-        if not 0 <= batch.replicas <= REPLICAS_MAX:
-            raise InputError(
-                f"workload {batch.key} asks for {batch.replicas} replicas", remedy=f"use 0 to {REPLICAS_MAX}"
-            )
-        before = trial.promised.copy() if batch.atomic else None
-        outcome = _place(trial, batch, running, rules)
-        if before is not None and outcome.refusal is not None:
-            trial.promised[:] = before
-            outcome = outcome._replace(placed=0, nodes=())
-        outcomes.append(outcome)
+    ordered = in_admission_order(batches, rules)
+    for together in [ordered] if atomic and exact_seconds and ordered else _units(ordered):
+        outcomes += judging.judge_together(together)
     if atomic and any(outcome.refusal for outcome in outcomes):
         outcomes = [_undone(outcome) for outcome in outcomes]
     steps = tuple(step for outcome in outcomes for step in _steps(outcome))
@@ -89,177 +101,212 @@ def fit(columns: Columns, batches: Sequence[Batch], *, atomic: bool = False) -> 
 
 
 def in_admission_order(batches: Sequence[Batch], rules: Rules) -> list[Batch]:
-    """Return batches as the policy orders their kinds; kinds it does not name come last, by name."""
-    if not rules.admission_order:
-        return list(batches)
+    """Return batches by kind as the policy orders them, then by priority; other kinds come last, by name."""
     rank = {kind: place for place, kind in enumerate(rules.admission_order)}
 
-    def place(batch: Batch) -> tuple[int, str, int]:
-        kind = batch.workload.kind
-        known = kind in rank
-        size = -sum(batch.workload.requests.values()) if kind in VOLUME_KINDS else 0
-        return rank.get(kind, len(rank)), "" if known else kind, size
+    def place(batch: Batch) -> tuple[int, str, int, int]:
+        workload = batch.workload
+        kind = workload.kind if rank else ""
+        size = -sum(workload.requests.values()) if rank and kind in VOLUME_KINDS else 0
+        return rank.get(kind, len(rank)), "" if kind in rank else kind, size, -workload.priority
 
     return sorted(batches, key=place)
 
 
-def _place(trial: Columns, batch: Batch, running: Running, rules: Rules) -> Outcome:
-    workload = batch.workload
-    asked = msgspec.structs.replace(workload, requests=trial.taken(workload))
-    outcome = Outcome(workload.key, workload.kind, batch.replicas, 0, "ok", (), requests=asked.requests)
-    if workload.state in {"error", "deleted"}:
-        reason = f"its state is {workload.state}, which is final"
-        refusal = Refusal(workload.key, batch.replicas, reason, remedy="ask for it anew, in state init")
-        return outcome._replace(state=workload.state, refusal=refusal)
-    too_small = refused_by_kind(workload.kind, workload.requests, rules)
-    if too_small:
-        refusal = Refusal(workload.key, batch.replicas, too_small, remedy="raise its memory request")
-        return outcome._replace(state="error", refusal=refusal)
-    itself = trial.snapshot.workloads.get(workload.key)
-    if itself is not None and itself.holds_capacity and batch.replicas == 1:
-        if asked.node in {"", itself.node}:
-            return _resize(trial, itself, asked, outcome._replace(action="resize"))
-        return _spread(trial, asked, outcome)
-    return _update(trial, running.replicas_of(workload), asked, outcome)
+def _units(batches: Sequence[Batch]) -> Iterator[list[Batch]]:
+    """Yield batches that stand or fall together; a gang is judged where its first workload is."""
+    gangs: dict[tuple[str, str], list[Batch]] = {}
+    for batch in batches:
+        workload = batch.workload
+        if not workload.gang:
+            yield [batch]
+        elif (workload.namespace, workload.gang) not in gangs:
+            key = (workload.namespace, workload.gang)
+            gangs[key] = [each for each in batches if (each.workload.namespace, each.workload.gang) == key]
+            yield gangs[key]
 
 
-def _resize(trial: Columns, running: Workload, asked: Workload, outcome: Outcome) -> Outcome:
-    """Judge a workload that runs already: only what it grows by is new."""
-    held = trial.taken(running)
-    before = msgspec.structs.replace(running, requests=held)
-    verdict = admit_resize(_place_named(trial, running.node), before, asked)
-    if not verdict.admitted:
-        remedy = resize_remedy(verdict.shortfalls, trial.snapshot.resource_types)
-        refusal = Refusal(outcome.subject, 1, verdict.reason, verdict.shortfalls, remedy)
-        return outcome._replace(state="error", verdict=verdict, refusal=refusal)
-    trial.promise(running.node, asked.requests - held)
-    return outcome._replace(placed=1, nodes=((running.node, 1),), verdict=verdict)
+class _Judging:
+    """Batches judged on one trial."""
 
+    def __init__(self, trial: Trial, rules: Rules, exact_seconds: int) -> None:
+        self._trial = trial
+        self._exact_seconds = exact_seconds
+        self._searches_left = SEARCHES_MAX if exact_seconds else 0
+        self._rules = rules
+        self._running = Running(trial.columns.snapshot)
+        self._remedies_left = REMEDIES_MAX
+        self._before = BeforePlacement(trial.columns.snapshot)
 
-def _update(trial: Columns, running: Sequence[Workload], asked: Workload, outcome: Outcome) -> Outcome:
-    """Judge a set of replicas of which some run already.
+    def judge_together(self, batches: Sequence[Batch]) -> list[Outcome]:
+        """Return what becomes of batches that stand or fall together."""
+        mark, charged = self._trial.mark(), self._before.mark()
+        found = [self._judge(batch) for batch in batches]
+        if self._searches_left and any(outcome.certificate == "unknown" for outcome in found):
+            found = self._certified([self._before.completed(each.workload) for each in batches], found, mark)
+        if (len(batches) > 1 or batches[0].atomic) and any(outcome.refusal for outcome in found):
+            self._trial.undo(mark)
+            self._before.undo(charged)
+            return [_undone(outcome) for outcome in found]
+        return found
 
-    Those stay where they are while their node has room for the new size; the others give up their place
-    and are placed anew, and what is too many goes.
-    """
-    if not running:
-        return _spread(trial, asked, outcome)
-    counts: dict[str, int] = {}
-    for position, replica in enumerate(running):
-        held = trial.taken(replica)
-        stays = position < outcome.replicas and (
-            held == asked.requests
-            or judge(_place_named(trial, replica.node), asked.key, asked.requests, held=held).admitted
+    def _certified(self, asked: Sequence[Workload], found: list[Outcome], mark: Mark) -> list[Outcome]:
+        """Return outcomes with the word of an exact search, and charge what it has placed."""
+        self._searches_left -= 1
+        changed = certified(self._trial, mark, asked, found, self._exact_seconds)
+        for workload, before, after in zip(asked, found, changed, strict=True):
+            self._before.take(workload, after.placed - before.placed)
+        return changed
+
+    def _judge(self, batch: Batch) -> Outcome:
+        """Return what becomes of a batch, and leave its replicas placed."""
+        if not 0 <= batch.replicas <= REPLICAS_MAX:
+            raise InputError(
+                f"workload {batch.key} asks for {batch.replicas} replicas", remedy=f"use 0 to {REPLICAS_MAX}"
+            )
+        workload = self._before.completed(batch.workload)
+        taken = self._trial.columns.taken(workload)
+        outcome = Outcome(workload.key, workload.kind, batch.replicas, 0, "ok", (), requests=taken)
+        refusal = self._refused_outright(workload, batch.replicas)
+        if refusal is not None:
+            final = workload.state in {"error", "deleted"}
+            state = workload.state if final else "error"
+            return outcome._replace(state=state, refusal=refusal, certificate="impossible")
+        running = self._running.replicas_of(workload)
+        admitted, bound = self._before.admits(workload, batch.replicas, running)
+        found = self._placed(workload, running, outcome._replace(replicas=admitted))
+        self._before.take(workload, found.placed)
+        return _with_bound(found, batch.replicas, bound) if bound else found
+
+    def _placed(self, workload: Workload, running: Sequence[Workload], outcome: Outcome) -> Outcome:
+        itself = self._trial.columns.snapshot.workloads.get(workload.key)
+        if itself is not None and itself.holds_capacity and outcome.replicas == 1:
+            if workload.node in {"", itself.node}:
+                return self._resize(itself, workload, outcome._replace(action="resize"))
+            return self._place(workload, outcome)
+        return self._update(running, workload, outcome) if running else self._place(workload, outcome)
+
+    def _refused_outright(self, workload: Workload, replicas: int) -> Refusal | None:
+        """Return why a workload is not even tried."""
+        if workload.state in {"error", "deleted"}:
+            reason = f"its state is {workload.state}, which is final"
+            return Refusal(workload.key, replicas, reason, remedy="ask for it anew, in state init")
+        too_small = refused_by_kind(workload.kind, workload.requests, self._rules)
+        if too_small:
+            return Refusal(workload.key, replicas, too_small, remedy="raise its memory request")
+        bound = self._before.refusal(workload)
+        if bound:
+            reason, _, remedy = bound.rpartition("; ")
+            return Refusal(workload.key, replicas, reason, remedy=remedy)
+        gates = workload.constraints.scheduling_gates
+        if gates:
+            reason = f"it is held back by scheduling gates ({', '.join(sorted(gates))})"
+            return Refusal(workload.key, replicas, reason, remedy="remove the gates")
+        return None
+
+    def _resize(self, running: Workload, asked: Workload, outcome: Outcome) -> Outcome:
+        """Judge a workload that runs already: only what it grows by is new."""
+        trial = self._trial
+        before = msgspec.structs.replace(running, requests=trial.columns.taken(running))
+        after = msgspec.structs.replace(asked, requests=outcome.requests)
+        row = trial.row_of[running.node]
+        verdict = admit_resize(trial.place_of(row), before, after)
+        if not verdict.admitted:
+            remedy = resize_remedy(verdict.shortfalls, trial.columns.snapshot.resource_types)
+            refusal = Refusal(outcome.subject, 1, verdict.reason, verdict.shortfalls, remedy)
+            return outcome._replace(state="error", verdict=verdict, refusal=refusal)
+        mark, shape = trial.mark(), trial.shape_of(asked)
+        trial.evict(running)
+        lacking = trial.devices.lacking(shape, row, trial.shape_of(running))
+        if lacking:
+            trial.undo(mark)
+            remedy = "ask for less of a device, or move it to a node with more free"
+            refusal = Refusal(outcome.subject, 1, f"{running.node}: {lacking}", remedy=remedy)
+            return outcome._replace(state="error", refusal=refusal)
+        trial.place(shape, row)
+        return outcome._replace(placed=1, nodes=((running.node, 1),), verdict=verdict)
+
+    def _update(self, running: Sequence[Workload], asked: Workload, outcome: Outcome) -> Outcome:
+        """Judge a set of replicas of which some run already.
+
+        Those stay where they are while their node has room for the new size; the others give up their place
+        and are placed anew, and what is too many goes.
+        """
+        trial = self._trial
+        shape = trial.shape_of(asked)
+        counts: dict[str, int] = {}
+        for position, replica in enumerate(running):
+            held = trial.columns.taken(replica)
+            row = trial.row_of[replica.node]
+            stays = position < outcome.replicas and (
+                held == outcome.requests
+                or judge(trial.place_of(row), asked.key, outcome.requests, held=held).admitted
+            )
+            trial.evict(replica)
+            if stays and not trial.devices.lacking(shape, row, trial.shape_of(replica)):
+                trial.place(shape, row)
+                counts[replica.node] = counts.get(replica.node, 0) + 1
+        kept = sum(counts.values())
+        added = self._place(asked, outcome._replace(replicas=outcome.replicas - kept))
+        for node, count in added.nodes:
+            counts[node] = counts.get(node, 0) + count
+        same = kept == len(running) and all(trial.columns.taken(each) == outcome.requests for each in running)
+        return added._replace(
+            replicas=outcome.replicas,
+            placed=kept + added.placed,
+            nodes=tuple(sorted(counts.items())),
+            action="keep" if same and not added.nodes else "resize",
         )
-        trial.promise(replica.node, asked.requests - held if stays else held * -1)
-        if stays:
-            counts[replica.node] = counts.get(replica.node, 0) + 1
-    kept = sum(counts.values())
-    added = _spread(trial, asked, outcome._replace(replicas=outcome.replicas - kept))
-    for node, count in added.nodes:
-        counts[node] = counts.get(node, 0) + count
-    same = kept == len(running) and all(trial.taken(each) == asked.requests for each in running)
-    return added._replace(
-        replicas=outcome.replicas,
-        placed=kept + added.placed,
-        nodes=tuple(sorted(counts.items())),
-        action="keep" if same and not added.nodes else "resize",
-    )
+
+    def _place(self, asked: Workload, outcome: Outcome) -> Outcome:
+        """Place replicas on the nodes that score best."""
+        trial = self._trial
+        shape = trial.shape_of(asked)
+        taking = msgspec.structs.replace(asked, requests=outcome.requests)
+        first = trial.pick(shape) if outcome.replicas else -1
+        verdict = admit(trial.place_of(first), taking) if first >= 0 else None
+        mark = trial.mark()
+        counts = place_replicas(trial, shape, outcome.replicas)
+        placed = sum(counts.values())
+        nodes = tuple(sorted((trial.nodes[row].name, count) for row, count in counts.items()))
+        outcome = outcome._replace(placed=placed, nodes=nodes, verdict=verdict)
+        if placed == outcome.replicas:
+            return outcome
+        refusal = explain_refusal(trial, shape, taking, outcome.replicas - placed)
+        if refusal.shortfalls:
+            nearest = trial.row_of[refusal.shortfalls[0].node]
+            verdict = admit(trial.place_of(nearest), taking)
+        refusal = self._with_remedies(refusal, asked, outcome, mark)
+        return outcome._replace(state="error", verdict=verdict, refusal=refusal, certificate="unknown")
+
+    def _with_remedies(self, refusal: Refusal, asked: Workload, outcome: Outcome, mark: Mark) -> Refusal:
+        """Return a refusal with what would help, tried on the state before the batch, which is restored."""
+        if self._remedies_left <= 0:
+            return refusal
+        self._remedies_left -= 1
+        trial = self._trial
+        trial.undo(mark)
+        found = Remedies(trial, asked, outcome.replicas, outcome.placed).find()
+        shape = trial.shape_of(asked)
+        for node, count in outcome.nodes:
+            trial.place(shape, trial.row_of[node], count)
+        if not found:
+            return refusal
+        texts = "; or ".join(each.text for each in found[:REMEDIES_TOLD])
+        return msgspec.structs.replace(refusal, remedy=texts, remedies=found)
 
 
-def _spread(trial: Columns, asked: Workload, outcome: Outcome) -> Outcome:
-    """Place replicas one by one on the node that keeps the largest share of its scarcest resource free."""
-    rows = _candidates(trial, asked)
-    rooms = {row: found for row in rows if (found := _rooms(trial, row, asked)) is not None}
-    heap = [(-share, row) for row, found in rooms.items() if (share := _share_left(found)) is not None]
-    heapq.heapify(heap)
-    verdict = admit(place_of(trial, heap[0][1]), asked) if heap else None
-    counts: dict[int, int] = {}
-    placed = 0
-    while heap and placed < outcome.replicas:
-        _, row = heapq.heappop(heap)
-        counts[row] = counts.get(row, 0) + 1
-        placed += 1
-        for room in rooms[row]:
-            room.promised += room.amount
-        left = _share_left(rooms[row])
-        if left is not None:
-            heapq.heappush(heap, (-left, row))
-    for row, count in counts.items():
-        trial.promise(trial.nodes[row].name, asked.requests * count)
-    nodes = tuple((trial.nodes[row].name, counts[row]) for row in sorted(counts))
-    outcome = outcome._replace(placed=placed, nodes=nodes, verdict=verdict)
-    if placed == outcome.replicas:
-        return outcome
-    places = [place_of(trial, row) for row in rows]
-    closed = (
-        () if asked.node else [place_of(trial, row) for row in sorted({*range(len(trial.nodes))} - {*rows})]
-    )
-    refusal = explain_refusal(asked, outcome.replicas - placed, places, trial.nodes, closed)
-    if refusal.shortfalls:
-        verdict = admit(_place_named(trial, refusal.shortfalls[0].node), asked)
-    return outcome._replace(state="error", verdict=verdict, refusal=refusal)
-
-
-def _candidates(trial: Columns, asked: Workload) -> list[int]:
-    """Return the rows that a workload may go to: all that are open to it, or of those the one it names."""
-    taking = [row for row, node in enumerate(trial.nodes) if not closed_by(node, asked)]
-    return [row for row in taking if trial.nodes[row].name == asked.node] if asked.node else taking
-
-
-class Room:
-    """One bounded resource of one node while replicas are placed on it."""
-
-    __slots__ = ("actual", "amount", "counts_actual", "limit", "promised", "reserve", "strict")
-
-    def __init__(self, trial: Columns, row: int, column: int, amount: int) -> None:
-        self.amount = amount
-        self.limit = int(trial.limit[row, column])
-        self.promised = int(trial.promised[row, column])
-        self.actual = int(trial.actual[row, column])
-        self.reserve = int(trial.reserve[row, column])
-        self.counts_actual = bool(trial.counts_actual[row, 0])
-        self.strict = int(trial.strict[row, 0])
-
-
-def _rooms(trial: Columns, row: int, asked: Workload) -> list[Room] | None:
-    """Return the bounded resources of a node that a workload names; None where no replica ever fits."""
-    rooms: list[Room] = []
-    for resource, amount in asked.requests.items():
-        if amount <= 0:
-            continue
-        column = trial.resource_index.get(resource)
-        if column is None:
-            return None
-        bounded = trial.bounded[row, column]
-        if (resource == CPU or not bounded) and amount > trial.capacity[row, column]:
-            return None
-        if bounded:
-            rooms.append(Room(trial, row, column, amount))
-    return rooms
-
-
-def _share_left(rooms: Sequence[Room]) -> int | None:
-    """Return the least share of a limit that one more replica leaves free; None where it does not fit."""
-    least = SHARE_STEPS
-    for room in rooms:
-        committed = committed_of(room.promised, room.actual, room.reserve, counts_actual=room.counts_actual)
-        left = free_of(room.limit, committed) - room.amount
-        if left < room.strict:
-            return None
-        least = min(least, left * SHARE_STEPS // max(room.limit, 1))
-    return least
-
-
-def _place_named(trial: Columns, node: str) -> Place:
-    return place_of(trial, trial.node_index[node])
-
-
-def place_of(columns: Columns, row: int) -> Place:
-    """Return a node of the columns as admission sees it."""
-    return Place(
-        columns.nodes[row].name, columns.figures(row), columns.rules(row), columns.snapshot.resource_types
-    )
+def _with_bound(outcome: Outcome, replicas: int, bound: str) -> Outcome:
+    """Return an outcome of which a quota lets in only a part, or of which that part has no place either."""
+    reason, _, remedy = bound.rpartition("; ")
+    count = replicas - outcome.placed
+    refusal = outcome.refusal
+    if refusal is None:
+        refusal = Refusal(outcome.subject, count, reason, remedy=remedy)
+    else:
+        both = f"{reason}; and of what it admits: {refusal.reason}"
+        refusal = msgspec.structs.replace(refusal, count=count, reason=both)
+    return outcome._replace(replicas=replicas, state="error", refusal=refusal, certificate="impossible")
 
 
 def _undone(outcome: Outcome) -> Outcome:

@@ -1,54 +1,117 @@
-"""Why something does not fit, over all nodes: which resource is short how often, and the nearest remedy.
-
-The remedy is the smallest single change that would let one more replica in, on the node that lacks fewest
-resources: the request that would just fit there, else what would have to go, else a node that has it.
-"""
+"""Why something does not fit, over all nodes: what keeps it away how often, what the nearest node lacks."""
 
 from collections import Counter
-from collections.abc import Sequence
-from fractions import Fraction
+from collections.abc import Iterable, Mapping, Sequence
 
-import msgspec
+import numpy as np
 
 from ullage.engine.capacity.admission import Place, explain_shortfall, shortfall_of, show_down
-from ullage.engine.placement.node_rules import closed_by
-from ullage.model.cluster import Node, Workload
+from ullage.engine.capacity.bounds import CPU
+from ullage.engine.placement.node_columns import Flags
+from ullage.engine.placement.rules import EVERY, SIZE_REASON
+from ullage.engine.placement.shapes import Integers, Shape
+from ullage.engine.trial import Trial
+from ullage.model.cluster import Workload
 from ullage.model.plan import Refusal
 from ullage.model.resources import ResourceTypes
 from ullage.model.verdict import Shortfall
 
 
-def explain_refusal(
-    asked: Workload,
-    count: int,
-    places: Sequence[Place],
-    nodes: Sequence[Node],
-    closed: Sequence[Place] = (),
-) -> Refusal:
-    """Return why `count` replicas have no place among the places that it may have of all nodes.
-
-    `closed` are the places on nodes that are closed to it: one that has room is a remedy of its own.
-    """
-    refusal = _refusal(asked, count, places, nodes)
-    for place in closed:
-        if not _shortfalls(place, asked):
-            node = next(each for each in nodes if each.name == place.node)
-            opening = f"open node {node.name} to it ({closed_by(node, asked)}): it has room"
-            remedy = f"{refusal.remedy}; or {opening}" if places else opening
-            return msgspec.structs.replace(refusal, remedy=remedy)
-    return refusal
-
-
-def _refusal(asked: Workload, count: int, places: Sequence[Place], nodes: Sequence[Node]) -> Refusal:
-    if not places:
-        return _nowhere(asked, count, nodes)
-    short = [(place, _shortfalls(place, asked)) for place in places]
-    tally = Counter(each.resource for _, shortfalls in short for each in shortfalls)
-    resources = ", ".join(f"{name} short on {tally[name]}" for name in sorted(tally))
-    place, shortfalls = min(short, key=_distance)
+def explain_refusal(trial: Trial, shape: Shape, asked: Workload, count: int) -> Refusal:
+    """Return why `count` replicas of a shape have no place; `asked` states what one of them takes."""
+    missing = _missing(trial, shape)
+    short = missing > 0
+    named = ~trial.lost
+    if asked.node:
+        named[:] = False
+        if asked.node in trial.row_of:
+            named[trial.row_of[asked.node]] = True
+    kept_off = _kept_off(shape)
+    openly = shape.open & named
+    lacking = openly & short.any(axis=0)
+    if not openly.any():
+        return _nowhere(trial, shape, asked, count)
+    tallies = _tally(shape, openly, kept_off)
+    if not lacking.any():
+        reason = f"0/{int(openly.sum())} nodes may take it ({tallies})"
+        return Refusal(asked.key, count, reason, remedy="relax the rules that keep it off, or add a node")
+    place = trial.place_of(_nearest(missing, shape, lacking))
+    shortfalls = _shortfalls(place, asked)
+    by_resource = dict(zip(_resources(shape), (short & openly).sum(axis=1).tolist(), strict=True))
+    counts = ", ".join(
+        f"{name} short on {by_resource[name]}" for name in sorted(by_resource) if by_resource[name]
+    )
     lines = "; ".join(explain_shortfall(each, place) for each in shortfalls)
-    reason = f"0/{len(places)} nodes have room ({resources}{_closed(asked, nodes)}); nearest: {lines}"
+    reason = f"0/{int(openly.sum())} nodes have room ({counts}{_and(tallies)}); nearest: {lines}"
     return Refusal(asked.key, count, reason, shortfalls, _remedy(place, shortfalls))
+
+
+def _resources(shape: Shape) -> list[str]:
+    return [name for name, amount in shape.requests.items() if amount > 0]
+
+
+def _missing(trial: Trial, shape: Shape) -> Integers:
+    """Return what each node lacks of each resource that a shape takes; nothing or less where it suffices."""
+    rows = []
+    for name in _resources(shape):
+        amount = shape.requests.of(name)
+        column = trial.columns.resource_index.get(name)
+        if column is None:
+            rows.append(np.full(len(trial.nodes), amount, np.int64))
+            continue
+        missing = amount - trial.room.free[column]
+        too_large = amount - trial.room.capacity[column]
+        by_size = ~trial.room.bounded[column] if name != CPU else np.ones(len(trial.nodes), np.bool_)
+        rows.append(np.where(by_size, np.maximum(missing, too_large), missing))
+    return np.array(rows, np.int64).reshape(len(rows), len(trial.nodes))
+
+
+def _nearest(missing: Integers, shape: Shape, lacking: Flags) -> int:
+    """Return the node that lacks fewest resources, then the smallest part of a request; then the first."""
+    amounts = np.array([shape.requests.of(name) for name in _resources(shape)], np.float64)
+    part = (np.maximum(missing, 0) / amounts[:, None]).max(axis=0)
+    kinds = (missing > 0).sum(axis=0)
+    rows = np.flatnonzero(lacking)
+    return int(rows[np.lexsort((rows, part[rows], kinds[rows]))[0]])
+
+
+def _kept_off(shape: Shape) -> Mapping[str, Flags]:
+    """Return the nodes that each rule but those about size keeps a shape off."""
+    return {
+        rule.reason: ~rule.allows(EVERY)
+        for rule in (*shape.local_rules, *shape.wide_rules)
+        if not rule.reason.startswith(SIZE_REASON)
+    }
+
+
+def _closed_by(shape: Shape, row: int) -> str:
+    return shape.closed.reasons[int(shape.closed.codes[row])]
+
+
+def _tally(
+    shape: Shape,
+    openly: Flags,
+    kept_off: Mapping[str, Flags],
+) -> str:
+    """Return how many open nodes each rule keeps a shape off, and how many nodes are closed to it by what."""
+    kept = {reason: int((flags & openly).sum()) for reason, flags in kept_off.items()}
+    off = _counts(kept.items())
+    closed = _closed(shape)
+    parts = ([f"kept off: {off}"] if off else []) + ([f"closed to it: {closed}"] if closed else [])
+    return "; ".join(parts)
+
+
+def _closed(shape: Shape) -> str:
+    tally = Counter(shape.closed.reasons[code] for code in shape.closed.codes.tolist() if code)
+    return _counts(tally.items())
+
+
+def _counts(pairs: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in sorted(pairs) if count)
+
+
+def _and(text: str) -> str:
+    return f"; {text}" if text else ""
 
 
 def _shortfalls(place: Place, asked: Workload) -> tuple[Shortfall, ...]:
@@ -56,20 +119,8 @@ def _shortfalls(place: Place, asked: Workload) -> tuple[Shortfall, ...]:
     return tuple(each for each in found if each is not None)
 
 
-def _distance(pair: tuple[Place, tuple[Shortfall, ...]]) -> tuple[int, Fraction, str]:
-    """Order nodes by how many resources they lack, then by how much of the request that is."""
-    place, shortfalls = pair
-    lacking = max(Fraction(each.missing.value, each.requested.value) for each in shortfalls)
-    return len(shortfalls), lacking, place.node
-
-
 def _remedy(place: Place, shortfalls: Sequence[Shortfall]) -> str:
-    fitting = [(each.resource, each.requested.value - each.missing.value) for each in shortfalls]
-    if all(amount > 0 for _, amount in fitting):
-        smaller = " and ".join(
-            f"{name} to {show_down(name, amount, place.types)}" for name, amount in fitting
-        )
-        return f"lower the request of {smaller}: one more then fits on node {place.node}"
+    """Return what would help where no single change does."""
     if all(each.eviction_could_help for each in shortfalls):
         freed = [(each.resource, each.missing.value + _over(each)) for each in shortfalls]
         return f"free {_amounts(freed, place.types)} on node {place.node}, or add a node that has it"
@@ -93,21 +144,14 @@ def _amounts(pairs: Sequence[tuple[str, int]], types: ResourceTypes) -> str:
     return " and ".join(f"{types[name].readable(amount)} of {name}" for name, amount in pairs)
 
 
-def _nowhere(asked: Workload, count: int, nodes: Sequence[Node]) -> Refusal:
+def _nowhere(trial: Trial, shape: Shape, asked: Workload, count: int) -> Refusal:
     if not asked.node:
-        reason = f"none of {len(nodes)} nodes may take it{_closed(asked, nodes)}"
+        reason = f"none of {len(trial.nodes)} nodes may take it{_and(_tally(shape, shape.open, {}))}"
         return Refusal(asked.key, count, reason, remedy="open a node to it, or add one")
-    named = next((node for node in nodes if node.name == asked.node), None)
-    if named is None:
+    row = trial.row_of.get(asked.node)
+    if row is None:
         reason, remedy = f"node {asked.node}, which it names, is unknown", "name a node of the cluster"
     else:
-        reason = f"node {named.name}, which it names, is closed to it ({closed_by(named, asked)})"
+        reason = f"node {asked.node}, which it names, is closed to it ({_closed_by(shape, row)})"
         remedy = "open the node to it, or name another"
     return Refusal(asked.key, count, reason, remedy=remedy)
-
-
-def _closed(asked: Workload, nodes: Sequence[Node]) -> str:
-    """Return how many nodes are closed to a workload, by what closes them."""
-    tally = Counter(reason for node in nodes if (reason := closed_by(node, asked)))
-    counts = ", ".join(f"{tally[reason]} {reason}" for reason in sorted(tally))
-    return f"; closed to it: {counts}" if tally else ""

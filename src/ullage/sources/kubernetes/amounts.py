@@ -4,18 +4,21 @@ The hard thing: a cluster of 150 000 pods has a few hundred different resource m
 the key under which its value is kept, so equal maps are one object and most are never parsed at all.
 """
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Raw
 
 from ullage.model.errors import InputError
+from ullage.model.quantity import parse_nano
 from ullage.model.resources import NOTHING, RESERVED_DOMAIN, Resources, ResourceTypes, canonical_name
 from ullage.sources.kubernetes.faults import Fault, wrong_type
 from ullage.sources.kubernetes.wire import NULL, Wire
 from ullage.sources.places import shown
 
 STORAGE: Final = "storage"
+STORAGE_SPACE: Final = "storage-space"
 _MAP: Final = msgspec.json.Decoder(dict[str, Raw] | None)
 _QUANTITY: Final = msgspec.json.Decoder(str | int | float)
 
@@ -70,7 +73,38 @@ class Amounts:
         """The amount of `storage` in the map of a claim, 0 where it is not named."""
         text = bytes(raw)
         entries = _decoded_map(text)
-        return self._quantity("storage-space", STORAGE, bytes(entries[STORAGE])) if STORAGE in entries else 0
+        return self._quantity(STORAGE_SPACE, STORAGE, bytes(entries[STORAGE])) if STORAGE in entries else 0
+
+    def one_size_bytes(self, raw: Raw, name: str) -> int | None:
+        """The bytes that the field of a name holds; None where it is null."""
+        return None if raw == NULL else self._quantity(STORAGE_SPACE, name, bytes(raw))
+
+    def with_storage(self, raw: Raw) -> Resources:
+        """The amounts of a map that may bound the `storage` of claims as well."""
+        entries = _decoded_map(bytes(raw))
+        if STORAGE not in entries:
+            return self.resources(raw)
+        space = self._quantity(STORAGE_SPACE, STORAGE, bytes(entries.pop(STORAGE)))
+        return self.resources(Raw(msgspec.json.encode(entries))) + Resources({STORAGE_SPACE: space})
+
+    def ratios(self, raw: Raw) -> dict[str, int]:
+        """The plain numbers of a map by resource, in billionths."""
+        found = {}
+        for name, text in _decoded_map(bytes(raw)).items():
+            canonical = STORAGE_SPACE if name == STORAGE else self._canonical(name)
+            if canonical is not None:
+                found[canonical] = _nano(name, bytes(text))
+        return found
+
+    def quantities(self, raw: Raw, *path: str) -> dict[str, str]:
+        """The quantities of a map as they are written, under names of any kind."""
+        try:
+            entries = _decoded_map(bytes(raw))
+            for name, text in entries.items():
+                _nano(name, bytes(text))
+        except Fault as fault:
+            raise fault.under(*path) from None
+        return {name: _quantity_text(bytes(text)) for name, text in entries.items()}
 
     def _read_requirements(self, text: bytes) -> Requirements:
         try:
@@ -113,17 +147,26 @@ class Amounts:
         key = (canonical, text)
         amount = self._quantities.get(key)
         if amount is None:
-            try:
-                amount = self._types[canonical].parse(_quantity_text(text))
-            except msgspec.ValidationError:
-                what = f"{shown(text.decode())} is no quantity"
-                raise Fault(InputError(what, remedy="write a number or text such as 40Mi"), (name,)) from None
-            except InputError as error:
-                raise Fault(error, (name,)) from None
-            if amount < 0:
-                raise Fault(InputError(f"{name} is negative", remedy="use 0 or more"), (name,))
-            self._quantities[key] = amount
+            amount = self._quantities[key] = _parsed(name, text, self._types[canonical].parse)
         return amount
+
+
+def _nano(name: str, text: bytes) -> int:
+    return _parsed(name, text, parse_nano)
+
+
+def _parsed(name: str, text: bytes, parse: Callable[[str], int]) -> int:
+    """The amount that stands under a name; raises a Fault."""
+    try:
+        amount = parse(_quantity_text(text))
+    except msgspec.ValidationError:
+        what = f"{shown(text.decode())} is no quantity"
+        raise Fault(InputError(what, remedy="write a number or text such as 40Mi"), (name,)) from None
+    except InputError as error:
+        raise Fault(error, (name,)) from None
+    if amount < 0:
+        raise Fault(InputError(f"{name} is negative", remedy="use 0 or more"), (name,))
+    return amount
 
 
 def _decoded_map(text: bytes) -> dict[str, Raw]:

@@ -1,25 +1,36 @@
-"""What admission fills in: the overhead of a pod's RuntimeClass and the value of its PriorityClass.
+"""What admission fills in from a pod's classes: overhead, nodes of the runtime, priority, preemption.
 
-A pod that comes from an API server has both already; one that is hand-written, or about to be submitted, has
-only the names. Classes may stand behind the pods that name them, so both are put together last.
+A pod that comes from an API server has all of it already; one that is hand-written, or about to be submitted,
+has only the names. Classes may stand behind the pods that name them, so both are put together last.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import msgspec
 
+from ullage.model.admission import PriorityClass, RuntimeClass
 from ullage.model.cluster import Workload
-from ullage.model.resources import NOTHING, Resources
+from ullage.model.constraints import Constraints
+from ullage.model.resources import NOTHING
 from ullage.sources.kubernetes.amounts import Amounts
 from ullage.sources.kubernetes.faults import Fault
-from ullage.sources.kubernetes.wire import NULL, PodSpec, PriorityClassWire, RuntimeClassWire
+from ullage.sources.kubernetes.wire import (
+    NULL,
+    PodSpec,
+    PriorityClassWire,
+    RuntimeClassWire,
+    RuntimeScheduling,
+)
+from ullage.sources.places import one_line
 
-SYSTEM_PRIORITIES: Final[Mapping[str, int]] = {
-    "system-cluster-critical": 2_000_000_000,
-    "system-node-critical": 2_000_001_000,
-}
-"""The classes that every cluster has."""
+SYSTEM_CLASSES: Final = (
+    PriorityClass("system-cluster-critical", 2_000_000_000),
+    PriorityClass("system-node-critical", 2_000_001_000),
+)
+"""The priority classes that every cluster has."""
+
+NEVER: Final = "Never"
 
 
 class ClassNames(NamedTuple):
@@ -27,55 +38,119 @@ class ClassNames(NamedTuple):
 
     runtime: str
     priority: str
+    needs_overhead: bool
+    needs_preemption: bool
 
 
 def class_names(spec: PodSpec) -> ClassNames | None:
     """The classes that admission has yet to look up for a pod."""
-    runtime = (spec.runtime_class_name or "") if spec.overhead == NULL else ""
+    if spec.runtime_class_name is None and (spec.priority is not None or spec.priority_class_name is None):
+        return None
+    needs_overhead = spec.overhead == NULL
+    runtime = (spec.runtime_class_name or "") if needs_overhead or spec.priority is None else ""
     priority = (spec.priority_class_name or "") if spec.priority is None else ""
-    return ClassNames(runtime, priority) if runtime or priority else None
+    if not runtime and not priority:
+        return None
+    return ClassNames(runtime, priority, needs_overhead, spec.preemption_policy is None)
+
+
+def read_runtime_class(wire: RuntimeClassWire, amounts: Amounts) -> RuntimeClass:
+    """A RuntimeClass; raises a Fault."""
+    try:
+        overhead = amounts.resources(wire.overhead.pod_fixed) if wire.overhead else NOTHING
+    except Fault as fault:
+        raise fault.under("overhead", "podFixed") from None
+    scheduling = wire.scheduling or RuntimeScheduling()
+    return RuntimeClass(
+        wire.metadata.name, overhead, scheduling.node_selector or {}, scheduling.tolerations or ()
+    )
+
+
+def read_priority_class(wire: PriorityClassWire) -> PriorityClass:
+    """A PriorityClass."""
+    preempts = wire.preemption_policy != NEVER
+    return PriorityClass(wire.metadata.name, wire.value, bool(wire.global_default), preempts)
 
 
 class Classes:
-    """The RuntimeClasses and PriorityClasses that are known."""
+    """The RuntimeClasses and PriorityClasses that are known; of two with one name the later counts."""
 
-    def __init__(self) -> None:
-        self._overheads: dict[str, Resources] = {}
-        self._priorities: dict[str, int] = dict(SYSTEM_PRIORITIES)
-        self.default_priority = 0
+    def __init__(
+        self, runtimes: Iterable[RuntimeClass] = (), priorities: Iterable[PriorityClass] = ()
+    ) -> None:
+        self._runtimes = {each.name: each for each in runtimes}
+        self._priorities = {each.name: each for each in (*SYSTEM_CLASSES, *priorities)}
+        self._merged: dict[tuple[int, str], tuple[Constraints, Constraints]] = {}
 
-    def add_runtime(self, wire: RuntimeClassWire, amounts: Amounts) -> None:
-        """Take note of a RuntimeClass; raises a Fault."""
-        try:
-            overhead = amounts.resources(wire.overhead.pod_fixed) if wire.overhead else NOTHING
-        except Fault as fault:
-            raise fault.under("overhead", "podFixed") from None
-        self._overheads[wire.metadata.name] = overhead
-
-    def add_priority(self, wire: PriorityClassWire) -> None:
-        """Take note of a PriorityClass; of several global defaults the lowest counts, as in Kubernetes."""
-        if wire.global_default:
-            known = self._priorities.get("", wire.value)
-            self._priorities[""] = self.default_priority = min(known, wire.value)
-        self._priorities[wire.metadata.name] = wire.value
+    @property
+    def default(self) -> PriorityClass | None:
+        """The class of pods that name none: of several global defaults the lowest, as in Kubernetes."""
+        defaults = (each for each in self._priorities.values() if each.global_default)
+        return min(defaults, key=lambda each: (each.value, each.name), default=None)
 
     def unknown(self, names: ClassNames) -> list[str]:
         """The classes that nobody has described."""
         found = []
-        if names.runtime and names.runtime not in self._overheads:
+        if names.runtime and names.runtime not in self._runtimes:
             found.append(f"RuntimeClass {names.runtime}")
         if names.priority and names.priority not in self._priorities:
             found.append(f"PriorityClass {names.priority}")
         return found
 
     def applied(self, workload: Workload, names: ClassNames) -> Workload:
-        """Return a pod with its runtime's overhead and its class's priority; unknown classes add nothing."""
-        overhead = self._overheads.get(names.runtime, NOTHING)
-        priority = self._priorities.get(names.priority, 0) if names.priority else workload.priority
+        """Return a pod with what its classes add; unknown ones add nothing."""
+        runtime = self._runtimes.get(names.runtime)
+        if runtime is not None:
+            workload = self._on_runtime(workload, runtime, needs_overhead=names.needs_overhead)
+        priority = self._priorities.get(names.priority)
+        if priority is not None:
+            workload = with_priority(workload, priority, needs_preemption=names.needs_preemption)
+        return workload
+
+    def _on_runtime(self, workload: Workload, runtime: RuntimeClass, *, needs_overhead: bool) -> Workload:
+        overhead = runtime.overhead if needs_overhead else NOTHING
         return msgspec.structs.replace(
             workload,
             requests=workload.requests + overhead,
             limits=workload.limits + overhead.only(workload.limits),
             overhead=workload.overhead + overhead,
-            priority=priority,
+            constraints=self._constraints(workload.constraints, runtime),
         )
+
+    def _constraints(self, constraints: Constraints, runtime: RuntimeClass) -> Constraints:
+        """Return constraints with those of a runtime: one object for all pods that share both."""
+        if not runtime.node_selector and not runtime.tolerations:
+            return constraints
+        key = (id(constraints), runtime.name)
+        found = self._merged.get(key)
+        if found is None:
+            added = tuple(each for each in runtime.tolerations if each not in constraints.tolerations)
+            merged = msgspec.structs.replace(
+                constraints,
+                node_selector={**constraints.node_selector, **runtime.node_selector},
+                tolerations=(*constraints.tolerations, *added),
+            )
+            # The original is kept beside its copy: while it lives, its identity is nobody else's.
+            found = self._merged[key] = (constraints, merged)
+        return found[1]
+
+    def conflicts(self, workload: Workload, names: ClassNames) -> list[str]:
+        """Say where a pod asks for another node than its runtime, for which admission refuses it."""
+        runtime = self._runtimes.get(names.runtime)
+        stated = workload.constraints.node_selector
+        return [
+            f"RuntimeClass {one_line(names.runtime)} wants nodes with {one_line(key)}={one_line(value)}, "
+            f"the pod those with {one_line(stated[key])}; the API server refuses it"
+            for key, value in (runtime.node_selector.items() if runtime is not None else ())
+            if stated.get(key, value) != value
+        ]
+
+
+def with_priority(workload: Workload, priority: PriorityClass, *, needs_preemption: bool) -> Workload:
+    """Return a pod of a priority class."""
+    return msgspec.structs.replace(
+        workload,
+        priority=priority.value,
+        priority_class=priority.name,
+        preempts=priority.preempts if needs_preemption else workload.preempts,
+    )

@@ -4,26 +4,29 @@ The hard thing: objects come in any order, so what one says of another (a claim 
 of a node, a runtime's overhead) is put together only when all have been read.
 """
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import msgspec
 
 from ullage.model.checks import check_snapshot
-from ullage.model.cluster import Claim, Node, Quota, Snapshot, Workload
+from ullage.model.cluster import Node, Snapshot, Workload
 from ullage.model.errors import InputError
 from ullage.model.resources import Resources, ResourceTypes
+from ullage.model.storage import Claim
 from ullage.model.table import Table
 from ullage.sources.decode_errors import place_text
 from ullage.sources.input_files import InputFile
-from ullage.sources.kubernetes import baremetal, wire
+from ullage.sources.kubernetes import baremetal, dynamic_devices, wire
 from ullage.sources.kubernetes.amounts import Amounts
 from ullage.sources.kubernetes.classes import Classes, ClassNames, class_names
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.items import NODE, POD, Item, Kind
 from ullage.sources.kubernetes.nodes import DEVICES_MAX, GPU_MODEL_LABELS, NodeReader
-from ullage.sources.kubernetes.objects import read_claim, read_quota, with_claims
-from ullage.sources.kubernetes.pods import PodReader
+from ullage.sources.kubernetes.object_kinds import OBJECT_KINDS, Known, ObjectRows
+from ullage.sources.kubernetes.objects import with_claims, with_class
+from ullage.sources.kubernetes.pods import PodReader, classless_volumes
+from ullage.sources.kubernetes.storage_objects import DRIVERS_OF_NODE, read_attach_limits
 from ullage.sources.kubernetes.unknowns import Unknowns
 from ullage.sources.kubernetes.waiting import WaitingSets, asks_for_pods
 from ullage.sources.limits import DEFAULT_LIMITS, Limits, size_text
@@ -36,10 +39,6 @@ MISFILED_POD: Final = Kind("apps", "Pod")
 
 _NODE: Final = msgspec.json.Decoder(wire.NodeWire)
 _POD: Final = msgspec.json.Decoder(wire.PodWire)
-_CLAIM: Final = msgspec.json.Decoder(wire.ClaimWire)
-_QUOTA: Final = msgspec.json.Decoder(wire.QuotaWire)
-_RUNTIME_CLASS: Final = msgspec.json.Decoder(wire.RuntimeClassWire)
-_PRIORITY_CLASS: Final = msgspec.json.Decoder(wire.PriorityClassWire)
 _NODE_METRICS: Final = msgspec.json.Decoder(wire.NodeMetricsWire)
 _DRIVE: Final = msgspec.json.Decoder(baremetal.DriveWire)
 _VOLUME_GROUP: Final = msgspec.json.Decoder(baremetal.GroupWire)
@@ -59,13 +58,14 @@ class ClusterReading:
         self._began = False
         self.file_has_types = False
         self._use(types)
-        self._classes = Classes()
         self._disks = baremetal.DriveReader()
         self._nodes: dict[str, Node] = {}
         self._pods: dict[str, Workload] = {}
-        self._claims: dict[str, Claim] = {}
-        self._quotas: dict[str, Quota] = {}
         self._actual: dict[str, Resources] = {}
+        self._attach_limits: dict[str, dict[str, int]] = {}
+        self._devices = dynamic_devices.DynamicDevices()
+        self._asking_for_devices: list[str] = []
+        self._classless: dict[str, frozenset[str]] = {}
         self._unresolved: dict[str, ClassNames] = {}
         self._seen: dict[str, dict[str, Seen]] = {}
         self.unknowns = Unknowns()
@@ -73,11 +73,10 @@ class ClusterReading:
             NODE: self._node,
             POD: self._pod,
             MISFILED_POD: self._misfiled_pod,
-            Kind("", "PersistentVolumeClaim"): self._claim,
-            Kind("nos.nebuly.com", "ElasticQuota"): self._quota,
-            Kind("nos.nebuly.com", "CompositeElasticQuota"): self._quota,
-            Kind("node.k8s.io", "RuntimeClass"): self._runtime_class,
-            Kind("scheduling.k8s.io", "PriorityClass"): self._priority_class,
+            **dict.fromkeys(OBJECT_KINDS, self._object),
+            Kind("storage.k8s.io", "CSINode"): self._drivers_of_node,
+            Kind(dynamic_devices.GROUP, "ResourceSlice"): self._slice,
+            Kind(dynamic_devices.GROUP, "ResourceClaim"): self._device_claim,
             Kind("metrics.k8s.io", "NodeMetrics"): self._node_metrics,
             Kind(baremetal.GROUP, "Drive"): self._drive,
             Kind(baremetal.GROUP, "LogicalVolumeGroup"): self._volume_group,
@@ -93,6 +92,7 @@ class ClusterReading:
         self._pod_reader = PodReader(types, self._amounts)
         self._sets = WaitingSets(types)
         self._node_reader = NodeReader(self._amounts, group_label=self._group_label)
+        self._objects = ObjectRows(self._amounts)
 
     def prepare(self, file: InputFile) -> None:
         """Take the resource types of a file before its objects; raises an InputError."""
@@ -126,21 +126,23 @@ class ClusterReading:
 
     def snapshot(self) -> Snapshot:
         """The cluster, when everything has been read."""
-        self._resolve_classes()
+        tables = self._objects.tables()
+        classes = Classes(tables["runtime_classes"], tables["priority_classes"])
+        self._resolve_classes(classes)
         self._check_nodes_of_pods()
-        self._expand_sets()
-        self._fill_in_claims()
-        nodes = self._nodes_with_disks()
-        self._say_what_is_missing()
+        self._expand_sets(tables)
+        self._fill_in_claims({claim.key: claim for claim in tables["claims"]})
+        nodes = self._whole_nodes()
+        self._say_what_is_missing(classes)
+        self._say_what_is_not_found(tables)
         snapshot = Snapshot(
             resource_types=self._types,
             nodes=Table(nodes),
             workloads=Table(self._pods.values()),
-            quotas=Table(self._quotas.values()),
-            claims=Table(self._claims.values()),
             unknowns=self.unknowns.lines(),
         )
-        return check_snapshot(snapshot)
+        objects = {name: Table(rows) for name, rows in tables.items()}
+        return check_snapshot(msgspec.structs.replace(snapshot, **objects))
 
     def _once(self, item: Item, what: str, key: str, *, again: bool = False) -> None:
         """Refuse a second object of one kind and name, unless it is the same one again.
@@ -168,31 +170,39 @@ class ClusterReading:
         key = workload.key
         self._once(item, "pod", key, again=self._pods.get(key) == workload)
         self._pods[key] = workload
-        names = class_names(decoded.spec) if decoded.spec is not None else None
+        spec = decoded.spec
+        if spec is None:
+            return
+        names = class_names(spec)
         if names is not None:
             self._unresolved[key] = names
+        if not workload.node:
+            self._take_wishes(key, spec)
+
+    def _take_wishes(self, key: str, spec: wire.PodSpec) -> None:
+        """Take note of what a pod that waits asks for and others decide."""
+        if spec.resource_claims != wire.NULL:
+            self._asking_for_devices.append(key)
+        if spec.volumes:
+            self._classless[key] = classless_volumes(spec)
 
     def _misfiled_pod(self, item: Item) -> None:
         self._pod(item)
         self.unknowns.say(f"{item.place()}: apiVersion {item.api_version} has no Pod; read as v1")
 
-    def _claim(self, item: Item) -> None:
-        claim = read_claim(item.decode(_CLAIM), self._amounts)
-        self._once(item, "claim", claim.key, again=self._claims.get(claim.key) == claim)
-        self._claims[claim.key] = claim
+    def _object(self, item: Item) -> None:
+        taken = self._objects.take(item)
+        self._once(item, taken.what, taken.key, again=taken.again)
 
-    def _quota(self, item: Item) -> None:
-        quota = read_quota(item.decode(_QUOTA), item.kind.name, self._amounts)
-        self._once(item, "quota", quota.key, again=self._quotas.get(quota.key) == quota)
-        self._quotas[quota.key] = quota
+    def _drivers_of_node(self, item: Item) -> None:
+        decoded = item.decode(DRIVERS_OF_NODE)
+        self._attach_limits[decoded.metadata.name] = read_attach_limits(decoded)
 
-    def _runtime_class(self, item: Item) -> None:
-        self._classes.add_runtime(item.decode(_RUNTIME_CLASS), self._amounts)
-        self._sets.take_class(item)
+    def _slice(self, item: Item) -> None:
+        self._devices.take_slice(item.decode(dynamic_devices.SLICE))
 
-    def _priority_class(self, item: Item) -> None:
-        self._classes.add_priority(item.decode(_PRIORITY_CLASS))
-        self._sets.take_class(item)
+    def _device_claim(self, item: Item) -> None:
+        self._devices.take_claim(item.decode(dynamic_devices.DEVICE_CLAIM))
 
     def _node_metrics(self, item: Item) -> None:
         decoded = item.decode(_NODE_METRICS)
@@ -215,10 +225,10 @@ class ClusterReading:
     def _baremetal_node(self, item: Item) -> None:
         self._disks.baremetal_node(item.decode(_BAREMETAL_NODE))
 
-    def _resolve_classes(self) -> None:
+    def _resolve_classes(self, classes: Classes) -> None:
         """Add what admission would have added to pods that name classes only."""
         for key, names in self._unresolved.items():
-            self._pods[key] = self._classes.applied(self._pods[key], names)
+            self._pods[key] = classes.applied(self._pods[key], names)
 
     def _check_nodes_of_pods(self) -> None:
         """Refuse a running pod on a node that nobody has described; one that is over has left its node."""
@@ -245,38 +255,52 @@ class ClusterReading:
         if not self._sets.take(item):
             self.unknowns.not_read(item.kind)
 
-    def _expand_sets(self) -> None:
+    def _expand_sets(self, tables: Mapping[str, tuple[Any, ...]]) -> None:
         """Add the pods that objects ask for and that are not there."""
-        waiting, warnings = self._sets.workloads(self._pods, self._nodes.values())
+        default_class = self._objects.default_class()
+        known = Known(tables["runtime_classes"], tables["priority_classes"], default_class)
+        waiting, warnings = self._sets.workloads(self._pods, self._nodes.values(), known)
         self._pods |= {workload.key: workload for workload in waiting}
         for line in warnings:
             self.unknowns.say(line)
 
-    def _fill_in_claims(self) -> None:
-        """Give volumes the class and size of their claims."""
-        if not self._claims:
+    def _fill_in_claims(self, claims: Mapping[str, Claim]) -> None:
+        """Give volumes the class and size of their claims, and the default class to those that name none."""
+        default_class = self._objects.default_class()
+        if default_class:
+            for key, names in self._classless.items():
+                pod = self._pods[key]
+                volumes = with_class(pod.volumes, names, default_class)
+                self._pods[key] = msgspec.structs.replace(pod, volumes=volumes)
+        if not claims:
             return
         for key, pod in self._pods.items():
             if pod.volumes:
-                volumes = with_claims(pod.volumes, self._claims, pod.namespace)
+                volumes = with_claims(pod.volumes, claims.get, pod.namespace)
                 self._pods[key] = msgspec.structs.replace(pod, volumes=volumes)
 
-    def _nodes_with_disks(self) -> list[Node]:
+    def _whole_nodes(self) -> list[Node]:
+        """The nodes with what other objects say of them: disks, use, and volumes that can be attached."""
         disks = self._disks.disks(set(self._nodes))
         nodes = []
         for name, node in self._nodes.items():
-            has = disks.get(name)
-            actual = self._actual.get(name)
-            if has is not None or actual is not None:
-                drives, groups = has or baremetal.Disks()
-                node = msgspec.structs.replace(node, actual=actual, drives=drives, volume_groups=groups)  # noqa: PLW2901 - the same node, more of it known
-            nodes.append(node)
+            known: dict[str, Any] = {}
+            if name in disks:
+                known |= {"drives": disks[name].drives, "volume_groups": disks[name].volume_groups}
+            if name in self._actual:
+                known["actual"] = self._actual[name]
+            if self._attach_limits.get(name):
+                known["attach_limits"] = self._attach_limits[name]
+            nodes.append(msgspec.structs.replace(node, **known) if known else node)
         return nodes
 
-    def _say_what_is_missing(self) -> None:
+    def _say_what_is_missing(self, classes: Classes) -> None:
         say = self.unknowns.examples
         say("not read: disks of unknown nodes or classes", self._disks.unplaced)
         say("not read: resources of the reserved domain", list(self._amounts.names_left_out))
+        for line in self._devices.lines(self._nodes):
+            self.unknowns.say(line)
+        say("not simulated: devices that waiting pods ask for by ResourceClaim", self._asking_for_devices)
         say("not used: metrics of unknown nodes", [name for name in self._actual if name not in self._nodes])
         crowded = [
             name
@@ -284,8 +308,23 @@ class ClusterReading:
             if any(node.capacity.of(resource) > DEVICES_MAX for resource in GPU_MODEL_LABELS)
         ]
         say(f"devices not listed: nodes with more than {DEVICES_MAX} GPUs", crowded)
-        unknown = {line for names in self._unresolved.values() for line in self._classes.unknown(names)}
+        unknown = {line for names in self._unresolved.values() for line in classes.unknown(names)}
         say("not found: classes that pods name", list(unknown))
+
+    def _say_what_is_not_found(self, tables: Mapping[str, tuple[Any, ...]]) -> None:
+        """Name what objects refer to and nobody has described."""
+        say = self.unknowns.examples
+        known = {name: {row.key for row in rows} for name, rows in tables.items()}
+        claims: tuple[Claim, ...] = tables["claims"]
+        named = {claim.volume for claim in claims if claim.volume}
+        say("not found: volumes that claims are bound to", list(named - known["volumes"]))
+        named = {claim.storage_class for claim in claims if claim.storage_class and not claim.bound}
+        say("not found: storage classes that claims name", list(named - known["storage_classes"]))
+        if self._pod_reader.selects_namespaces():
+            named = {pod.namespace for pod in self._pods.values()}
+            say("not found: namespaces, by whose labels pods select", list(named - known["namespaces"]))
+        nodes = [name for name in self._attach_limits if name not in self._nodes]
+        say("not used: volume limits of unknown nodes", nodes)
 
 
 def _read_before(_: Item) -> None:

@@ -1,6 +1,6 @@
 """A cluster from what `kubectl get -o json` (or -o yaml) wrote of it: files, folders, standard input, pages.
 
-    kubectl get nodes,pods,pvc -A -o json > cluster.json
+    kubectl get nodes,pods,pvc,pv,sc -A -o json > cluster.json
 
 The hard thing is memory: a dump of 30 000 pods is 420 MiB. Its bytes are there once, objects are decoded from
 them one at a time, and nothing of a file is kept when it has been read.

@@ -5,14 +5,18 @@ may stand in a thousand pods. So a fault carries the path as far as it is known 
 out; the reader of the document, which knows file, line and column, makes the one-line error of it.
 """
 
-from typing import Any
+from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec import Raw
 
 from ullage.model.errors import InputError
 from ullage.sources.decode_errors import describe, find_path, take_apart
 from ullage.sources.documents import Document
 from ullage.sources.places import Path
+
+Value = TypeVar("Value")
+_NULL: Final = b"null"
 
 
 class Fault(Exception):  # noqa: N818 - never shown: it becomes an InputError at the edge of its document
@@ -39,6 +43,28 @@ def wrong_type(error: msgspec.ValidationError, text: bytes) -> Fault:
     complaint = take_apart(error)
     found = find_path(complaint, lambda path: _value_at(text, path))
     return Fault(describe(error, complaint, ""), found)
+
+
+def decoded(decoder: msgspec.json.Decoder[Value], text: Raw | bytes) -> Value:
+    """The value of JSON text, in which fields that are null count as not there; raises a Fault."""
+    try:
+        return decoder.decode(text)
+    except msgspec.ValidationError as error:
+        plain = bytes(text)
+        if _NULL in plain:
+            try:
+                return decoder.decode(msgspec.json.encode(_without_nulls(msgspec.json.decode(plain))))
+            except msgspec.ValidationError:
+                pass  # the message is about the text as it was written
+        raise wrong_type(error, plain) from None
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [_without_nulls(inner) for inner in value]
+    return value
 
 
 def _value_at(text: bytes, path: Path) -> Any:

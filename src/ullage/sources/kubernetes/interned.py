@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 import msgspec
 from msgspec import Raw
 
-from ullage.sources.kubernetes.faults import wrong_type
+from ullage.sources.kubernetes.faults import decoded
 
 Value = TypeVar("Value")
 Decoded = TypeVar("Decoded")
@@ -37,9 +37,6 @@ def reader(decoder: msgspec.json.Decoder[Decoded]) -> Callable[[bytes], Decoded]
     """A function that decodes text and turns wrong types into faults."""
 
     def read(text: bytes) -> Decoded:
-        try:
-            return decoder.decode(text)
-        except msgspec.ValidationError as error:
-            raise wrong_type(error, text) from None
+        return decoded(decoder, text)
 
     return read

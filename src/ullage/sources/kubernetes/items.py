@@ -16,7 +16,7 @@ from msgspec import Raw
 from ullage.model.errors import InputError
 from ullage.sources.decode_errors import place_text
 from ullage.sources.documents import Document, JsonDocument, YamlDocument
-from ullage.sources.kubernetes.faults import Fault, wrong_type
+from ullage.sources.kubernetes.faults import Fault, decoded, wrong_type
 from ullage.sources.kubernetes.list_parts import PART_BYTES, LongList, long_list, parts_of
 from ullage.sources.kubernetes.wire import NULL, NodeWire, PodWire, Wire
 from ullage.sources.places import Path
@@ -91,10 +91,7 @@ class Item(NamedTuple):
         content = self.content
         if isinstance(content, Wire):
             return cast("Record", content)  # a pod or a node, as its kind says
-        try:
-            return decoder.decode(content)
-        except msgspec.ValidationError as error:
-            raise wrong_type(error, bytes(content)) from None
+        return decoded(decoder, content)
 
     def place(self) -> str:
         """Where the object stands, without line and column."""

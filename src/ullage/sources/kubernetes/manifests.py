@@ -14,28 +14,27 @@ from typing import Any, BinaryIO, Final, NamedTuple
 import msgspec
 
 from ullage.model.checks import REPLICAS_MAX, check_workload
-from ullage.model.cluster import Batch, Claim, Node, Volume, Workload
+from ullage.model.cluster import Batch, Node, Volume
+from ullage.model.delta import Delta
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
 from ullage.sources.documents import Document, JsonDocument, read_documents
 from ullage.sources.kubernetes.amounts import Amounts
-from ullage.sources.kubernetes.classes import Classes, ClassNames, class_names
-from ullage.sources.kubernetes.daemons import as_daemon, daemon_pods
+from ullage.sources.kubernetes.daemons import as_daemon
+from ullage.sources.kubernetes.drafts import Draft, completed, draft_of, lookup_of
 from ullage.sources.kubernetes.faults import Fault, wrong_type
 from ullage.sources.kubernetes.items import POD, Item, Kind, Page, items_of
-from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE, claimed, read_claim, with_claims
+from ullage.sources.kubernetes.object_kinds import NOS, OBJECT_KINDS, Known, ObjectRows
+from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE, claimed
 from ullage.sources.kubernetes.pod_sets import POD_SETS, PodSet, has_no_pods, known_kind, stated
-from ullage.sources.kubernetes.pods import PodReader, object_name
+from ullage.sources.kubernetes.pods import PodReader, object_name, template_names_no_class
 from ullage.sources.kubernetes.template_paths import Place, Scope, parse_pattern, places
 from ullage.sources.kubernetes.wire import (
     NULL,
     ClaimTemplate,
-    ClaimWire,
     Metadata,
     PodSpec,
     PodWire,
-    PriorityClassWire,
-    RuntimeClassWire,
 )
 from ullage.sources.limits import ASKED_LIMITS, MIB, Limits
 from ullage.sources.places import one_line
@@ -46,9 +45,9 @@ HAND_WRITTEN_BYTES_MAX: Final = 8 * MIB
 OWN_GROUP: Final = "ullage.dev"
 DAEMON_SET: Final = Kind("apps", "DaemonSet")
 STATEFUL_SET: Final = Kind("apps", "StatefulSet")
-CLAIM: Final = Kind("", "PersistentVolumeClaim")
-RUNTIME_CLASS: Final = Kind("node.k8s.io", "RuntimeClass")
-PRIORITY_CLASS: Final = Kind("scheduling.k8s.io", "PriorityClass")
+OBJECTS: Final = frozenset(kind for kind in OBJECT_KINDS if kind.group != NOS)
+"""What manifests may bring along; quotas that span namespaces are part of a cluster."""
+NOTHING_KNOWN: Final = Known()
 
 _NAMED_MAX: Final = 10
 """Kinds that a message names."""
@@ -56,20 +55,20 @@ _NAMED_MAX: Final = 10
 _ANY: Final = msgspec.json.Decoder(dict[str, Any])
 _METADATA: Final = msgspec.json.Decoder(Metadata | None)
 _POD: Final = msgspec.json.Decoder(PodWire)
-_CLAIM: Final = msgspec.json.Decoder(ClaimWire)
 _CLAIM_TEMPLATES: Final = msgspec.json.Decoder(list[ClaimTemplate] | None)
-_RUNTIME_CLASS: Final = msgspec.json.Decoder(RuntimeClassWire)
-_PRIORITY_CLASS: Final = msgspec.json.Decoder(PriorityClassWire)
 
 OwnReader = Callable[[Document], Iterable[Batch]]
 """Reads a document of our own format; see `read_manifests`."""
 
 
 class Manifests(NamedTuple):
-    """What manifests ask for: batches in the order they are written, claims, and what was odd about them."""
+    """What manifests ask for: batches in the order they are written, and what was odd about them.
+
+    `objects` are the rows that they bring along: claims, volumes, classes, namespaces, budgets.
+    """
 
     batches: tuple[Batch, ...]
-    claims: tuple[Claim, ...]
+    objects: Delta
     warnings: tuple[str, ...]
 
 
@@ -82,20 +81,12 @@ class _Object(NamedTuple):
     namespace: str
 
 
-class _Draft(NamedTuple):
-    """A batch whose classes and claims may not have been read yet, or whose priority is the default."""
-
-    workload: Workload
-    replicas: int
-    classes: ClassNames | None
-    by_default: bool
-
-
 def read_manifests(
     inputs: str | Sequence[str],
     *,
     types: ResourceTypes | None = None,
     nodes: Iterable[Node] | None = None,
+    known: Known = NOTHING_KNOWN,
     namespace: str = DEFAULT_NAMESPACE,
     pod_template: str = "",
     own: OwnReader | None = None,
@@ -104,12 +95,18 @@ def read_manifests(
 ) -> Manifests:
     """Return the batches that files, folders or standard input (`-`) ask for; raises an InputError.
 
-    `nodes` are those that DaemonSets are counted on, `namespace` is that of objects which name none,
+    `nodes` are those that DaemonSets are counted on, `known` is what the cluster has that manifests may
+    name (object_kinds.known_of), `namespace` is that of objects which name none,
     `pod_template` leads to the pod templates of kinds that are not known, and `own` reads documents of
     apiVersion ullage.dev, whose batches stand where the document stood.
     """
     reader = ManifestReader(
-        types or ResourceTypes(), nodes=nodes, namespace=namespace, pod_template=pod_template, own=own
+        types or ResourceTypes(),
+        nodes=nodes,
+        known=known,
+        namespace=namespace,
+        pod_template=pod_template,
+        own=own,
     )
     for path in (inputs,) if isinstance(inputs, str) else inputs:
         for document in read_documents(path, limits=limits, stdin=stdin):
@@ -125,6 +122,7 @@ class ManifestReader:
         types: ResourceTypes,
         *,
         nodes: Iterable[Node] | None = None,
+        known: Known = NOTHING_KNOWN,
         namespace: str = DEFAULT_NAMESPACE,
         pod_template: str = "",
         own: OwnReader | None = None,
@@ -136,10 +134,10 @@ class ManifestReader:
         self._namespace = namespace or DEFAULT_NAMESPACE
         self._custom = (PodSet(parse_pattern(pod_template), stated),) if pod_template else ()
         self._own = own
-        self._classes = Classes()
-        self._claims: dict[str, Claim] = {}
-        self._drafts: dict[str, _Draft | Batch] = {}
-        self._objects: dict[tuple[str, str], str] = {}
+        self._known = known
+        self._objects = ObjectRows(self._amounts, self._namespace)
+        self._drafts: dict[str, Draft | Batch] = {}
+        self._places: dict[tuple[str, str], str] = {}
         self._warnings: list[str] = []
         self._not_read: Counter[str] = Counter()
         self._source = ""
@@ -161,10 +159,10 @@ class ManifestReader:
         except (Fault, RecursionError) as problem:
             raise item.refusal(problem) from None
 
-    def manifests(self, nodes: Iterable[Node] | None = None) -> Manifests:
+    def manifests(self, nodes: Iterable[Node] | None = None, known: Known | None = None) -> Manifests:
         """Everything that has been read, put together; raises an InputError where that asks for nothing.
 
-        `nodes` stand for those that were not known when the reading began.
+        `nodes` and `known` stand for what was not known when the reading began.
         Objects of unknown kinds are only counted, unless there are no others.
         """
         if self._not_read and not self._drafts:
@@ -178,12 +176,17 @@ class ManifestReader:
             )
         if nodes is not None:
             self._nodes = tuple(nodes)
-        batches = tuple(
-            draft if isinstance(draft, Batch) else self._batch(draft) for draft in self._drafts.values()
-        )
+        self._known = known or self._known
+        objects = msgspec.structs.replace(Delta(), **self._objects.tables(self._known.default_class))
+        lookup = lookup_of(objects, self._known, self._objects.default_class())
+        batches = []
+        for draft in self._drafts.values():
+            batch, odd = (draft, []) if isinstance(draft, Batch) else completed(draft, lookup, self._nodes)
+            batches.append(batch)
+            self._warnings += odd
         not_read = [f"not read: {count} {kind}" for kind, count in sorted(self._not_read.items())]
         warnings = tuple(dict.fromkeys((*self._warnings, *not_read)))
-        return Manifests(batches, tuple(self._claims.values()), warnings)
+        return Manifests(tuple(batches), objects, warnings)
 
     def _has_template(self, item: Item) -> bool:
         """Whether the path that was given leads anywhere in an object."""
@@ -194,14 +197,9 @@ class ManifestReader:
         kind = known_kind(item.kind)
         if kind.group == OWN_GROUP:
             self._take_own(item)
-        elif kind == CLAIM:
-            claim = read_claim(item.decode(_CLAIM), self._amounts, namespace=self._namespace)
-            self._once(item, "PersistentVolumeClaim", claim.key)
-            self._claims[claim.key] = claim
-        elif kind == RUNTIME_CLASS:
-            self._classes.add_runtime(item.decode(_RUNTIME_CLASS), self._amounts)
-        elif kind == PRIORITY_CLASS:
-            self._classes.add_priority(item.decode(_PRIORITY_CLASS))
+        elif kind in OBJECTS:
+            taken = self._objects.take(item)
+            self._once(item, kind.name, taken.key)
         elif kind == POD or kind in POD_SETS:
             if kind != item.kind:
                 self._warnings.append(
@@ -251,7 +249,7 @@ class ManifestReader:
             what = f"{one_line(kind.name)} {one_line(owner.name)} has no pod template"
             raise Fault(InputError(what, remedy="add it"))
 
-    def _draft(self, owner: _Object, place: Place, name: str) -> _Draft:
+    def _draft(self, owner: _Object, place: Place, name: str) -> Draft:
         """One pod of a template of an object."""
         kind = owner.kind
         pod = _decoded_pod(place)
@@ -269,24 +267,26 @@ class ManifestReader:
             created_seconds=None,
             terminating=False,
         )
+        classless: frozenset[str] = frozenset()
         if kind == STATEFUL_SET:
-            volumes = (*workload.volumes, *self._claim_templates(owner))
-            workload = msgspec.structs.replace(workload, volumes=volumes)
+            added, classless = self._claim_templates(owner)
+            workload = msgspec.structs.replace(workload, volumes=(*workload.volumes, *added))
         if kind == DAEMON_SET:
             workload = as_daemon(workload)
-        spec = pod.spec or PodSpec()
-        by_default = spec.priority is None and not spec.priority_class_name
-        return _Draft(workload, 1, class_names(spec), by_default)
+        return draft_of(workload, pod.spec or PodSpec(), classless)
 
-    def _claim_templates(self, owner: _Object) -> list[Volume]:
-        """The volumes of a StatefulSet, one of each per replica: the claim of replica 3 is called CLAIM-3."""
+    def _claim_templates(self, owner: _Object) -> tuple[list[Volume], frozenset[str]]:
+        """The volumes of a StatefulSet, and those of them that name no class.
+
+        There is one of each per replica: the claim of replica 3 is called CLAIM-3.
+        """
         path = ("spec", "volumeClaimTemplates")
         text = msgspec.json.encode(owner.value["spec"].get("volumeClaimTemplates"))
         try:
             templates = _CLAIM_TEMPLATES.decode(text) or []
         except msgspec.ValidationError as error:
             raise wrong_type(error, text).under(*path) from None
-        volumes = []
+        volumes, classless = [], set()
         for index, template in enumerate(templates):
             try:
                 storage_class, size_bytes = claimed(template.spec, self._amounts)
@@ -294,7 +294,9 @@ class ManifestReader:
                 raise fault.under(*path, index, "spec") from None
             volume_name = (template.metadata and template.metadata.name) or f"volume-{index}"
             volumes.append(Volume(volume_name, f"{volume_name}-{owner.name}", storage_class, size_bytes))
-        return volumes
+            if template_names_no_class(template):
+                classless.add(volume_name)
+        return volumes, frozenset(classless)
 
     def _identity(self, value: Any) -> tuple[str, str]:
         """The name and namespace of an object; raises a Fault."""
@@ -308,13 +310,13 @@ class ManifestReader:
     def _once(self, item: Item, kind: str, key: str) -> None:
         """Refuse a second object of one kind and name."""
         place = item.place()
-        first = self._objects.setdefault((kind, key), place)
+        first = self._places.setdefault((kind, key), place)
         if first != place:
             raise item.error(
                 f"a second {kind} named {one_line(key)}, the first is at {first}", "keep one of them"
             )
 
-    def _add(self, item: Item, draft: _Draft | Batch) -> None:
+    def _add(self, item: Item, draft: Draft | Batch) -> None:
         """Keep a batch under a name of its own; objects of different kinds may have the same name."""
         workload = draft.workload
         try:
@@ -333,29 +335,6 @@ class ManifestReader:
             else:
                 draft = draft._replace(workload=renamed)
         self._drafts[draft.workload.key] = draft
-
-    def _batch(self, draft: _Draft) -> Batch:
-        """A draft with what the other objects say about it."""
-        workload, replicas = draft.workload, draft.replicas
-        if draft.classes is not None:
-            workload = self._classes.applied(workload, draft.classes)
-            self._warnings += [
-                f"{one_line(workload.key)}: {one_line(unknown)} is not known; it adds nothing"
-                for unknown in self._classes.unknown(draft.classes)
-            ]
-        if draft.by_default and self._classes.default_priority:
-            workload = msgspec.structs.replace(workload, priority=self._classes.default_priority)
-        if workload.volumes:
-            volumes = with_claims(workload.volumes, self._claims, workload.namespace)
-            workload = msgspec.structs.replace(workload, volumes=volumes)
-        if workload.kind == DAEMON_SET.name:
-            replicas = daemon_pods(workload, self._nodes or ())
-            if self._nodes is None:
-                name = one_line(workload.key)
-                self._warnings.append(
-                    f"{name}: a DaemonSet has a pod on each node it matches; no node is known"
-                )
-        return Batch(workload, replicas)
 
 
 def _decoded_pod(place: Place) -> PodWire:

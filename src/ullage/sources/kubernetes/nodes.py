@@ -74,7 +74,10 @@ class NodeReader:
         )
 
     def _size(self, status: NodeStatus) -> tuple[Resources, Resources | None]:
-        """Capacity, and what of it is not allocatable; None where the node does not say."""
+        """Capacity, and what of it is not allocatable; None where the node does not say.
+
+        A resource that the node has and allocatable leaves out is not allocatable at all, to kube-scheduler too.
+        """
         key = bytes(status.capacity), bytes(status.allocatable)
         found = self._sizes.get(key)
         if found is None:
@@ -84,7 +87,7 @@ class NodeReader:
             else:
                 allocatable = self._map(status.allocatable, "allocatable")
                 capacity = Resources({**allocatable, **capacity})
-                found = capacity, (capacity.only(allocatable) - allocatable).at_least_zero()
+                found = capacity, (capacity - allocatable).at_least_zero()
             self._sizes[key] = found
         return found
 

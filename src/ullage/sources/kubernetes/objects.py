@@ -4,19 +4,23 @@ The hard thing is a quota's name: Kubernetes allows one name in every namespace,
 it is written as `namespace/name`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Final, Literal
 
 import msgspec
 from msgspec import Raw
 
-from ullage.model.cluster import Claim, Quota, Volume
+from ullage.model.cluster import Quota, Volume
 from ullage.model.resources import Resources
+from ullage.model.storage import Claim
 from ullage.sources.kubernetes.amounts import Amounts
 from ullage.sources.kubernetes.faults import Fault
+from ullage.sources.kubernetes.storage_objects import CLASS_ANNOTATION
 from ullage.sources.kubernetes.wire import ClaimSpec, ClaimWire, QuotaSpec, QuotaWire
 
 DEFAULT_NAMESPACE: Final = "default"
+BOUND_ANNOTATION: Final = "pv.kubernetes.io/bind-completed"
+SELECTED_NODE_ANNOTATION: Final = "volume.kubernetes.io/selected-node"
 QuotaKind = Literal["ElasticQuota", "CompositeElasticQuota", "Quota"]
 
 
@@ -33,7 +37,7 @@ def claimed(spec: ClaimSpec | None, amounts: Amounts) -> tuple[str, int]:
     return spec.storage_class_name or "", size_bytes
 
 
-def read_claim(wire: ClaimWire, amounts: Amounts, *, namespace: str = DEFAULT_NAMESPACE) -> Claim:
+def read_claim(wire: ClaimWire, amounts: Amounts, namespace: str = DEFAULT_NAMESPACE) -> Claim:
     """A PersistentVolumeClaim: what it was given where it is bound, else what it asks for; raises a Fault."""
     try:
         storage_class, size_bytes = claimed(wire.spec, amounts)
@@ -45,21 +49,51 @@ def read_claim(wire: ClaimWire, amounts: Amounts, *, namespace: str = DEFAULT_NA
             size_bytes = amounts.storage_bytes(status.capacity) or size_bytes
         except Fault as fault:
             raise fault.under("status", "capacity") from None
+    spec, annotations = wire.spec or ClaimSpec(), wire.metadata.annotations or {}
     return Claim(
         name=wire.metadata.name,
         namespace=wire.metadata.namespace or namespace,
-        storage_class=storage_class,
+        storage_class=annotations.get(CLASS_ANNOTATION) or storage_class,
         size_bytes=size_bytes,
-        bound=status is not None and status.phase == "Bound",
+        bound=_is_bound(status.phase if status is not None else None, spec, annotations),
+        volume=spec.volume_name or "",
+        access_modes=spec.access_modes or (),
+        volume_mode=spec.volume_mode or "Filesystem",
+        selector=spec.selector,
+        selected_node=annotations.get(SELECTED_NODE_ANNOTATION, ""),
+        terminating=wire.metadata.deletion_timestamp is not None,
     )
 
 
-def with_claims(volumes: Iterable[Volume], claims: Mapping[str, Claim], namespace: str) -> tuple[Volume, ...]:
-    """Return volumes with the class and size of their claims, where these are known."""
+def _is_bound(phase: str | None, spec: ClaimSpec, annotations: Mapping[str, str]) -> bool:
+    """Whether a claim has its volume: kube-scheduler goes by the annotation, which comes before the phase."""
+    completed = bool(spec.volume_name) and BOUND_ANNOTATION in annotations
+    return phase == "Bound" or (completed and phase != "Lost")
+
+
+def names_no_class(wire: ClaimWire) -> bool:
+    """Whether a claim gets the default class: an empty name is one too, and asks for no class at all."""
+    named = wire.spec is not None and wire.spec.storage_class_name is not None
+    bound = wire.status is not None and wire.status.phase == "Bound"
+    return not named and not bound and not (wire.metadata.annotations or {}).get(CLASS_ANNOTATION)
+
+
+def with_claims(
+    volumes: Iterable[Volume], find: Callable[[str], Claim | None], namespace: str
+) -> tuple[Volume, ...]:
+    """Return volumes with the class and size of their claims, where these are found."""
     return tuple(
         volume
-        if (claim := claims.get(f"{namespace}/{volume.claim}")) is None
+        if not volume.claim or (claim := find(f"{namespace}/{volume.claim}")) is None
         else msgspec.structs.replace(volume, storage_class=claim.storage_class, size_bytes=claim.size_bytes)
+        for volume in volumes
+    )
+
+
+def with_class(volumes: Iterable[Volume], names: Container[str], storage_class: str) -> tuple[Volume, ...]:
+    """Return volumes of which those of some names get a storage class."""
+    return tuple(
+        msgspec.structs.replace(volume, storage_class=storage_class) if volume.name in names else volume
         for volume in volumes
     )
 

@@ -14,6 +14,7 @@ from ullage.model.constraints import (
     Affinity,
     Constraints,
     HostPort,
+    LabelSelector,
     Toleration,
     TopologySpread,
 )
@@ -40,6 +41,7 @@ _SPREAD: Final = reader(msgspec.json.Decoder(tuple[TopologySpread, ...] | None))
 _GATES: Final = reader(msgspec.json.Decoder(tuple[_Gate, ...] | None))
 _PORTS: Final = reader(msgspec.json.Decoder(tuple[_Port, ...] | None))
 _FLAG: Final = reader(msgspec.json.Decoder(bool | None))
+_ALL: Final = LabelSelector()
 _NO_AFFINITY: Final = Affinity()
 
 
@@ -79,6 +81,18 @@ def read_constraints(spec: PodSpec) -> Constraints:
         scheduling_gates=tuple(gate.name for gate in gates),
     )
     return UNCONSTRAINED if found == UNCONSTRAINED else found
+
+
+def selects_namespaces(constraints: Constraints) -> bool:
+    """Whether affinity chooses pods by labels of their namespaces; an empty selector chooses all of them."""
+    affinity = constraints.affinity
+    if affinity is None:
+        return False
+    terms = []
+    for each in (affinity.pod_affinity, affinity.pod_anti_affinity):
+        if each is not None:
+            terms += [*each.required, *(weighted.pod_affinity_term for weighted in each.preferred)]
+    return any(term.namespace_selector not in (None, _ALL) for term in terms)
 
 
 def _parts(spec: PodSpec) -> dict[str, tuple[Callable[[bytes], Any], Raw]]:

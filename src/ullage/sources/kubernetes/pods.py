@@ -15,15 +15,32 @@ from ullage.model.constraints import Constraints
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
 from ullage.sources.kubernetes.amounts import Amounts
+from ullage.sources.kubernetes.classes import NEVER
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.interned import Interned, reader
 from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE, claimed
-from ullage.sources.kubernetes.pod_constraints import constraint_texts, read_constraints
+from ullage.sources.kubernetes.pod_constraints import constraint_texts, read_constraints, selects_namespaces
 from ullage.sources.kubernetes.pod_shapes import Shape, ShapeReader, shape_texts
-from ullage.sources.kubernetes.wire import Metadata, Owner, PodSpec, PodStatus, PodWire, VolumeWire
+from ullage.sources.kubernetes.wire import (
+    ClaimTemplate,
+    Metadata,
+    Owner,
+    PodSpec,
+    PodStatus,
+    PodWire,
+    SchedulingGroup,
+    VolumeWire,
+)
 
 OVER: Final = frozenset(("Succeeded", "Failed"))
 """Phases in which a pod gives back all that it had."""
+
+GANG_LABELS: Final = (
+    "scheduling.x-k8s.io/pod-group",
+    "pod-group.scheduling.sigs.k8s.io",
+    "kueue.x-k8s.io/pod-group-name",
+)
+"""Labels that name the gang of a pod where its spec names none; the first counts."""
 
 _LABELS: Final = msgspec.json.Decoder(dict[str, str] | None)
 _SEPARATOR: Final = b"\0"
@@ -42,7 +59,7 @@ class PodReader:
         self._templates: dict[bytes, tuple[Shape, Constraints]] = {}
         self._shapes: dict[bytes, Shape] = {}
         self._constraints: dict[bytes, Constraints] = {}
-        self._labels: Interned[Mapping[str, str]] = Interned(_read_labels)
+        self._labels: Interned[tuple[Mapping[str, str], str]] = Interned(_read_labels)
 
     def read(self, pod: PodWire, *, namespace: str = DEFAULT_NAMESPACE) -> Workload:
         """The workload that a pod is; raises a Fault. `namespace` is that of a pod which names none."""
@@ -53,7 +70,7 @@ class PodReader:
         shape, constraints = self._template(spec, status)
         created = metadata.creation_timestamp
         try:
-            labels = self._labels(metadata.labels)
+            labels, gang = self._labels(metadata.labels)
         except Fault as fault:
             raise fault.under("metadata", "labels") from None
         return Workload(
@@ -73,6 +90,10 @@ class PodReader:
             constraints=constraints,
             volumes=self.volumes(spec, name) if spec.volumes else (),
             scheduler=sys.intern(spec.scheduler_name or ""),
+            preempts=spec.preemption_policy != NEVER,
+            gang=_group(spec.scheduling_group) or gang,
+            priority_class=sys.intern(spec.priority_class_name or ""),
+            runtime_class=sys.intern(spec.runtime_class_name or ""),
         )
 
     def _template(self, spec: PodSpec, status: PodStatus | None) -> tuple[Shape, Constraints]:
@@ -91,6 +112,10 @@ class PodReader:
                 constraints = self._constraints[constraints_key] = read_constraints(spec)
             found = self._templates[key] = shape, constraints
         return found
+
+    def selects_namespaces(self) -> bool:
+        """Whether a pod that was read chooses other pods by the labels of their namespaces."""
+        return any(map(selects_namespaces, self._constraints.values()))
 
     def volumes(self, spec: PodSpec, pod_name: str) -> tuple[Volume, ...]:
         """The volumes of a pod that take disk space; configuration and secrets take none."""
@@ -114,15 +139,32 @@ class PodReader:
             except Fault as fault:
                 raise fault.under("ephemeral", "volumeClaimTemplate", "spec") from None
             return Volume(wire.name, f"{pod_name}-{wire.name}", storage_class, size_bytes, inline=True)
-        attributes = wire.csi.volume_attributes if wire.csi is not None else None
+        driver, attributes = (
+            (wire.csi.driver, wire.csi.volume_attributes) if wire.csi is not None else ("", None)
+        )
         if attributes and _SIZE in attributes:
             size = msgspec.Raw(msgspec.json.encode({"storage": attributes[_SIZE]}))
             try:
                 size_bytes = self._amounts.storage_bytes(size)
             except Fault as fault:
                 raise Fault(fault.error, ("csi", "volumeAttributes", _SIZE)) from None
-            return Volume(wire.name, "", attributes.get(_STORAGE_TYPE, ""), size_bytes, inline=True)
+            storage_class = attributes.get(_STORAGE_TYPE, "")
+            return Volume(wire.name, "", storage_class, size_bytes, inline=True, driver=driver)
         return None
+
+
+def classless_volumes(spec: PodSpec) -> frozenset[str]:
+    """The volumes of a pod whose claims will be made without naming a storage class."""
+    return frozenset(
+        volume.name
+        for volume in spec.volumes or ()
+        if volume.ephemeral is not None and template_names_no_class(volume.ephemeral.volume_claim_template)
+    )
+
+
+def template_names_no_class(template: ClaimTemplate | None) -> bool:
+    """Whether claims of a template get the default class; an empty name is one too."""
+    return template is None or template.spec is None or template.spec.storage_class_name is None
 
 
 def object_name(metadata: Metadata) -> str:
@@ -146,5 +188,11 @@ def _owner(references: list[Owner] | None) -> str:
     return ""
 
 
-def _read_labels(text: bytes) -> Mapping[str, str]:
-    return reader(_LABELS)(text) or _NO_LABELS
+def _group(group: SchedulingGroup | None) -> str:
+    return "" if group is None else sys.intern(group.pod_group_name or "")
+
+
+def _read_labels(text: bytes) -> tuple[Mapping[str, str], str]:
+    """The labels, and the gang that one of them names."""
+    labels = reader(_LABELS)(text) or _NO_LABELS
+    return labels, next((labels[name] for name in GANG_LABELS if labels.get(name)), "")

@@ -15,6 +15,7 @@ from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
 from ullage.sources.kubernetes.items import Item, Kind
 from ullage.sources.kubernetes.manifests import ManifestReader
+from ullage.sources.kubernetes.object_kinds import Known
 from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE
 from ullage.sources.kubernetes.pod_sets import POD_SETS, known_kind
 from ullage.sources.kubernetes.wire import Owner, Wire
@@ -79,10 +80,6 @@ class WaitingSets:
         self._reader = ManifestReader(types)
         self._seen: dict[tuple[str, str, str], int] = {}
 
-    def take_class(self, item: Item) -> None:
-        """Read a RuntimeClass or PriorityClass, which templates may name; raises an InputError."""
-        self._reader.take_item(item)
-
     def take(self, item: Item) -> bool:
         """Read an object unless it asks for nothing now; raises an InputError or a Fault.
 
@@ -103,10 +100,10 @@ class WaitingSets:
         return True
 
     def workloads(
-        self, pods: Mapping[str, Workload], nodes: Iterable[Node]
+        self, pods: Mapping[str, Workload], nodes: Iterable[Node], known: Known
     ) -> tuple[list[Workload], tuple[str, ...]]:
         """Return the workloads that wait, beside the pods there are, and what was odd about their objects."""
-        found = self._reader.manifests(nodes)
+        found = self._reader.manifests(nodes, known)
         owners = _Owners(pods.values())
         running = [batch for batch in found.batches if owners.have_pods_of(batch.workload)]
         not_said = tuple(f"{one_line(batch.key)}: " for batch in running)

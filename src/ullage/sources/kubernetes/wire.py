@@ -7,12 +7,17 @@ A field that may be absent may be null as well, because hand-written YAML says s
 """
 
 from datetime import datetime
+from typing import Annotated
 
 import msgspec
 from msgspec import Raw
 
+from ullage.model.constraints import LabelSelector, Toleration
+
 NULL = Raw(b"null")
 """What a field holds that nobody wrote."""
+Time = Annotated[datetime, msgspec.Meta(tz=True)]
+"""A moment; without its time zone it would be none."""
 _ALWAYS = Raw(b'"Always"')
 
 
@@ -35,8 +40,8 @@ class Metadata(Wire):
     generate_name: str | None = None
     namespace: str | None = None
     labels: Raw = NULL
-    creation_timestamp: datetime | None = None
-    deletion_timestamp: datetime | None = None
+    creation_timestamp: Time | None = None
+    deletion_timestamp: Time | None = None
     owner_references: list[Owner] | None = None
 
 
@@ -71,6 +76,10 @@ class ClaimSpec(Wire):
 
     storage_class_name: str | None = None
     resources: StorageRequest | None = None
+    volume_name: str | None = None
+    access_modes: tuple[str, ...] | None = None
+    volume_mode: str | None = None
+    selector: LabelSelector | None = None
 
 
 class ClaimTemplate(Wire):
@@ -89,6 +98,7 @@ class EphemeralVolume(Wire):
 class InlineVolume(Wire):
     """A volume that its driver makes for one pod."""
 
+    driver: str = ""
     volume_attributes: dict[str, str] | None = None
 
 
@@ -101,6 +111,12 @@ class VolumeWire(Wire):
     csi: InlineVolume | None = None
 
 
+class SchedulingGroup(Wire):
+    """The group of pods that a pod is placed with, all together or none."""
+
+    pod_group_name: str | None = None
+
+
 class PodSpec(Wire):
     """What a pod asks for."""
 
@@ -110,7 +126,10 @@ class PodSpec(Wire):
     scheduler_name: str | None = None
     priority: int | None = None
     priority_class_name: str | None = None
+    preemption_policy: str | None = None
     runtime_class_name: str | None = None
+    scheduling_group: SchedulingGroup | None = None
+    resource_claims: Raw = NULL
     host_network: Raw = NULL
     overhead: Raw = NULL
     resources: Raw = NULL
@@ -222,10 +241,17 @@ class ClaimStatus(Wire):
     capacity: Raw = NULL
 
 
+class ClaimMetadata(Named):
+    """What is known of a claim apart from its disk space."""
+
+    annotations: dict[str, str] | None = None
+    deletion_timestamp: Time | None = None
+
+
 class ClaimWire(Wire):
     """A PersistentVolumeClaim."""
 
-    metadata: Named
+    metadata: ClaimMetadata
     spec: ClaimSpec | None = None
     status: ClaimStatus | None = None
 
@@ -251,11 +277,19 @@ class Overhead(Wire):
     pod_fixed: Raw = NULL
 
 
+class RuntimeScheduling(Wire):
+    """Which nodes have a runtime."""
+
+    node_selector: dict[str, str] | None = None
+    tolerations: tuple[Toleration, ...] | None = None
+
+
 class RuntimeClassWire(Wire):
     """A RuntimeClass."""
 
     metadata: Named
     overhead: Overhead | None = None
+    scheduling: RuntimeScheduling | None = None
 
 
 class PriorityClassWire(Wire):
@@ -264,6 +298,7 @@ class PriorityClassWire(Wire):
     metadata: Named
     value: int
     global_default: bool | None = None
+    preemption_policy: str | None = None
 
 
 class NodeMetricsWire(Wire):

@@ -1,0 +1,50 @@
+"""`ullage check`."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import click
+from click.shell_completion import CompletionItem
+
+from ullage.cli.options import FORMATS, JUNIT, PLACEMENT_OPTION, asks
+
+if TYPE_CHECKING:
+    from ullage.service.answer import Answer
+    from ullage.service.asked import Asked
+
+NODES_LOST_MAX: Final = 3
+_HELP: Final = """What is wrong with the cluster, and what breaks when nodes are lost.
+
+With --lose, named nodes and domains are lost together; with --nodes-lost, any so many nodes. What ran there
+is placed anew, and who finds no place is named. Without either, each group's spare nodes of the policy are
+tried. Exit code 2 when there is an error among the findings.
+"""
+
+
+def _kinds(context: click.Context, parameter: click.Parameter, text: str) -> list[CompletionItem]:
+    del context, parameter
+    return [CompletionItem(kind) for kind in ("node/", "domain/") if kind.startswith(text)]
+
+
+@click.command("check", help=_HELP)
+@click.option(
+    "--lose",
+    metavar="node/NAME|domain/NAME",
+    multiple=True,
+    shell_complete=_kinds,
+    help="What is lost; may be given more than once, then all of it is lost together.",
+)
+@click.option(
+    "--nodes-lost",
+    type=click.IntRange(0, NODES_LOST_MAX),
+    default=None,
+    metavar="K",
+    help="Any K nodes are lost, at most 3; 0 asks about no loss.",
+)
+@PLACEMENT_OPTION
+@partial(asks, formats=(*FORMATS, JUNIT))
+def command(asked: "Asked", lose: tuple[str, ...], nodes_lost: int | None, placement: str | None) -> "Answer":
+    """Answer what is wrong, and what breaks."""
+    from ullage.service.check import CheckQuestion, check
+
+    return check(asked, CheckQuestion(lose, nodes_lost, placement or ""))

@@ -1,0 +1,58 @@
+"""`ullage headroom`."""
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from ullage.cli.options import PLACEMENT_OPTION, asks
+
+if TYPE_CHECKING:
+    from ullage.service.answer import Answer
+    from ullage.service.asked import Asked
+
+_HELP: Final = """How many more of each shape or workload fit, on which nodes, and what binds then.
+
+Each is counted alone, on all that is free now; with --together whole sets of all of them are counted, with
+the replicas of manifests as the mix. Exit code 2 when there is no room for one of them.
+"""
+
+
+@click.command("headroom", help=_HELP)
+@click.option(
+    "--shape",
+    "shapes",
+    metavar="RESOURCES",
+    multiple=True,
+    help="A shape, as cpu=4,memory=8Gi; may be given more than once.",
+)
+@click.option(
+    "-f",
+    "--filename",
+    "paths",
+    metavar="FILE|DIR|-",
+    multiple=True,
+    type=click.Path(allow_dash=True),
+    help="Workloads: manifests or a WorkloadSet; may be given more than once.",
+)
+@click.option("--together", is_flag=True, help="Count whole sets of all of them.")
+@PLACEMENT_OPTION
+@click.option(
+    "--pod-template",
+    metavar="PATH",
+    default="",
+    help="Where kinds that are not built in keep their pod template, as spec.template.",
+)
+@asks
+def command(
+    asked: "Asked",
+    shapes: tuple[str, ...],
+    paths: tuple[str, ...],
+    *,
+    together: bool,
+    placement: str | None,
+    pod_template: str,
+) -> "Answer":
+    """Answer how many more fit."""
+    from ullage.service.headroom import HeadroomQuestion, headroom
+
+    return headroom(asked, HeadroomQuestion(shapes, paths, together, placement or "", pod_template))

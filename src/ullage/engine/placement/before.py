@@ -1,0 +1,70 @@
+"""What the API server decides before a workload is placed: defaults and bounds of limit ranges, and quotas.
+
+A pod that the cluster has already was let in when it was made: only what is new, or grows, is judged here.
+"""
+
+from collections.abc import Sequence
+
+from ullage.engine.placement.limit_ranges import apply_limit_ranges, limit_range_refusal
+from ullage.engine.placement.resource_quotas import QuotaRoom
+from ullage.model.admission import LimitRange
+from ullage.model.cluster import Snapshot, Workload
+
+POD = "Pod"
+
+
+class BeforePlacement:
+    """The limit ranges and resource quotas of a cluster."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._ranges: dict[str, list[LimitRange]] = {}
+        for each in snapshot.limit_ranges:
+            self._ranges.setdefault(each.namespace, []).append(each)
+        self._quotas = QuotaRoom(snapshot) if len(snapshot.resource_quotas) else None
+
+    def completed(self, workload: Workload) -> Workload:
+        """Return a workload with the defaults of its namespace."""
+        ranges = self._ranges.get(workload.namespace)
+        if not ranges or self._is_made(workload):
+            return workload
+        return apply_limit_ranges(workload, ranges, self._snapshot.resource_types)
+
+    def refusal(self, workload: Workload) -> str:
+        """Return which bound of its namespace a completed workload breaks; nothing where it breaks none."""
+        ranges = self._ranges.get(workload.namespace)
+        if not ranges or self._is_made(workload):
+            return ""
+        types = self._snapshot.resource_types
+        claims = frozenset(claim.key for claim in self._snapshot.claims)
+        return limit_range_refusal(workload, ranges, types, existing_claims=claims)
+
+    def admits(self, workload: Workload, replicas: int, running: Sequence[Workload]) -> tuple[int, str]:
+        """Return how many replicas the quotas let in, and why not all; `running` are those it replaces."""
+        if self._quotas is None:
+            return replicas, ""
+        for each in running:
+            self._quotas.release(each)
+        return self._quotas.refusal(workload, replicas)
+
+    def take(self, workload: Workload, count: int) -> None:
+        """Charge replicas that have a place."""
+        if self._quotas is not None and count:
+            self._quotas.take(workload, count)
+
+    def mark(self) -> int:
+        """Return a point in time to which `undo` can go back."""
+        return self._quotas.mark() if self._quotas is not None else 0
+
+    def undo(self, mark: int) -> None:
+        """Take back every charge since a mark."""
+        if self._quotas is not None:
+            self._quotas.undo(mark)
+
+    def notes(self, namespaces: Sequence[str]) -> tuple[str, ...]:
+        """Return what of the quotas of some namespaces is not judged."""
+        return self._quotas.notes(namespaces) if self._quotas is not None else ()
+
+    def _is_made(self, workload: Workload) -> bool:
+        found = self._snapshot.workloads.get(workload.key)
+        return found is not None and found.kind == POD and workload.kind == POD

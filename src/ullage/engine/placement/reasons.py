@@ -1,0 +1,54 @@
+"""Why a shape cannot go to nodes: for each node the first rule that keeps it away, and how many of each."""
+
+from collections import Counter
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ullage.engine.placement.rules import EVERY, Fixed
+from ullage.engine.placement.shapes import Shape
+from ullage.engine.trial import Trial
+
+LOST: Final = "lost"
+
+
+class Reasons(NamedTuple):
+    """For each row an index into texts, 0 (the empty text) where the shape may go there now."""
+
+    codes: npt.NDArray[np.int32]
+    texts: tuple[str, ...]
+
+    def of(self, row: int) -> str:
+        """Return what keeps the shape off a node; nothing where it may go there."""
+        return self.texts[int(self.codes[row])]
+
+    def tally(self) -> dict[str, int]:
+        """Return how many nodes each reason closes, most first, then by name."""
+        counts = Counter({self.texts[code]: int(n) for code, n in enumerate(np.bincount(self.codes)) if n})
+        counts.pop("", None)
+        return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def reasons_of(trial: Trial, shape: Shape) -> Reasons:
+    """Return why each node does not take one more workload of a shape, in the order of judgement.
+
+    What a node is comes first, then its size, then the rules between workloads, then what is left on it.
+    """
+    trial.scores(shape)
+    codes = shape.closed.codes.copy()
+    texts = list(shape.closed.reasons)
+
+    def close(which: npt.NDArray[np.bool_], reason: str) -> None:
+        newly = which & (codes == 0)
+        if newly.any():
+            codes[newly] = len(texts)
+            texts.append(reason)
+
+    close(trial.lost, LOST)
+    local = sorted(shape.local_rules, key=lambda rule: not isinstance(rule, Fixed))
+    for rule in (*local, *shape.wide_rules):
+        close(~rule.allows(EVERY), rule.reason)
+    for column, amount in zip(shape.columns.tolist(), shape.amounts.tolist(), strict=True):
+        close(trial.room.free[column] < amount, f"{trial.columns.resources[column]} short")
+    return Reasons(codes, tuple(texts))

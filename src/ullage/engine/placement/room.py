@@ -1,0 +1,154 @@
+"""What each node can still promise, as arrays [resource, node], and which nodes have changed since when.
+
+A share is what would be left of a limit, in 2^20ths: `(room - amount) * inverse >> 36`, with inverse = 2^56 /
+limit. No division is needed, equal nodes have equal shares, and a share below 0 means that it does not fit.
+"""
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ullage.engine.columns import Columns
+from ullage.engine.placement.node_columns import Flags
+from ullage.engine.placement.rules import EVERY, Rows
+from ullage.engine.placement.shapes import Integers, Shape
+
+RowArray = npt.NDArray[np.intp]
+
+STEPS_BITS: Final = 20
+STEPS: Final = 1 << STEPS_BITS
+"""The share of an empty node."""
+INVERSE_BITS: Final = 56
+SHIFT: Final = INVERSE_BITS - STEPS_BITS
+UNBOUNDED: Final = 1 << INVERSE_BITS
+"""Room of a resource that the policy does not bound."""
+TIMES_MAX: Final = 60
+"""A request or an over-commitment of more limits than this could not be told in 64 bits."""
+TOUCHED_MAX: Final = 1 << 20
+"""Changes noted before all scores are made anew, so that memory stays bounded."""
+
+
+class Room:
+    """The room of every node; rows are nodes in the order in which ties are decided."""
+
+    def __init__(self, columns: Columns, order: RowArray) -> None:
+        self.bounded: Flags = np.ascontiguousarray(columns.bounded[order].T)
+        self.capacity: Integers = np.ascontiguousarray(columns.capacity[order].T)
+        self.limit: Integers = np.where(self.bounded, columns.limit[order].T, UNBOUNDED)
+        self._bound: Integers = self.limit - np.where(self.bounded, columns.strict[order].T, 0)
+        self._promised: Integers = np.ascontiguousarray(columns.promised[order].T)
+        self._actual = _actual_above_reserve(columns, order, self.bounded)
+        self.free: Integers = self._bound - self._committed(EVERY)
+        self.inverse: Integers = np.where(self.limit > 0, UNBOUNDED // np.maximum(self.limit, 1), 1)
+        self._free_flat = self.free.reshape(-1)
+        self._free_items = self._free_flat.data
+        self._inverse_flat = self.inverse.reshape(-1)
+        self._count = len(order)
+        self.changes = 0
+        self._changed: RowArray = np.empty(TOUCHED_MAX, np.intp)
+
+    def _committed(self, rows: Rows | int) -> Integers:
+        promised = self._promised[:, rows]
+        if self._actual is not None:
+            promised = np.maximum(promised, self._actual[:, rows])
+        return np.where(self.bounded[:, rows], promised, 0)
+
+    def promised(self, row: int) -> list[int]:
+        """Return what is promised of each resource on a node, with everything that was placed there."""
+        promised = self._promised[:, row]
+        if self._actual is None:
+            promised = promised + self._bound[:, row] - self._committed(row) - self.free[:, row]
+        amounts: list[int] = promised.tolist()
+        return amounts
+
+    def slack(self, where: tuple[RowArray, RowArray]) -> Integers:
+        """Return what is not promised of resources on nodes, whatever is really in use there."""
+        if self._actual is None:
+            return self.free[where]
+        return self._bound[where] - np.where(self.bounded[where], self._promised[where], 0)
+
+    def shares(self, shape: Shape, rows: Rows) -> Integers:
+        """Return what one more workload would leave of each resource it takes, [resource, node], in steps."""
+        if isinstance(rows, slice):
+            shares: Integers = self.free[shape.columns]
+            shares -= shape.amounts[:, None]
+            shares *= self.inverse[shape.columns]
+        else:
+            where = shape.offsets + rows
+            shares = self._free_flat.take(where)
+            shares -= shape.amounts[:, None]
+            shares *= self._inverse_flat.take(where)
+        shares >>= SHIFT
+        return shares
+
+    def left(self, shape: Shape, rows: Rows) -> Integers:
+        """Return what one more workload would leave of each resource it takes, [resource, node]."""
+        if isinstance(rows, slice):
+            left: Integers = self.free[shape.columns]
+        else:
+            left = self._free_flat.take(shape.offsets + rows)
+        left -= shape.amounts[:, None]
+        return left
+
+    def too_large(self, amount: int, column: int, *, capped: bool) -> Flags:
+        """Return the nodes that could never take an amount, or whose figures are beyond counting.
+
+        `capped` says that one workload never gets more than a node has, however far it is over-committed.
+        """
+        limit = self.limit[column]
+        beyond = (amount > limit * TIMES_MAX) | ((limit > 0) & (self.free[column] < -limit * TIMES_MAX))
+        small = self.capacity[column] < amount
+        never: Flags = beyond | (small if capped else small & ~self.bounded[column])
+        return never
+
+    # What changes
+
+    def take(self, shape: Shape, row: int, count: int) -> None:
+        """Promise what workloads of a shape take on a node; a negative count gives it back."""
+        if self._actual is None:
+            free, width = self._free_items, self._count
+            for column, amount in shape.takings:
+                free[column * width + row] -= amount * count
+        else:
+            self._promised[:, row] += shape.vector * count
+            self.free[:, row] = self._bound[:, row] - self._committed(row)
+        self.note(row)
+
+    def note(self, row: int) -> None:
+        """Take note that something about a node has changed."""
+        self._changed[self.changes] = row
+        self.changes += 1
+
+    def take_many(self, shape: Shape, rows: RowArray, counts: Integers) -> None:
+        """Promise what so many workloads of a shape take on each of these nodes, no node twice."""
+        if self._actual is None:
+            self.free[shape.columns[:, None], rows] -= shape.amounts[:, None] * counts
+        else:
+            self._promised[:, rows] += shape.vector[:, None] * counts
+            self.free[:, rows] = self._bound[:, rows] - self._committed(rows)
+        after = self.changes + len(rows)
+        self._changed[self.changes : after] = rows
+        self.changes = after
+
+    def changed_since(self, seen: int) -> RowArray:
+        """Return the nodes that have changed since a number of changes."""
+        return self._changed[seen : self.changes]
+
+    def must_forget(self, coming: int) -> bool:
+        """Whether so many more changes cannot be noted."""
+        return self.changes + coming > len(self._changed)
+
+    def forget_changes(self, coming: int) -> None:
+        """Start counting changes anew, with space for at least so many."""
+        self.changes = 0
+        if coming > len(self._changed):
+            self._changed = np.empty(coming, np.intp)
+
+
+def _actual_above_reserve(columns: Columns, order: RowArray, bounded: Flags) -> Integers | None:
+    """Return what is really in use beyond the reserve where that counts; None where it counts nowhere."""
+    counted = columns.counts_actual[order].T & bounded
+    if not counted.any():
+        return None
+    return np.where(counted, columns.actual[order].T - columns.reserve[order].T, 0)

@@ -1,0 +1,195 @@
+"""New nodes as they would stand in the cluster: where they go, which labels they get, what runs on each.
+
+A node type that names no domain may go to each domain of the cluster. There it gets the labels by which the
+nodes of that domain say where they are, and every new node gets its own name as host name. The daemons of the
+cluster start on it too, so that what they take is not counted as room.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from ullage.engine.placement.node_rules import NAME_FIELD, closed_by
+from ullage.engine.purchase.catalog import Catalog, Item
+from ullage.engine.redundancy.daemons import is_daemon
+from ullage.model.cluster import Group, Node, Snapshot, Workload
+from ullage.model.constraints import Constraints, NodeSelector, NodeSelectorTerm
+from ullage.model.resources import Resources
+
+HOST_LABEL: Final = "kubernetes.io/hostname"
+PLACE_LABELS: Final = ("topology.", "failure-domain.", "ullage.dev/domain")
+"""How labels begin that say where a node stands."""
+PODS: Final = "pods"
+PODS_MAX: Final = 110
+"""How many pods a kubelet takes where nobody says otherwise."""
+DAEMONS: Final = "DaemonSet/"
+DOMAINS_MAX: Final = 64
+
+
+class Offer(NamedTuple):
+    """An item in one domain of the cluster."""
+
+    item: Item
+    domain: str
+
+
+class Market:
+    """What can be added to a cluster."""
+
+    def __init__(self, snapshot: Snapshot, catalog: Catalog) -> None:
+        self.snapshot = snapshot
+        self.catalog = catalog
+        self._labels = _labels_by_domain(snapshot.nodes)
+        self._counts_pods = any(PODS in node.capacity for node in snapshot.nodes)
+        self._daemons = _daemons(snapshot)
+        self._nodes_of = Counter(node.domain for node in snapshot.nodes if node.domain)
+        domains = sorted(self._nodes_of, key=lambda name: (self._nodes_of[name], name))[:DOMAINS_MAX] or [""]
+        self.offers = tuple(
+            Offer(item, domain)
+            for item in sorted(catalog.items, key=lambda each: (each.price_micro, each.name))
+            for domain in ([item.node.domain] if item.node.domain else domains)
+        )
+
+    def by_price(self, chosen: Sequence[Offer]) -> list[Offer]:
+        """Return every offer, the cheapest first; of one item, that of the domain with the fewest nodes."""
+        counts = self._nodes_of + Counter(offer.domain for offer in chosen)
+        return sorted(
+            self.offers,
+            key=lambda each: (each.item.price_micro, each.item.name, counts[each.domain], each.domain),
+        )
+
+    @property
+    def place_labels(self) -> frozenset[str]:
+        """The labels that tell the domains apart."""
+        return frozenset(key for labels in self._labels.values() for key in labels)
+
+    def without(self, names: Sequence[str]) -> tuple["Market", list[Workload]]:
+        """Return the cluster after the loss of nodes, and what of it is to be placed anew."""
+        lost = frozenset(names)
+        gone = [each for each in self.snapshot.workloads if each.node in lost]
+        snapshot = msgspec.structs.replace(
+            self.snapshot,
+            nodes=self.snapshot.nodes.changed(drop=names),
+            workloads=self.snapshot.workloads.changed(drop=[each.key for each in gone]),
+        )
+        anew = [each for each in gone if each.holds_capacity and not is_daemon(each) and not each.terminating]
+        freed = [msgspec.structs.replace(each, node="", state="init") for each in anew]
+        return Market(snapshot, self.catalog), freed
+
+    def spread(self, chosen: Sequence[Sequence[Offer]]) -> list[Offer]:
+        """Return one of each set of offers that are equally good, the domains with the fewest nodes first."""
+        counts = Counter(self._nodes_of)
+        found = []
+        for alike in chosen:
+            offer = min(alike, key=lambda each: (counts[each.domain], each.domain))
+            counts[offer.domain] += 1
+            found.append(offer)
+        return found
+
+    def nodes(self, offers: Sequence[Offer]) -> list[Node]:
+        """Return new nodes for these offers, with names that the cluster does not have."""
+        numbers: Counter[str] = Counter()
+        found = []
+        for offer in offers:
+            name = ""
+            while not name or name in self.snapshot.nodes:
+                numbers[offer.item.name] += 1
+                name = f"{offer.item.name}-new-{numbers[offer.item.name]}"
+            found.append(self._node(offer, name))
+        return found
+
+    def _node(self, offer: Offer, name: str) -> Node:
+        node = offer.item.node
+        labels = {**self._labels.get(offer.domain, {}), **node.labels, HOST_LABEL: name}
+        capacity = node.capacity
+        if self._counts_pods and PODS not in capacity:
+            capacity += Resources({PODS: PODS_MAX})
+        devices = tuple(msgspec.structs.replace(device, id=f"{name}-{device.id}") for device in node.devices)
+        return msgspec.structs.replace(
+            node, name=name, capacity=capacity, domain=offer.domain, labels=labels, devices=devices
+        )
+
+    def with_nodes(self, nodes: Sequence[Node], workloads: Iterable[Workload] = ()) -> Snapshot:
+        """Return the cluster with new nodes, their daemons, and workloads that may stand for old ones."""
+        snapshot = self.snapshot
+        daemons = [_on(daemon, node) for node in nodes for daemon in self._daemons if _runs_on(daemon, node)]
+        groups = [
+            Group(name) for name in sorted({node.group for node in nodes}) if name not in snapshot.groups
+        ]
+        return msgspec.structs.replace(
+            snapshot,
+            nodes=snapshot.nodes.changed(nodes),
+            groups=snapshot.groups.changed(groups),
+            workloads=snapshot.workloads.changed([*daemons, *workloads]),
+        )
+
+
+def _labels_by_domain(nodes: Iterable[Node]) -> dict[str, dict[str, str]]:
+    """Return the labels about the place that all nodes of a domain share."""
+    found: dict[str, dict[str, str]] = {}
+    for node in nodes:
+        if not node.domain:
+            continue
+        own = {key: value for key, value in node.labels.items() if _is_about_place(key, value, node.domain)}
+        known = found.setdefault(node.domain, own)
+        found[node.domain] = {key: value for key, value in known.items() if own.get(key) == value}
+    return found
+
+
+def _is_about_place(key: str, value: str, domain: str) -> bool:
+    return key.startswith(PLACE_LABELS) or (value == domain and key != HOST_LABEL)
+
+
+def _daemons(snapshot: Snapshot) -> list[Workload]:
+    """Return one pod of each set of daemons, freed of the node it was made for."""
+    found: dict[tuple[str, str], Workload] = {}
+    for workload in snapshot.workloads:
+        if workload.owner.startswith(DAEMONS) and workload.holds_capacity:
+            found.setdefault((workload.namespace, workload.owner), workload)
+    return [_freed(found[key]) for key in sorted(found)]
+
+
+def _freed(daemon: Workload) -> Workload:
+    """Return a daemon without the field by which its controller ties each pod to its node."""
+    affinity = daemon.constraints.affinity
+    nodes = affinity.node_affinity if affinity else None
+    if affinity is None or nodes is None or nodes.required is None:
+        return daemon
+    terms = [
+        NodeSelectorTerm(
+            term.match_expressions, tuple(each for each in term.match_fields if each.key != NAME_FIELD)
+        )
+        for term in nodes.required.node_selector_terms
+    ]
+    kept = tuple(term for term in terms if term.match_expressions or term.match_fields)
+    required = NodeSelector(kept) if len(kept) == len(terms) else None
+    freed = msgspec.structs.replace(nodes, required=required)
+    constraints: Constraints = msgspec.structs.replace(
+        daemon.constraints, affinity=msgspec.structs.replace(affinity, node_affinity=freed)
+    )
+    return msgspec.structs.replace(daemon, constraints=constraints)
+
+
+def _runs_on(daemon: Workload, node: Node) -> bool:
+    return not closed_by(node, daemon)
+
+
+def _on(daemon: Workload, node: Node) -> Workload:
+    name = f"{daemon.owner.removeprefix(DAEMONS)}-{node.name}"
+    return msgspec.structs.replace(daemon, name=name, node=node.name)
+
+
+def counts_of(offers: Iterable[Offer]) -> dict[str, int]:
+    """Return how many of each item there are."""
+    return dict(Counter(offer.item.name for offer in offers))
+
+
+def is_within(offers: Iterable[Offer], items: Mapping[str, Item]) -> bool:
+    """Whether no more of an item is taken than there are."""
+    counts = counts_of(offers)
+    return all(
+        items[name].count_max is None or count <= (items[name].count_max or 0)
+        for name, count in counts.items()
+    )

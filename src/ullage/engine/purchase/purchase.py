@@ -1,0 +1,310 @@
+"""What to buy so that everything asked for fits, and any k nodes may fail.
+
+The cheapest mix by room and by what nodes are (mix.py) is a bound for all others. It is then checked in the
+cluster itself under every rule (check.py). Where that shows that rules between workloads, or the loss of
+nodes, need more, the cheapest further node that helps is added until it holds, what turned out to be needless
+is taken out again, and the mixes that are cheaper still are tried in the order of their price. The loss of
+nodes has bounds of its own: what runs on the nodes that are worst to lose must have a place on the others.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from heapq import heappop, heappush
+from itertools import chain
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+
+from ullage.engine.purchase.catalog import Catalog
+from ullage.engine.purchase.check import Check, Checked
+from ullage.engine.purchase.mix import Mix, Optimiser
+from ullage.engine.purchase.offers import Market, Offer, counts_of, is_within
+from ullage.engine.purchase.problem import Problem
+from ullage.model.cluster import Batch, Snapshot
+
+REPAIRS_MAX: Final = 64
+"""How often nodes are added to a mix that is not enough."""
+PARTS: Final = 5
+"""The part of the time that each of many searches may take."""
+STALLED_MAX: Final = 6
+"""How often in turn that may not help."""
+SEARCHED_MAX: Final = 600
+"""Nodes times shapes up to which each cheaper mix is searched for a placement."""
+LOSSES_MAX: Final = 3
+"""Losses whose own cheapest mix is looked for."""
+TRIES_MAX: Final = 60
+TRIED_NODES_MAX: Final = 20_000
+"""Cheaper mixes that are tried: so many, and so many nodes over all of them."""
+MIXES_MAX: Final = 200_000
+"""Mixes whose price is looked at."""
+
+Proof = Literal["bound", "search", "none"]
+
+
+class Purchase(NamedTuple):
+    """The answer: what to buy (`offers`), or why no purchase helps (`reason`).
+
+    `bound_micro` is what no purchase costs less than. The proof that this is the cheapest is that bound, or
+    that every cheaper mix was tried, or there is none.
+    """
+
+    offers: tuple[Offer, ...]
+    cost_micro: int
+    bound_micro: int
+    proof: Proof
+    checked: Checked
+    reason: str = ""
+    tried: int = 0
+
+    @property
+    def solves(self) -> bool:
+        """Whether everything is as it was asked for."""
+        return not self.reason
+
+
+def purchase(
+    snapshot: Snapshot, batches: Sequence[Batch], catalog: Catalog, *, nodes_lost: int = 0, seconds_max: int
+) -> Purchase:
+    """Return the cheapest purchase with which all batches have a place and so many nodes may fail."""
+    market = Market(snapshot, catalog)
+    check = Check(market, batches, nodes_lost, max(1, seconds_max // PARTS))
+    search = _Search(market, check, nodes_lost, seconds_max)
+    return search.find()
+
+
+class _Search:
+    """The search for one purchase."""
+
+    def __init__(self, market: Market, check: Check, nodes_lost: int, seconds_max: int) -> None:
+        self._market = market
+        self._check = check
+        self._nodes_lost = nodes_lost
+        self._seconds_max = seconds_max
+        self._items = {item.name: item for item in market.catalog.items}
+        self._cheapest_micro = min(item.price_micro for item in market.catalog.items)
+
+    def find(self) -> Purchase:
+        """Return the cheapest purchase that holds."""
+        nothing = self._check.of(())
+        if nothing.holds:
+            return Purchase((), 0, 0, "bound", nothing)
+        outright = [each for each in nothing.outcomes if each.refusal and each.certificate == "impossible"]
+        if outright and outright[0].refusal:
+            first = outright[0].refusal
+            return Purchase(
+                (), 0, 0, "none", nothing, f"{first.subject}: {first.reason}; no node changes that"
+            )
+        problem = Problem(self._market, self._check.demand, self._check.placement)
+        mix = Mix((), 0, 0)
+        if problem.wanted:
+            short = problem.without_a_place()
+            if short:
+                return Purchase((), 0, 0, "bound", nothing, problem.why_no_kind(short[0]))
+            mix = Optimiser(problem, self._seconds_max).best()
+        if mix.bought is None:
+            return Purchase((), 0, 0, "bound", nothing, "the counts that the catalog has do not suffice")
+        return self._verified(problem, mix, nothing)
+
+    def _verified(self, problem: Problem, mix: Mix, nothing: Checked) -> Purchase:
+        offers = self._market.spread([each.offers for each in mix.bought or ()])
+        bound = max(mix.bound_micro, self._cheapest_micro)
+        checked = self._check.of(offers, self._plan(problem, mix, offers)) if offers else nothing
+        if checked.losers and checked.survey is not None:
+            if mix.bound_micro:
+                bound = mix.bound_micro + self._nodes_lost * self._cheapest_micro
+            worst = [each.nodes for each in checked.survey.worst]
+            old = [names for names in worst if all(name in self._market.snapshot.nodes for name in names)]
+            for names in old[:LOSSES_MAX]:
+                lost, reason = self._after_loss(names)
+                if lost.bought is None:
+                    return Purchase((), 0, bound, "bound", checked, reason)
+                bound = max(bound, lost.bound_micro)
+                if lost.cost_micro > self._cost(offers):
+                    offers = self._market.spread([each.offers for each in lost.bought])
+                    checked = self._check.of(offers)
+        if not checked.holds:
+            offers, checked = self._repaired(offers, checked)
+            if not checked.holds:
+                return Purchase((), 0, bound, "none", checked, _still(checked))
+            offers, checked = self._pruned(offers, checked)
+        found = Purchase(tuple(offers), self._cost(offers), bound, "none", checked)
+        if found.cost_micro <= bound:
+            return found._replace(bound_micro=found.cost_micro, proof="bound")
+        return self._cheaper(found)
+
+    def _after_loss(self, names: Sequence[str]) -> tuple[Mix, str]:
+        """Return the cheapest mix with which a loss of old nodes leaves nobody out, or why there is none."""
+        market, anew = self._market.without(names)
+        demand = [*self._check.demand, *((each, 1) for each in anew)]
+        problem = Problem(market, demand, self._check.placement)
+        short = problem.without_a_place()
+        if short:
+            return Mix(None, 0, 0), f"without {', '.join(names)}: {problem.why_no_kind(short[0])}"
+        mix = Optimiser(problem, max(1, self._seconds_max // PARTS)).best()
+        return mix, f"without {', '.join(names)}: the counts that the catalog has do not suffice"
+
+    def _plan(self, problem: Problem, mix: Mix, offers: Sequence[Offer]) -> list[dict[str, int]] | None:
+        """Return where the mix puts everything; None where it does not say."""
+        if not mix.kept and problem.places:
+            return None
+        names = [node.name for node in self._market.nodes(offers)]
+        plan: list[dict[str, int]] = []
+        for shape, wished in enumerate(problem.demands):
+            there = mix.kept[shape] if mix.kept else ()
+            counts = {problem.trial.nodes[row].name: count for row, count in there}
+            for name, each in zip(names, mix.bought or (), strict=True):
+                counts[name] = each.pattern[shape]
+            plan.append(_trimmed(counts, wished))
+        return plan
+
+    def _cost(self, offers: Sequence[Offer]) -> int:
+        return self._market.catalog.price_of(counts_of(offers))
+
+    def _repaired(self, offers: list[Offer], checked: Checked) -> tuple[list[Offer], Checked]:
+        """Add the cheapest node that helps until the purchase holds.
+
+        More room may change where everything goes, and leave more out than before; so where no single node
+        helps, more and more of the one that harms least are added.
+        """
+        stalled = 0
+        for _ in range(REPAIRS_MAX):
+            step = self._step(offers, checked)
+            if step is None or stalled > STALLED_MAX:
+                break
+            more, found = step
+            gain = sum(checked.badness) - sum(found.badness)
+            stalled = 0 if gain > 0 else stalled + 1
+            offers, checked = more, found
+            often = sum(checked.badness) // (2 * gain) if gain > 0 else 1 << stalled
+            many = [*offers, *[offers[-1]] * often]
+            if often and not checked.holds and is_within(many, self._items):
+                found = self._check.of(many, searches=False)
+                if stalled or found.badness < checked.badness:
+                    offers, checked = many, found
+            if checked.holds:
+                break
+        return offers, checked
+
+    def _step(self, offers: list[Offer], checked: Checked) -> tuple[list[Offer], Checked] | None:
+        """Return a mix with one more node: the cheapest that helps, else the one that harms least."""
+        others: list[tuple[tuple[int, int], int, list[Offer], Checked]] = []
+        seen = set()
+        for offer in self._market.by_price(offers):
+            more = [*offers, offer]
+            if (not self._by_domain and offer.item.name in seen) or not is_within(more, self._items):
+                continue
+            seen.add(offer.item.name)
+            found = self._check.of(more, searches=False)
+            if found.badness < checked.badness:
+                return more, found
+            others.append((found.badness, len(others), more, found))
+        if not others:
+            return None
+        _, _, more, found = min(others, key=lambda each: each[:2])
+        return more, found
+
+    def _pruned(self, offers: list[Offer], checked: Checked) -> tuple[list[Offer], Checked]:
+        """Take out again what is not needed: first what was added last, then the dearest items."""
+        offers, checked = self._fewest(offers, checked, [], offers)
+        for item in sorted(self._items.values(), key=lambda each: (-each.price_micro, each.name)):
+            mine = [offer for offer in offers if offer.item is item]
+            others = [offer for offer in offers if offer.item is not item]
+            offers, checked = self._fewest(offers, checked, others, mine)
+        return offers, checked
+
+    def _fewest(
+        self, offers: list[Offer], checked: Checked, kept: list[Offer], mine: list[Offer]
+    ) -> tuple[list[Offer], Checked]:
+        """Return a mix that holds with as few of some of its offers as halving finds."""
+        few, enough = -1, len(mine)
+        while enough - few > 1:
+            middle = (few + enough) // 2
+            less = [*kept, *mine[:middle]]
+            found = self._check.of(less, searches=False)
+            if found.holds:
+                enough, offers, checked = middle, less, found
+            else:
+                few = middle
+        return offers, checked
+
+    def _cheaper(self, found: Purchase) -> Purchase:
+        """Try the mixes between the bound and the price, the cheapest first."""
+        nodes = len(self._market.snapshot.nodes) + len(found.offers)
+        most = min(TRIES_MAX, TRIED_NODES_MAX // nodes)
+        searches = nodes * len(self._check.demand) <= SEARCHED_MAX
+        tried = 0
+        for chosen in _mixes(self._choices(), found.bound_micro, found.cost_micro):
+            if chosen is None or tried >= most:
+                return found._replace(tried=tried)
+            tried += 1
+            offers = tuple(self._market.spread(chosen))
+            checked = self._check.of(offers, searches=searches)
+            if checked.holds:
+                found = found._replace(offers=offers, cost_micro=self._cost(offers), checked=checked)
+                break
+            if checked.unplaced and not checked.is_final:
+                return found._replace(tried=tried)
+        return found._replace(proof="search", tried=tried)
+
+    @cached_property
+    def _by_domain(self) -> bool:
+        """Whether some workload tells the domains apart."""
+        workloads = chain(self._market.snapshot.workloads, (each for each, _ in self._check.demand))
+        distinct = {id(each.constraints): each.constraints for each in workloads}
+        keys = [key.encode() for key in sorted(self._market.place_labels)]
+        texts = map(msgspec.json.encode, distinct.values())
+        return any(key in text for text in texts for key in keys)
+
+    def _choices(self) -> list[tuple[Offer, ...]]:
+        """Return the offers in sets that no workload tells apart: of an item, all that differ in domain."""
+        if self._by_domain:
+            return [(offer,) for offer in self._market.offers]
+        found: dict[str, list[Offer]] = {}
+        for offer in self._market.offers:
+            found.setdefault(offer.item.name, []).append(offer)
+        return [tuple(alike) for alike in found.values()]
+
+
+def _mixes(
+    choices: Sequence[tuple[Offer, ...]], least_micro: int, below_micro: int
+) -> Iterator[list[tuple[Offer, ...]] | None]:
+    """Yield the mixes whose price is in a range, the cheapest first; None where there are too many."""
+    waiting: list[tuple[int, tuple[int, ...]]] = [(0, ())]
+    for _ in range(MIXES_MAX):
+        if not waiting:
+            return
+        price_micro, numbers = heappop(waiting)
+        if numbers and price_micro >= least_micro:
+            yield [choices[number] for number in numbers]
+        for number in range(numbers[-1] if numbers else 0, len(choices)):
+            item = choices[number][0].item
+            total = price_micro + item.price_micro
+            count = sum(choices[each][0].item.name == item.name for each in numbers)
+            if total < below_micro and (item.count_max is None or count < item.count_max):
+                heappush(waiting, (total, (*numbers, number)))
+    yield None
+
+
+def _trimmed(counts: dict[str, int], wished: int) -> dict[str, int]:
+    """Return counts that add up to what is wished, where patterns hold more."""
+    found = {}
+    for name, count in counts.items():
+        kept = min(count, wished)
+        if kept:
+            found[name] = kept
+            wished -= kept
+    return found
+
+
+def _still(checked: Checked) -> str:
+    """Return what is still wrong when nothing more helps."""
+    refusal = next((each.refusal for each in checked.outcomes if each.refusal), None)
+    if refusal is not None:
+        return f"{refusal.subject}: {refusal.count} without a place in the best mix found: {refusal.reason}"
+    survey = checked.survey
+    if survey is None or not survey.worst:
+        return "no mix that was tried is enough"
+    worst = survey.worst[0]
+    loser = worst.losers[0]
+    lost = ", ".join(worst.nodes)
+    return f"without {lost}, {loser.workload} has no place in the best mix found ({loser.reason})"

@@ -1,0 +1,268 @@
+"""What happens when nodes are lost: what ran there is placed anew on the others, and who stays without.
+
+Workloads are placed anew by priority, then the largest first. Daemons go with their node, and what is about
+to end anyway is not started again. For every loss of k nodes only one of each kind is tried: nodes that
+differ in nothing that a rule or a sum could see (alike.py) stand in for each other.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Final, NamedTuple
+
+import msgspec
+
+from ullage.engine.columns import Columns
+from ullage.engine.placement.counters import Member
+from ullage.engine.placement.refusal import explain_refusal
+from ullage.engine.placement.shapes import Shape, size_of
+from ullage.engine.redundancy.alike import classes_of, kinds_of_loss, losses_of, number_of_kinds
+from ullage.engine.redundancy.daemons import is_daemon
+from ullage.engine.redundancy.local_volumes import volume_only_on
+from ullage.engine.redundancy.side_by_side import Loss, can_do, place_side_by_side
+from ullage.engine.trial import Trial
+from ullage.model.cluster import Workload
+from ullage.model.errors import InputError
+from ullage.model.plan import Refusal
+
+LOSSES_MAX: Final = 200_000
+"""Kinds of loss that are tried for one question."""
+CELLS_MAX: Final = 200_000_000
+"""Kinds of loss x nodes beyond which no more are tried, unless one node is lost at a time."""
+REPORTED_MAX: Final = 20
+"""Losses that a survey tells all about."""
+
+
+class Loser(NamedTuple):
+    """A workload without a place, the node it ran on, what keeps it off the others and what would help."""
+
+    workload: str
+    node: str
+    reason: str
+    remedy: str
+
+
+class Move(NamedTuple):
+    """A workload that is placed anew."""
+
+    workload: str
+    from_node: str
+    to_node: str
+
+
+class LossReport(NamedTuple):
+    """What the loss of some nodes means; `alike` is how many losses are just like it, itself included.
+
+    `unowned` are pods that nobody starts again: they are among the moves and losers all the same.
+    """
+
+    nodes: tuple[str, ...]
+    alike: int
+    moves: tuple[Move, ...]
+    losers: tuple[Loser, ...]
+    unowned: tuple[str, ...]
+    daemons: int
+
+
+class Survey(NamedTuple):
+    """All losses of k nodes: how many there are, of how many kinds, and what became of those that were tried.
+
+    Kinds that were not tried were too many; the fullest nodes were tried first. `failing` kinds stand for
+    `failing_losses`; the worst of them are told in full.
+    """
+
+    nodes_lost: int
+    losses: int
+    kinds: int
+    tried: int
+    failing: int
+    failing_losses: int
+    worst: tuple[LossReport, ...]
+
+    @property
+    def untried(self) -> int:
+        """How many kinds of loss were not tried."""
+        return self.kinds - self.tried
+
+
+class Run(NamedTuple):
+    """A running workload in the order in which workloads are placed anew; `shape` is a number.
+
+    Names come last, so that nodes with equal workloads are emptied in the same order.
+    """
+
+    priority_falling: int
+    size_falling: int
+    shape: int
+    key: str
+
+
+class Losses:
+    """A cluster whose losses are asked about."""
+
+    def __init__(self, columns: Columns, placement: str = "spread") -> None:
+        self.trial = Trial(columns, placement)
+        count = len(self.trial.nodes)
+        self._runs: list[list[Run]] = [[] for _ in range(count)]
+        self._going: list[list[Member]] = [[] for _ in range(count)]
+        self._daemons = [0] * count
+        self._shapes: list[Shape] = []
+        going = list(self._read(columns))
+        if self.trial.rules.counters:
+            for workload in going:
+                row = self.trial.row_of[workload.node]
+                self._going[row].append(self.trial.rules.members.of(workload))
+        for listed in self._runs:
+            listed.sort()
+
+    def _read(self, columns: Columns) -> Iterator[Workload]:
+        """Take note of what runs where; yield what goes with its node."""
+        trial = self.trial
+        whole = trial.wholes()
+        sizes: list[int] = []
+        numbers: dict[Shape, int] = {}
+        for workload in columns.snapshot.workloads:
+            if not workload.holds_capacity:
+                continue
+            row = trial.row_of[workload.node]
+            if is_daemon(workload) or workload.terminating:
+                self._daemons[row] += not workload.terminating
+                yield workload
+                continue
+            shape = trial.shape_of(workload)
+            number = numbers.get(shape)
+            if number is None:
+                number = numbers[shape] = len(self._shapes)
+                self._shapes.append(shape)
+                sizes.append(size_of(shape, whole))
+            self._runs[row].append(Run(-workload.priority, -sizes[number], number, workload.key))
+
+    def of(self, names: Collection[str]) -> LossReport:
+        """Return what the loss of these nodes together means."""
+        unknown = sorted(set(names) - set(self.trial.row_of))
+        if unknown:
+            raise InputError(f"node {unknown[0]} is unknown", remedy="name a node of the cluster")
+        return self._report(tuple(sorted({self.trial.row_of[name] for name in names})), 1)
+
+    def _report(self, rows: tuple[int, ...], alike: int) -> LossReport:
+        """Place anew what runs on some nodes, and take everything back."""
+        trial = self.trial
+        workloads = trial.columns.snapshot.workloads
+        moves: list[Move] = []
+        losers: list[Loser] = []
+        unowned: list[str] = []
+        refusals: dict[int, Refusal] = {}
+        with self._without(rows):
+            for run, row in self._place_anew(rows):
+                workload = workloads[run.key]
+                if is_unowned(workload):
+                    unowned.append(run.key)
+                if row >= 0:
+                    moves.append(Move(run.key, workload.node, trial.nodes[row].name))
+                    continue
+                refusal = refusals.get(run.shape)
+                if refusal is None:
+                    refusal = refusals[run.shape] = self._why_lost(run, workload, rows)
+                losers.append(Loser(run.key, workload.node, refusal.reason, refusal.remedy))
+        names = tuple(trial.nodes[row].name for row in rows)
+        daemons = sum(self._daemons[row] for row in rows)
+        return LossReport(names, alike, tuple(moves), tuple(losers), tuple(sorted(unowned)), daemons)
+
+    def _why_lost(self, run: Run, workload: Workload, rows: tuple[int, ...]) -> Refusal:
+        local = volume_only_on(self.trial, workload, rows)
+        if local:
+            remedy = "keep a copy of its data elsewhere, on storage that other nodes reach"
+            return Refusal(run.key, 1, local, remedy=remedy)
+        return why_nowhere(self.trial, self._shapes[run.shape], workload)
+
+    @contextmanager
+    def _without(self, rows: tuple[int, ...]) -> Iterator[None]:
+        """Take nodes with all that runs on them out of the cluster, and bring everything back."""
+        trial = self.trial
+        mark = trial.mark()
+        self._count_going(rows, -1)
+        for row in rows:
+            trial.lose(row)
+            for run in self._runs[row]:
+                if trial.is_counted(self._shapes[run.shape]):
+                    trial.place(self._shapes[run.shape], row, -1)
+        yield
+        self._count_going(rows, 1)
+        trial.undo(mark)
+
+    def _count_going(self, rows: tuple[int, ...], count: int) -> None:
+        """Let rules see, or no longer see, what goes with its node."""
+        for row in rows:
+            for member in self._going[row]:
+                for counter in self.trial.rules.counted_by(member):
+                    counter.add(row, count)
+
+    def _place_anew(self, rows: tuple[int, ...]) -> Iterator[tuple[Run, int]]:
+        """Yield each workload of lost nodes with the row it goes to, -1 for nowhere."""
+        trial = self.trial
+        for run in self._waiting(rows):
+            shape = self._shapes[run.shape]
+            row = trial.pick(shape)
+            yield run, row
+            if row >= 0:
+                trial.place(shape, row)
+
+    def _waiting(self, rows: tuple[int, ...]) -> list[Run]:
+        """Return what is to be placed anew when nodes are lost, in order."""
+        if len(rows) == 1:
+            return self._runs[rows[0]]
+        return sorted(run for row in rows for run in self._runs[row])
+
+    def every(self, nodes_lost: int, names: Collection[str] | None = None) -> Survey:
+        """Return what every loss of so many nodes means; of these nodes alone where some are named."""
+        trial = self.trial
+        classes = classes_of(trial, self._shapes, self._seen_on)
+        if names is not None:
+            wanted = {trial.row_of[name] for name in names}
+            kept = ([row for row in rows if row in wanted] for rows in classes)
+            classes = [rows for rows in kept if rows]
+        classes.sort(key=lambda rows: (-len(self._runs[rows[0]]), rows[0]))
+        most = min(LOSSES_MAX, max(CELLS_MAX // max(len(trial.nodes), 1), len(trial.nodes)))
+        kinds = list(islice(kinds_of_loss(classes, nodes_lost), most))
+        losers = self._losers([rows for rows, _ in kinds])
+        failing = [(-count, *kind) for count, kind in zip(losers, kinds, strict=True) if count]
+        failing.sort()
+        return Survey(
+            nodes_lost,
+            losses_of(classes, nodes_lost),
+            number_of_kinds(classes, nodes_lost),
+            len(kinds),
+            len(failing),
+            sum(alike for _, _, alike in failing),
+            tuple(self._report(rows, alike) for _, rows, alike in failing[:REPORTED_MAX]),
+        )
+
+    def _losers(self, losses: Sequence[tuple[int, ...]]) -> list[int]:
+        """Return how many workloads each loss leaves without a place."""
+        if can_do(self.trial, self._shapes):
+            prepared = [Loss(rows, [run.shape for run in self._waiting(rows)]) for rows in losses]
+            placed = place_side_by_side(self.trial, self._shapes, prepared)
+            return [int((rows < 0).sum()) for rows in placed]
+        losers = []
+        for rows in losses:
+            with self._without(rows):
+                losers.append(sum(row < 0 for _, row in self._place_anew(rows)))
+        return losers
+
+    def _seen_on(self, row: int) -> tuple[object, ...]:
+        """Return what runs on a node, as far as others can tell."""
+        return (
+            tuple((run.priority_falling, run.shape) for run in self._runs[row]),
+            tuple(sorted(id(member) for member in self._going[row])),
+        )
+
+
+def is_unowned(workload: Workload) -> bool:
+    """Whether nobody starts a workload again where it is gone: a pod of its own."""
+    return workload.kind == "Pod" and not workload.owner
+
+
+def why_nowhere(trial: Trial, shape: Shape, workload: Workload) -> Refusal:
+    """Return why a workload that ran has no place on the nodes that are left."""
+    asked = msgspec.structs.replace(workload, node="", requests=shape.requests)
+    return explain_refusal(trial, shape, asked, 1)

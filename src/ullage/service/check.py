@@ -1,0 +1,321 @@
+"""What is wrong, and what breaks: findings of the cluster as it is, and of nodes that are lost.
+
+Lost nodes are named (--lose, all of them together), or any so many of them are (--nodes-lost). Where neither
+is asked for, the policy's spare nodes are: any so many of each group that keeps spare ones.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from ullage.engine.capacity.findings import findings_of
+from ullage.engine.capacity.summary import Summary, summarise_groups
+from ullage.engine.columns import Columns
+from ullage.engine.quota.use import quota_use
+from ullage.engine.redundancy.budgets import Budget, Budgets
+from ullage.engine.redundancy.losses import Losses, LossReport, Survey
+from ullage.model.cluster import Snapshot
+from ullage.model.constraints import Record
+from ullage.model.errors import InputError
+from ullage.model.plan import Step
+from ullage.model.settings import rules_for
+from ullage.model.verdict import Finding
+from ullage.service.answer import Answer, versioned
+from ullage.service.asked import Asked, read_cluster, unknown
+from ullage.service.check_findings import budget_findings, loss_findings, owner_findings, survey_findings
+
+NODES_LOST_MAX: Final = 3
+_ORDER: Final = {"error": 0, "warning": 1, "info": 2}
+CHECKS: Final = (
+    ("over-commitment", ("over-committed", "promise-hollow")),
+    ("spare nodes", ("no-spare",)),
+    ("nodes", ("node-",)),
+    ("drives", ("drive-", "cache-")),
+    ("quotas", ("quota-",)),
+    ("workloads", ("pending", "memory-unbounded", "limit-below-request", "no-owner")),
+    ("disruption budgets", ("budget-",)),
+)
+"""What is checked of the cluster as it is, and how the codes of its findings begin."""
+
+
+class CheckQuestion(NamedTuple):
+    """What is lost: named nodes and domains together, or any so many nodes; None leaves it to the policy."""
+
+    lose: tuple[str, ...] = ()
+    nodes_lost: int | None = None
+    placement: str = ""
+
+
+class Checked(Record, frozen=True):
+    """One check: it passed unless it found an error."""
+
+    name: str
+    passed: bool
+    errors: int
+    warnings: int
+    detail: str
+    findings: tuple[Finding, ...]
+
+
+class LoserStatus(Record, frozen=True):
+    """A workload that a loss leaves without a place."""
+
+    workload: str
+    node: str
+    reason: str
+    remedy: str
+
+
+class LossStatus(Record, frozen=True):
+    """What the loss of some nodes together means; `alike` is how many losses are just like it.
+
+    `moves` are told for losses that were named. `not_restarted` are pods that nobody starts again.
+    """
+
+    nodes: tuple[str, ...]
+    alike: int
+    replaced: int
+    losers: tuple[LoserStatus, ...]
+    not_restarted: tuple[str, ...]
+    daemons: int
+    moves: tuple[Step, ...] = ()
+
+
+class SurveyStatus(Record, frozen=True):
+    """Every loss of so many nodes of a group, or of all nodes: how many there are and were tried."""
+
+    nodes_lost: int
+    group: str
+    nodes: int
+    losses: int
+    kinds: int
+    tried: int
+    failing_kinds: int
+    failing_losses: int
+    worst: tuple[LossStatus, ...]
+
+
+class BudgetStatus(Record, frozen=True):
+    """A disruption budget: how many may be evicted now, as counted here and as the cluster states."""
+
+    name: str
+    expected: int
+    healthy: int
+    desired: int
+    allowed: int
+    stated: int | None = None
+    problem: str = ""
+
+
+class CheckReport(Record, frozen=True):
+    """The answer to `ullage check`."""
+
+    cluster: str
+    revision: int
+    policy: str
+    placement: str
+    passed: bool
+    checks: tuple[Checked, ...]
+    loss: LossStatus | None
+    surveys: tuple[SurveyStatus, ...]
+    budgets: tuple[BudgetStatus, ...]
+    not_simulated: tuple[str, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Every finding, the worst first."""
+        found = [finding for each in self.checks for finding in each.findings]
+        return tuple(sorted(found, key=lambda each: _ORDER[each.severity]))
+
+
+def check(asked: Asked, question: CheckQuestion) -> Answer:
+    """Answer what is wrong with a cluster, and what breaks."""
+    return check_of(read_cluster(asked), asked, question)
+
+
+def check_of(snapshot: Snapshot, asked: Asked, question: CheckQuestion) -> Answer:
+    """Answer what is wrong with a cluster that was read already."""
+    from ullage.service.check_page import check_page, check_suite
+
+    report = check_report(snapshot, question)
+    types = snapshot.resource_types
+    return Answer(
+        lambda: check_page(report, asked),
+        lambda: versioned("CheckReport", report, types),
+        report.passed,
+        shortened=lambda: check_page(report, asked, shortened=True),
+        suite=lambda: check_suite(report),
+    )
+
+
+def check_report(snapshot: Snapshot, question: CheckQuestion) -> CheckReport:
+    """Return everything that was checked."""
+    lost = lost_nodes(snapshot, question.lose)
+    columns = Columns(snapshot)
+    groups = summarise_groups(columns)
+    budgets = Budgets(snapshot)
+    placement = question.placement or rules_for(snapshot.policy, snapshot.resource_types).placement
+    weighed = placement == "preferences" and not question.placement
+    placement = "spread" if weighed else placement
+    asking = _Asking(columns, budgets, placement)
+    loss = asking.loss(question.lose, lost) if question.lose else None
+    surveys = [asking.survey(*each) for each in _surveys(groups, question)]
+    found = (
+        *findings_of(columns, groups, quota_use(snapshot)),
+        *owner_findings(snapshot),
+        *budget_findings(budgets.all),
+    )
+    checks = (*_checks_of(found, budgets.all), *asking.checks)
+    return CheckReport(
+        cluster=snapshot.name,
+        revision=snapshot.revision,
+        policy=snapshot.policy.name,
+        placement=placement,
+        passed=all(each.passed for each in checks),
+        checks=checks,
+        loss=loss,
+        surveys=tuple(surveys),
+        budgets=tuple(budget_status(each) for each in budgets.all),
+        not_simulated=(*NOT_SIMULATED, *([UNWEIGHED] if weighed else []), *snapshot.unknowns),
+    )
+
+
+NOT_SIMULATED: Final = (
+    "eviction of others, where priority would allow it",
+    "whether pods are ready",
+    "how long it takes to start again",
+)
+
+
+UNWEIGHED: Final = "what the scheduler prefers (--placement preferences weighs it, and takes longer)"
+"""Where the policy would weigh preferences, losses are tried without: there may be thousands of them."""
+
+
+def lost_nodes(snapshot: Snapshot, lose: Sequence[str]) -> tuple[str, ...]:
+    """Return the nodes that node/NAME and domain/NAME mean, by name."""
+    names: set[str] = set()
+    for text in lose:
+        kind, slash, name = text.partition("/")
+        if not slash or not name or kind not in {"node", "domain"}:
+            raise InputError(
+                f"{text!r} is nothing that can be lost", where="--lose", remedy="use node/NAME or domain/NAME"
+            )
+        if kind == "node":
+            if name not in snapshot.nodes:
+                raise unknown("node", name, [each.name for each in snapshot.nodes])
+            names.add(name)
+            continue
+        inside = {each.name for each in snapshot.nodes if each.domain == name}
+        if not inside:
+            raise unknown("domain", name, {each.domain for each in snapshot.nodes if each.domain})
+        names |= inside
+    return tuple(sorted(names))
+
+
+def _surveys(groups: Sequence[Summary], question: CheckQuestion) -> Iterator[tuple[int, str]]:
+    """Yield how many nodes are lost of which group; an empty group means all nodes."""
+    if question.nodes_lost is not None:
+        if question.nodes_lost:
+            yield question.nodes_lost, ""
+    elif not question.lose:
+        for group in groups:
+            if group.spare_nodes:
+                yield min(group.spare_nodes, NODES_LOST_MAX), group.name
+
+
+class _Asking:
+    """Losses asked about one after the other; what is made for the first serves all."""
+
+    def __init__(self, columns: Columns, budgets: Budgets, placement: str) -> None:
+        self._columns = columns
+        self._budgets = budgets
+        self._placement = placement
+        self._losses: Losses | None = None
+        self.checks: list[Checked] = []
+
+    def _made(self) -> Losses:
+        if self._losses is None:
+            self._losses = Losses(self._columns, self._placement)
+        return self._losses
+
+    def loss(self, lose: Sequence[str], nodes: Sequence[str]) -> LossStatus:
+        """Return what the loss of named nodes means."""
+        report = self._made().of(nodes)
+        broken = self._budgets.broken_by(nodes)
+        what = " and ".join(each.replace("/", " ", 1) for each in lose)
+        detail = f"{len(report.moves)} of {len(report.moves) + len(report.losers)} workloads placed anew"
+        self.checks.append(checked(f"loss of {what}", loss_findings(report, broken, what), detail))
+        return _loss_status(report, in_full=True)
+
+    def survey(self, nodes_lost: int, group: str) -> SurveyStatus:
+        """Return what every loss of so many nodes means."""
+        inside = [each.name for each in self._columns.nodes if each.group == group] if group else None
+        survey = self._made().every(nodes_lost, inside)
+        broken = self._budgets.worst(nodes_lost, None if inside is None else set(inside))
+        count = len(self._columns.nodes) if inside is None else len(inside)
+        where = f" of group {group}" if group else ""
+        what = f"any {nodes_lost} node{'' if nodes_lost == 1 else 's'}{where}"
+        found = survey_findings(survey, broken, what)
+        self.checks.append(checked(f"loss of {what}", found, tried_words(survey)))
+        return _survey_status(survey, group, count)
+
+
+def tried_words(survey: Survey) -> str:
+    """Return how many losses there are, of how many kinds, and whether all were tried."""
+    losses = f"{survey.losses} loss{'' if survey.losses == 1 else 'es'}"
+    kinds = f"{survey.kinds} kind{'' if survey.kinds == 1 else 's'}"
+    tried = f"{survey.tried} of them tried, the fullest nodes first" if survey.untried else "all tried"
+    return f"{losses}, {kinds}, {tried}"
+
+
+def _checks_of(found: Sequence[Finding], budgets: Sequence[Budget]) -> Iterator[Checked]:
+    for name, beginnings in CHECKS:
+        mine = [each for each in found if each.code.startswith(beginnings)]
+        if name != "disruption budgets" or budgets:
+            yield checked(name, mine, "")
+
+
+def checked(name: str, findings: Sequence[Finding], detail: str) -> Checked:
+    """Return a check with what it found."""
+    errors = sum(each.severity == "error" for each in findings)
+    warnings = sum(each.severity == "warning" for each in findings)
+    return Checked(name, not errors, errors, warnings, detail, tuple(findings))
+
+
+def _loss_status(report: LossReport, *, in_full: bool) -> LossStatus:
+    moves = (Step("move", each.workload, each.to_node, each.from_node) for each in report.moves)
+    return LossStatus(
+        report.nodes,
+        report.alike,
+        len(report.moves),
+        tuple(LoserStatus(*each) for each in report.losers),
+        report.unowned,
+        report.daemons,
+        tuple(moves) if in_full else (),
+    )
+
+
+def _survey_status(survey: Survey, group: str, nodes: int) -> SurveyStatus:
+    return SurveyStatus(
+        survey.nodes_lost,
+        group,
+        nodes,
+        survey.losses,
+        survey.kinds,
+        survey.tried,
+        survey.failing,
+        survey.failing_losses,
+        tuple(_loss_status(each, in_full=False) for each in survey.worst),
+    )
+
+
+def budget_status(budget: Budget) -> BudgetStatus:
+    """Return a budget as reports tell it."""
+    return BudgetStatus(
+        budget.key,
+        budget.expected,
+        budget.healthy,
+        budget.desired,
+        budget.allowed,
+        budget.stated,
+        budget.problem,
+    )

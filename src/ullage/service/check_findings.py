@@ -1,0 +1,109 @@
+"""What is worth saying about losses and disruption budgets, as findings with remedies."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ullage.engine.redundancy.budgets import Broken, Budget
+from ullage.engine.redundancy.drain import how_to_unblock, why_blocked
+from ullage.engine.redundancy.losses import Loser, LossReport, Survey, is_unowned
+from ullage.model.cluster import Snapshot
+from ullage.model.verdict import Finding
+from ullage.service.words import plural, several
+
+SPARE: Final = "keep room for it elsewhere"
+OWNED: Final = "let a Deployment, StatefulSet or Job own them"
+BUDGET: Final = "spread its workloads over more nodes, or run more of them"
+
+
+def budget_findings(budgets: Sequence[Budget]) -> Iterator[Finding]:
+    """Yield budgets that block every eviction, or that the cluster counts otherwise."""
+    for budget in budgets:
+        subject = f"budget/{budget.key}"
+        if not budget.allowed and budget.healthy:
+            message = f"{why_blocked(budget)}; a drain would wait"
+            yield Finding("budget-blocks", "warning", subject, message, how_to_unblock(budget))
+        if budget.stated is not None and budget.stated != budget.counted:
+            message = (
+                f"budget {budget.key}: the cluster states that {budget.stated} may be evicted, "
+                f"the pods seen here allow {budget.counted}"
+            )
+            remedy = "look for pods that are not ready, or for a rollout in progress"
+            yield Finding("budget-differs", "info", subject, message, remedy)
+
+
+def owner_findings(snapshot: Snapshot) -> Iterator[Finding]:
+    """Yield the pods that nobody would start again."""
+    bare = [each.key for each in snapshot.workloads if each.holds_capacity and is_unowned(each)]
+    if bare:
+        yield Finding("no-owner", "info", "cluster", _without_owner(bare, "the node"), OWNED)
+
+
+def loss_findings(report: LossReport, broken: Sequence[Broken], what: str) -> list[Finding]:
+    """Return what the loss of named nodes means for each workload and budget that suffers."""
+    alike: dict[tuple[str, str], list[Loser]] = {}
+    for loser in report.losers:
+        alike.setdefault((loser.reason, loser.remedy), []).append(loser)
+    found = [_unplaced(losers, what) for losers in alike.values()]
+    if report.unowned:
+        message = _without_owner(report.unowned, what)
+        found.append(Finding("loss-not-restarted", "warning", "cluster", message, OWNED))
+    return [*found, *map(_broken, broken)]
+
+
+def _unplaced(losers: Sequence[Loser], what: str) -> Finding:
+    """Return the finding about workloads that the same keeps off all other nodes."""
+    first = losers[0]
+    named = several([f"{each.workload} (on {each.node})" for each in losers])
+    who = f"workload {named} has" if len(losers) == 1 else f"{len(losers)} workloads, {named}, have"
+    return Finding(
+        "loss-unplaced",
+        "error",
+        f"workload/{first.workload}" if len(losers) == 1 else "cluster",
+        f"{who} no place when {what} is lost: {first.reason}",
+        first.remedy,
+    )
+
+
+def survey_findings(survey: Survey, broken: Sequence[Broken], what: str) -> list[Finding]:
+    """Return the worst of all losses of so many nodes, and how many others cost someone."""
+    found = [_worst(each) for each in survey.worst]
+    more = survey.failing - len(survey.worst)
+    if more > 0:
+        message = f"{plural(more, 'more kind')} of loss ({what}) leave workloads without a place"
+        found.append(Finding("loss-unplaced", "error", "cluster", message, SPARE))
+    if survey.untried:
+        message = f"{survey.untried} of {survey.kinds} kinds of loss ({what}) were not tried: too many"
+        remedy = "ask about fewer nodes at once, or about part of the cluster (-l)"
+        found.append(Finding("loss-untried", "warning", "cluster", message, remedy))
+    return [*found, *map(_broken, broken)]
+
+
+def _worst(report: LossReport) -> Finding:
+    names = several(report.nodes)
+    noun = "node" if len(report.nodes) == 1 else "nodes"
+    whole = len(report.losers) + len(report.moves)
+    first = report.losers[0]
+    alike = f" ({report.alike} losses like it)" if report.alike > 1 else ""
+    losers = several([each.workload for each in report.losers])
+    return Finding(
+        "loss-unplaced",
+        "error",
+        f"node/{report.nodes[0]}" if len(report.nodes) == 1 else "cluster",
+        f"losing {noun} {names}{alike} leaves {len(report.losers)} of {plural(whole, 'workload')} without a "
+        f"place ({losers}); {first.workload}: {first.reason}",
+        first.remedy,
+    )
+
+
+def _broken(broken: Broken) -> Finding:
+    budget = broken.budget
+    message = (
+        f"losing {several(broken.nodes)} takes {broken.lost} of {budget.healthy} workloads of "
+        f"budget {budget.key}, which allows {budget.allowed} to go"
+    )
+    return Finding("loss-breaks-budget", "warning", f"budget/{budget.key}", message, BUDGET)
+
+
+def _without_owner(keys: Sequence[str], when: str) -> str:
+    again = "nobody starts it again when" if len(keys) == 1 else "nobody starts them again when"
+    return f"{plural(len(keys), 'pod')} ({several(keys)}) without an owner: {again} {when} is lost"

@@ -1,0 +1,93 @@
+"""`ullage check`: findings and losses on the demo cluster and on a dump, in every format and as JUnit."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from ullage.cli.options import FORMATS
+
+ENDINGS = {"table": "txt", "wide": "wide.txt"}
+ROOT = Path(__file__).resolve().parents[2]
+DUMP = "examples/maintenance.yaml"
+
+
+@pytest.fixture(autouse=True)
+def at_the_root(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.mark.parametrize("output", [*FORMATS, "junit"])
+def test_a_loss_in_every_format(ask, matches_golden, output):
+    result = ask("check", "-c", DUMP, "--lose", "node/a", "-o", output)
+    assert (result.code, result.err) == (2, "")
+    matches_golden(f"check.{ENDINGS.get(output, output)}", result.out)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("demo", ("-c", "demo"), 2),
+        ("domain", ("-c", "demo", "--lose", "domain/rack-1"), 2),
+        ("pairs", ("-c", "demo", "--nodes-lost", "2"), 2),
+        ("any", ("-c", DUMP, "--nodes-lost", "1"), 2),
+        ("fine", ("-c", DUMP, "--lose", "domain/two"), 0),
+    ],
+    ids=lambda case: case[0],
+)
+@pytest.mark.parametrize("width", [80, 120])
+def test_answers_as_people_read_them(ask, matches_golden, case, width):
+    name, words, code = case
+    result = ask("check", *words, "--width", width)
+    assert (result.code, result.err) == (code, "")
+    assert max(len(each) for each in result.out.splitlines()) <= width
+    matches_golden(f"check-{name}-{width}.txt", result.out)
+
+
+def test_junit_fails_where_the_exit_code_does(ask):
+    for words in (("--lose", "node/a"), ("--lose", "domain/two")):
+        result = ask("check", "-c", DUMP, *words, "-o", "junit")
+        top = ET.fromstring(result.out)  # noqa: S314 - we wrote it ourselves
+        assert (top.get("failures") != "0") == (result.code == 2)
+
+
+def test_junit_is_for_checks_alone(ask):
+    result = ask("status", "-c", "demo", "-o", "junit")
+    assert result.code == 1
+    assert "'junit' is not one of" in result.err
+
+
+def test_a_named_loss_says_what_the_survey_says_of_it(ask):
+    survey = json.loads(ask("check", "-c", "demo", "--nodes-lost", "2", "-o", "json").out)["surveys"][0]
+    for worst in survey["worst"][:4]:
+        words = [word for name in worst["nodes"] for word in ("--lose", f"node/{name}")]
+        loss = json.loads(ask("check", "-c", "demo", *words, "-o", "json").out)["loss"]
+        assert loss["losers"] == worst["losers"]
+        assert (loss["replaced"], loss["daemons"]) == (worst["replaced"], worst["daemons"])
+
+
+def test_a_dump_and_its_snapshot_give_the_same(ask, tmp_path):
+    saved = tmp_path / "saved.ullage"
+    assert ask("snapshot", "save", "-c", DUMP, saved).code == 0
+    reports = [
+        json.loads(ask("check", "-c", path, "--nodes-lost", "2", "-o", "json").out) for path in (DUMP, saved)
+    ]
+    for part in ("checks", "surveys", "budgets"):
+        assert reports[0][part] == reports[1][part]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--lose", "n1"), "--lose: 'n1' is nothing that can be lost; use node/NAME or domain/NAME"),
+        (("--lose", "node/n99"), "no node 'n99'; did you mean"),
+        (("--lose", "domain/rack-9"), "no domain 'rack-9'; did you mean rack-"),
+        (("--nodes-lost", "4"), "invalid value for '--nodes-lost'"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line(ask, words, message):
+    result = ask("check", "-c", "demo", *words)
+    assert (result.code, result.out) == (1, "")
+    assert message in result.err
+    assert result.err.count("\n") == 1

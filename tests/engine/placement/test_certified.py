@@ -1,0 +1,105 @@
+"""A second look at what was refused: found by exact search, proven impossible, or not known."""
+
+import msgspec
+import pytest
+
+from builders import batch, cluster, node, policy, waiting
+from ullage.engine.columns import Columns
+from ullage.engine.placement.fit import fit
+from ullage.model.constraints import Affinity, Constraints, LabelSelector, PodAffinity, PodAffinityTerm
+
+SECONDS = 10
+TOGETHER = Constraints(
+    affinity=Affinity(pod_affinity=PodAffinity((PodAffinityTerm("zone", LabelSelector({"app": "a"})),)))
+)
+GANG = (
+    batch(2, waiting("web/a", cpu="3", gang="g")),
+    batch(2, waiting("web/b", cpu="4", gang="g")),
+    batch(1, waiting("web/c", cpu="5", gang="g")),
+)
+
+
+def ask(nodes, *batches, seconds=SECONDS, **options):
+    columns = Columns(cluster(*nodes, policy=policy()))
+    return fit(columns, batches, exact_seconds=seconds, **options)
+
+
+def zones():
+    return [
+        node(name, cpu=cpu).labelled({"zone": zone})
+        for name, zone, cpu in (("x", "one", "8"), ("y", "two", "6"), ("z", "two", "6"))
+    ]
+
+
+def together(replicas):
+    return batch(replicas, waiting("web/a", cpu="2", labels={"app": "a"}, constraints=TOGETHER))
+
+
+def certificates(answer):
+    return [each.certificate for each in answer.outcomes]
+
+
+def test_a_batch_gets_the_zone_that_holds_all_of_it():
+    without = ask(zones(), together(6), seconds=0)
+    assert ([each.placed for each in without.outcomes], certificates(without)) == ([4], ["unknown"])
+    found = ask(zones(), together(6))
+    (outcome,) = found.outcomes
+    assert found.fits
+    assert (outcome.certificate, outcome.placed, outcome.state) == ("exact", 6, "ok")
+    assert outcome.nodes == (("y", 3), ("z", 3))
+    assert outcome.verdict.admitted
+    assert [step.count for step in found.plan.steps] == [3, 3]
+
+
+def test_what_comes_after_is_judged_beside_what_was_found():
+    found = ask(zones(), together(6), batch(5, waiting("web/later", cpu="2")))
+    assert [each.placed for each in found.outcomes] == [6, 4]
+    assert found.outcomes[1].nodes == (("x", 4),)
+
+
+def test_what_cannot_be_placed_is_proven_and_stands_as_before():
+    found = ask(zones(), together(7), batch(1, waiting("web/later", cpu="6")))
+    (refused, later) = found.outcomes
+    assert (refused.certificate, refused.placed) == ("impossible", 4)
+    assert refused.refusal.count == 3
+    assert refused.certificate_note == "no placement of all of them exists"
+    assert later.placed == 1
+
+
+def test_a_gang_is_placed_in_the_one_way_that_there_is():
+    nodes = [node("x", cpu="10"), node("y", cpu="9")]
+    assert not ask(nodes, *GANG, seconds=0).fits
+    found = ask(nodes, *GANG)
+    assert found.fits
+    assert certificates(found) == ["exact"] * 3
+    short = ask([node("x", cpu="10"), node("y", cpu="8")], *GANG)
+    assert certificates(short).count("impossible") == 1
+    assert not any(each.placed for each in short.outcomes)
+
+
+def test_all_or_none_looks_for_a_place_for_all():
+    loose = [batch(each.replicas, msgspec.structs.replace(each.workload, gang="")) for each in GANG]
+    nodes = [node("x", cpu="10"), node("y", cpu="9")]
+    assert not ask(nodes, *loose).fits
+    assert ask(nodes, *loose, atomic=True).fits
+
+
+def test_one_shape_without_rules_is_refused_for_good_at_once():
+    found = ask([node("x", cpu="4")], batch(3, waiting("a", cpu="2")))
+    (outcome,) = found.outcomes
+    assert (outcome.certificate, outcome.placed) == ("impossible", 2)
+    assert outcome.certificate_note == "the nodes take at most 2 of 3, each node for itself"
+
+
+def test_one_alone_is_refused_for_good_when_every_node_was_tried():
+    elsewhere = PodAffinity((PodAffinityTerm("zone", LabelSelector({"app": "other"})),))
+    near = Constraints(affinity=Affinity(pod_affinity=elsewhere))
+    found = ask(zones(), batch(1, waiting("web/b", cpu="1", constraints=near)))
+    assert certificates(found) == ["impossible"]
+
+
+@pytest.mark.parametrize("constraints", [Constraints(scheduling_gates=("wait",))])
+def test_what_is_refused_for_what_it_is_needs_no_search(constraints):
+    found = ask([node("x", cpu="4")], batch(1, waiting("a", cpu="2", constraints=constraints)))
+    assert certificates(found) == ["impossible"]
+    assert not found.outcomes[0].certificate_note

@@ -1,0 +1,180 @@
+"""A trial: what it says after any changes is what a trial of the changed cluster says; undo goes back."""
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import cluster, node, pod, waiting
+from placement_strategies import clusters, workloads
+from ullage.engine.columns import Columns
+from ullage.engine.placement import room
+from ullage.engine.trial import Trial
+from ullage.model.cluster import Snapshot, Workload
+from ullage.model.delta import Delta, apply
+
+asked = st.lists(st.integers(0, 9), min_size=1, max_size=4).flatmap(
+    lambda numbers: st.tuples(*(workloads(f"w{position}") for position, _ in enumerate(numbers)))
+)
+
+
+def fresh(snapshot: Snapshot) -> Trial:
+    return Trial(Columns(snapshot))
+
+
+def feasible(trial: Trial, wanted: list[Workload]) -> list[list[str]]:
+    """The nodes that take each workload, by name."""
+    return [
+        sorted(trial.nodes[row].name for row in np.flatnonzero(trial.feasible(trial.shape_of(each))))
+        for each in wanted
+    ]
+
+
+def running(workload: Workload, name: str, node_name: str) -> Workload:
+    return msgspec.structs.replace(workload, name=name, node=node_name, state="ok")
+
+
+@given(clusters(), asked, st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), max_size=8))
+def test_after_any_changes_it_says_what_a_trial_of_the_changed_cluster_says(snapshot, wanted, changes):
+    trial = fresh(snapshot)
+    feasible(trial, wanted)
+    number = 0
+    for what, which in changes:
+        workload = wanted[which % len(wanted)]
+        if what < 3:
+            row = trial.pick(trial.shape_of(workload))
+            if row >= 0:
+                number += 1
+                trial.place(trial.shape_of(workload), row)
+                placed = running(workload, f"placed{number}", trial.nodes[row].name)
+                snapshot = apply(snapshot, Delta(workloads=(placed,)))
+        elif len(snapshot.workloads):
+            gone = list(snapshot.workloads)[which % len(snapshot.workloads)]
+            trial.evict(gone)
+            snapshot = apply(snapshot, Delta(dropped={"workloads": (gone.key,)}))
+        assert feasible(trial, wanted) == feasible(fresh(snapshot), wanted)
+
+
+@given(clusters(), asked, st.lists(st.integers(0, 9), max_size=8), st.integers(0, 8))
+def test_undo_goes_back_to_a_mark_whatever_was_looked_at_since(snapshot, wanted, order, marked):
+    trial = fresh(snapshot)
+    shapes = [trial.shape_of(each) for each in wanted]
+    mark, before = trial.mark(), feasible(trial, wanted)
+    scores = [trial.scores(shape).copy() for shape in shapes]
+    for position, which in enumerate(order):
+        if position == marked:
+            mark, before = trial.mark(), feasible(trial, wanted)
+            scores = [trial.scores(shape).copy() for shape in shapes]
+        shape = shapes[which % len(shapes)]
+        row = trial.pick(shape)
+        if row >= 0:
+            trial.place(shape, row)
+    for workload in snapshot.workloads:
+        trial.evict(workload)
+    if len(trial.nodes) > 1:
+        trial.lose(0)
+        feasible(trial, wanted)
+    trial.undo(mark)
+    assert feasible(trial, wanted) == before
+    assert all((trial.scores(shape) == was).all() for shape, was in zip(shapes, scores, strict=True))
+
+
+@given(clusters(), asked)
+def test_a_lost_node_is_as_one_that_was_never_there(snapshot, wanted):
+    lost = next(iter(snapshot.nodes)).name
+    trial = fresh(snapshot)
+    feasible(trial, wanted)
+    trial.lose(trial.row_of[lost])
+    left = {"workloads": tuple(each.key for each in snapshot.workloads if each.node == lost)}
+    for key in left["workloads"]:
+        trial.evict(snapshot.workloads[key])
+    without = apply(apply(snapshot, Delta(dropped=left)), Delta(dropped={"nodes": (lost,)}))
+    assert feasible(trial, wanted) == feasible(fresh(without), wanted)
+
+
+@given(clusters(), asked)
+def test_more_nodes_are_as_if_they_had_always_been_there(snapshot, wanted):
+    trial = fresh(snapshot)
+    row = trial.pick(trial.shape_of(wanted[0]))
+    if row >= 0:
+        trial.place(trial.shape_of(wanted[0]), row)
+        placed = running(wanted[0], "placed", trial.nodes[row].name)
+        snapshot = apply(snapshot, Delta(workloads=(placed,)))
+    more = Delta(nodes=(node("n9", memory="6", pods="4").labelled({"zone": "x"}).record,))
+    assert feasible(trial.with_nodes(more), wanted) == feasible(fresh(apply(snapshot, more)), wanted)
+
+
+class TestPick:
+    def test_the_best_score_wins_and_of_equals_the_first_by_name(self):
+        trial = fresh(cluster(node("b", memory="8"), node("a", memory="8"), node("c", memory="9")))
+        shape = trial.shape_of(waiting("w", memory="1"))
+        chosen = []
+        for _ in range(4):
+            row = trial.pick(shape)
+            trial.place(shape, row)
+            chosen.append(trial.nodes[row].name)
+        assert chosen == ["c", "a", "b", "c"]
+
+    def test_nowhere_is_minus_one(self):
+        trial = fresh(cluster(node("a", memory="1")))
+        assert trial.pick(trial.shape_of(waiting("w", memory="2"))) == -1
+        assert fresh(cluster()).pick(fresh(cluster()).shape_of(waiting("w"))) == -1
+
+    def test_a_seed_decides_ties_and_nothing_else(self):
+        parts = [node(f"n{number}", memory="8") for number in range(20)]
+        best = node("z", memory="9")
+        chosen = set()
+        for seed in range(5):
+            trial = Trial(Columns(cluster(*parts)), seed=seed)
+            again = Trial(Columns(cluster(*parts)), seed=seed)
+            shape = trial.shape_of(waiting("w", memory="1"))
+            chosen.add(trial.nodes[trial.pick(shape)].name)
+            assert trial.pick(shape) == again.pick(again.shape_of(waiting("w", memory="1")))
+            always = Trial(Columns(cluster(*parts, best)), seed=seed)
+            assert always.nodes[always.pick(always.shape_of(waiting("w", memory="1")))].name == "z"
+        assert len(chosen) > 1
+
+
+def test_equal_workloads_are_one_shape_and_others_are_not():
+    trial = fresh(cluster(node("a", memory="9")))
+    shape = trial.shape_of(waiting("web/w", memory="1"))
+    assert trial.shape_of(waiting("web/v", memory="1")) is shape
+    for other in (
+        waiting("ml/w", memory="1"),
+        waiting("web/w", memory="2"),
+        waiting("web/w", memory="1", node="a"),
+    ):
+        assert trial.shape_of(other) is not shape
+
+
+def test_scores_are_forgotten_and_made_anew_when_too_much_has_changed(monkeypatch):
+    monkeypatch.setattr(room, "TOUCHED_MAX", 3)
+    trial = fresh(cluster(node("a", memory="9"), node("b", memory="9")))
+    shape = trial.shape_of(waiting("w", memory="1"))
+    mark = trial.mark()
+    for _ in range(10):
+        trial.place(shape, trial.pick(shape))
+    assert trial.room.free[0].tolist() == [4, 4]
+    trial.undo(mark)
+    assert trial.room.free[0].tolist() == [9, 9]
+    assert trial.pick(shape) == 0
+
+
+def test_what_is_really_in_use_counts_where_it_is_more():
+    machine = node("a", memory="10").with_(actual=None)
+    trial = fresh(cluster(machine.holding(pod("x", memory="3"))))
+    assert trial.place_of(0).figures["memory"].promised == 3
+    trial.place(trial.shape_of(waiting("w", memory="4")), 0)
+    assert trial.place_of(0).figures["memory"].promised == 7
+
+
+@pytest.mark.parametrize("policy", ["spread", "pack", "balanced", "preferences"])
+def test_every_policy_places_all_that_fits(policy):
+    trial = Trial(Columns(cluster(node("a", memory="4"), node("b", memory="3"))), policy)
+    shape = trial.shape_of(waiting("w", memory="1"))
+    placed = 0
+    while (row := trial.pick(shape)) >= 0:
+        trial.place(shape, row)
+        placed += 1
+    assert placed == 7

@@ -1,0 +1,85 @@
+"""The numbers of `buy`."""
+
+import msgspec
+import pytest
+
+from builders import BUILT_IN_TYPES, batch, cluster, node, policy, waiting
+from ullage.engine.purchase.catalog import Catalog, Item
+from ullage.model.errors import InputError
+from ullage.service.buy import BuyQuestion, buy, buy_of
+from ullage.service.wanted import Wanted
+
+CATALOG = Catalog(
+    (
+        Item("small", 5_250_000, node("small", cpu="4").record),
+        Item("large", 9_000_000, node("large", cpu="8").record),
+    ),
+    "EUR",
+    "ours",
+)
+
+
+def ask(asked, *batches, snapshot=None, **options):
+    found = snapshot or cluster(node("x", cpu="2"), name="site", policy=policy(), unknowns=("tea",))
+    wanted = Wanted(batches, atomic=False, types=BUILT_IN_TYPES, notes=("a note",))
+    return buy_of(found, wanted, CATALOG, asked, BuyQuestion("catalog.yaml", **options))
+
+
+def test_what_is_bought_is_a_yes_with_its_price_and_bound(asked):
+    answer = ask(asked, batch(3, waiting("a", cpu="4")))
+    report = answer.data()
+    assert answer.yes
+    assert (report["kind"], report["solves"], report["proof"]) == ("BuyReport", True, "bound")
+    assert (report["price"], report["bound"], report["unit"], report["catalog"]) == (
+        "14.25",
+        "14.25",
+        "EUR",
+        "ours",
+    )
+    assert list(report["items"]) == [
+        {"item": "small", "count": 1, "price": "5.25", "total": "5.25", "capacity": {"cpu": "4"}},
+        {"item": "large", "count": 1, "price": "9", "total": "9", "capacity": {"cpu": "8"}},
+    ]
+    assert sorted((each["node"], each["replicas"]) for each in report["nodes"]) == [
+        ("large-new-1", 2),
+        ("small-new-1", 1),
+    ]
+    assert all(each["new"] for each in report["workloads"][0]["nodes"])
+    assert list(report["notSimulated"][-2:]) == ["a note", "tea"]
+
+
+def test_what_fits_already_costs_nothing(asked):
+    report = ask(asked, batch(1, waiting("a", cpu="2"))).data()
+    assert (report["solves"], report["price"], report["items"], report["nodes"]) == (True, "0", (), ())
+    assert list(report["workloads"][0]["nodes"]) == [{"node": "x", "replicas": 1, "new": False}]
+
+
+def test_what_no_mix_solves_is_a_no_with_its_reason(asked):
+    answer = ask(asked, batch(1, waiting("a", cpu="99")))
+    report = answer.data()
+    assert not answer.yes
+    assert report["reason"].startswith("no item of the catalog takes a (")
+    assert report["workloads"][0]["placed"] == 0
+    assert report["workloads"][0]["reason"]
+
+
+def test_losses_are_part_of_the_question(asked):
+    report = ask(asked, batch(1, waiting("a", cpu="4")), nodes_lost=1).data()
+    assert (report["nodesLost"], report["price"], report["lossesUntried"]) == (1, "10.50", 0)
+
+
+def test_more_losses_than_can_be_looked_at_are_refused(asked):
+    with pytest.raises(InputError, match="--nodes-lost: 4 nodes; use 0 to 3"):
+        ask(asked, nodes_lost=4)
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        (BuyQuestion("-", paths=("-",)), "standard input is named twice"),
+        (BuyQuestion("c.yaml", paths=("a",), shape="cpu=1"), "-f and --shape are both given"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(asked, question, message):
+    with pytest.raises(InputError, match=message):
+        buy(msgspec.structs.replace(asked, cluster="demo"), question)

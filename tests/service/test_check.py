@@ -1,0 +1,172 @@
+"""What `check` finds."""
+
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+
+from builders import cluster, node, pod, policy
+from ullage.model.admission import DisruptionBudget
+from ullage.model.constraints import LabelSelector
+from ullage.model.errors import InputError
+from ullage.render.junit import render
+from ullage.service.check import CheckQuestion, check_of, lost_nodes
+from ullage.service.status import status_report
+
+
+def owned(name, cpu, **fields):
+    return pod(
+        name, cpu=cpu, memory="1Gi", limits=pod("x", memory="1Gi").requests, owner="ReplicaSet/r", **fields
+    )
+
+
+TIGHT = cluster(
+    node("a", cpu="4", memory="8Gi").in_domain("one").holding(owned("w/large", "4")),
+    node("b", cpu="4", memory="8Gi").in_domain("one").holding(owned("w/mid", "2")),
+    node("c", cpu="4", memory="8Gi").in_domain("two").holding(owned("w/small", "1")),
+    name="tight",
+    policy=policy(),
+)
+
+
+def report_of(snapshot, asked, **question):
+    answer = check_of(snapshot, asked, CheckQuestion(**question))
+    return answer, answer.data()
+
+
+def codes(report):
+    return [(each["code"], each["severity"]) for check in report["checks"] for each in check["findings"]]
+
+
+def test_a_cluster_as_it_is(asked):
+    answer, report = report_of(TIGHT, asked)
+    assert (answer.yes, report["kind"], report["passed"]) == (True, "CheckReport", True)
+    assert [check["name"] for check in report["checks"]] == [
+        "over-commitment", "spare nodes", "nodes", "drives", "quotas", "workloads",
+    ]  # fmt: skip
+    assert codes(report) == []
+    assert (report["loss"], report["surveys"]) == (None, ())
+
+
+def test_every_finding_of_status_belongs_to_a_check(small, asked):
+    _, report = report_of(small, asked)
+    of_status = {each.code for each in status_report(small).findings}
+    assert of_status <= {code for code, _ in codes(report)}
+    assert not report["passed"]
+
+
+def test_a_loss_with_losers_is_an_error(asked):
+    answer, report = report_of(TIGHT, asked, lose=("node/a",))
+    assert not answer.yes
+    assert codes(report) == [("loss-unplaced", "error")]
+    assert report["checks"][-1]["name"] == "loss of node a"
+    loss = report["loss"]
+    assert (loss["nodes"], loss["replaced"]) == (("a",), 0)
+    assert loss["losers"][0]["workload"] == "w/large"
+    assert "cpu short by 1" in loss["losers"][0]["reason"]
+
+
+def test_a_loss_without_losers_tells_the_moves(asked):
+    answer, report = report_of(TIGHT, asked, lose=("node/b",))
+    assert answer.yes
+    assert report["loss"]["moves"] == (
+        {"action": "move", "subject": "w/mid", "toNode": "c", "fromNode": "b"},
+    )
+
+
+def test_a_domain_is_all_its_nodes_and_losses_add_up():
+    assert lost_nodes(TIGHT, ("domain/one",)) == ("a", "b")
+    assert lost_nodes(TIGHT, ("node/c", "domain/one", "node/a")) == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a", "'a' is nothing that can be lost; use node/NAME or domain/NAME"),
+        ("drive/x", "'drive/x' is nothing that can be lost"),
+        ("node/", "'node/' is nothing that can be lost"),
+        ("node/z", "no node 'z'"),
+        ("domain/on", "no domain 'on'; did you mean one"),
+    ],
+)
+def test_what_cannot_be_lost(text, message):
+    with pytest.raises(InputError, match=message):
+        lost_nodes(TIGHT, (text,))
+
+
+def test_any_node(asked):
+    answer, report = report_of(TIGHT, asked, nodes_lost=1)
+    (survey,) = report["surveys"]
+    assert not answer.yes
+    assert (survey["losses"], survey["kinds"], survey["tried"], survey["failingLosses"]) == (3, 3, 3, 1)
+    assert survey["worst"][0]["nodes"] == ("a",)
+    assert "moves" not in survey["worst"][0]
+    assert report["checks"][-1]["detail"] == "3 losses, 3 kinds, all tried"
+
+
+def test_the_policy_says_how_many_nodes_of_a_group_may_be_lost(asked):
+    spare = policy(groups={"pair": {"spare-nodes": "1"}})
+    parts = [
+        node(name, cpu="4", memory="8Gi").in_group("pair").holding(owned(f"w/{name}", "1")) for name in "ab"
+    ]
+    lone = node("c", cpu="9", memory="8Gi").holding(owned("w/big", "9"))
+    snapshot = cluster(*parts, lone, policy=spare)
+    _, report = report_of(snapshot, asked)
+    (survey,) = report["surveys"]
+    assert (survey["group"], survey["nodes"], survey["losses"], survey["failingKinds"]) == ("pair", 2, 2, 0)
+    assert report["checks"][-1]["name"] == "loss of any 1 node of group pair"
+    assert report_of(snapshot, asked, nodes_lost=0)[1]["surveys"] == ()
+    assert report_of(snapshot, asked, lose=("node/a",))[1]["surveys"] == ()
+
+
+def test_budgets_and_pods_without_an_owner(asked):
+    label = {"labels": {"app": "web"}}
+    snapshot = cluster(
+        node("a", cpu="9", memory="8Gi").holding(owned("w/one", "1", **label), owned("w/two", "1", **label)),
+        node("b", cpu="9", memory="8Gi").holding(pod("w/bare", cpu="1")),
+        DisruptionBudget(
+            "web", "w", LabelSelector({"app": "web"}), max_unavailable="1", disruptions_allowed=1
+        ),
+        DisruptionBudget("all", "w", LabelSelector({"app": "web"}), min_available="2", disruptions_allowed=1),
+        policy=policy(),
+    )
+    answer, report = report_of(snapshot, asked, lose=("node/a",))
+    assert answer.yes
+    assert [check["name"] for check in report["checks"]][-2:] == ["disruption budgets", "loss of node a"]
+    assert codes(report) == [
+        ("memory-unbounded", "info"),
+        ("no-owner", "info"),
+        ("budget-differs", "info"),
+        ("loss-breaks-budget", "warning"),
+        ("loss-breaks-budget", "warning"),
+    ]
+    assert report["budgets"][1] == {
+        "name": "w/web", "expected": 2, "healthy": 2, "desired": 1, "allowed": 1, "stated": 1,
+    }  # fmt: skip
+    bare = report_of(snapshot, asked, lose=("node/b",))[1]
+    assert ("loss-not-restarted", "warning") in codes(bare)
+    assert bare["loss"]["notRestarted"] == ("w/bare",)
+
+
+def test_junit_has_one_case_for_each_check_and_fails_with_the_errors(asked):
+    answer, report = report_of(TIGHT, asked, nodes_lost=1)
+    (suite,) = ET.fromstring(render(answer.suite()))  # noqa: S314 - we wrote it ourselves
+    assert [case.get("name") for case in suite] == [check["name"] for check in report["checks"]]
+    failed = [case for case in suite if case.find("failure") is not None]
+    assert [case.get("name") for case in failed] == ["loss of any 1 node"]
+    assert failed[0].find("failure").get("type") == "loss-unplaced"
+    assert failed[0].find("system-out").text == "3 losses, 3 kinds, all tried"
+
+
+def test_the_question_may_say_how_nodes_are_chosen(asked):
+    assert report_of(TIGHT, asked, placement="pack")[1]["placement"] == "pack"
+
+
+def test_losses_are_tried_without_preferences_unless_these_are_asked_for(asked):
+    weighing = msgspec.structs.replace(TIGHT, policy=policy(placement="preferences"))
+    report = report_of(weighing, asked, nodes_lost=1)[1]
+    assert report["placement"] == "spread"
+    assert any("--placement preferences" in each for each in report["notSimulated"])
+    report = report_of(weighing, asked, nodes_lost=1, placement="preferences")[1]
+    assert report["placement"] == "preferences"
+    assert not any("--placement preferences" in each for each in report["notSimulated"])

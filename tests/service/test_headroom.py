@@ -1,0 +1,105 @@
+"""The numbers of `headroom`."""
+
+import pytest
+
+from builders import BUILT_IN_TYPES, batch, pod
+from ullage.model.constraints import Constraints
+from ullage.model.errors import InputError
+from ullage.service.asked import Asked
+from ullage.service.headroom import HeadroomQuestion, headroom, headroom_of
+from ullage.service.wanted import Wanted
+
+DEMO = Asked("demo")
+
+
+def wants(*batches):
+    return Wanted(batches, atomic=False, types=BUILT_IN_TYPES, notes=("a note",))
+
+
+def test_each_workload_is_counted_alone(small, asked):
+    wanted = wants(batch(1, pod("web/one", cpu="1", memory="4Gi")), batch(1, pod("web/two", cpu="9")))
+    report = headroom_of(small, wanted, asked, HeadroomQuestion()).data()
+    one, two = report["workloads"]
+    assert (report["kind"], report["placement"], report["sets"]) == ("HeadroomReport", "spread", None)
+    assert (one["more"], one["nodes"]) == (
+        13,
+        ({"node": "a1", "replicas": 1}, {"node": "g1", "replicas": 12}),
+    )
+    assert (two["more"], two["requests"], two["bounded"]) == (1, {"cpu": "9"}, True)
+    assert "cordoned" in one["reasons"]
+    assert {"a note", "the price of tea"} <= set(report["notSimulated"])
+
+
+def test_nothing_of_one_of_them_is_a_no(small, asked):
+    wanted = wants(batch(1, pod("one", cpu="1")), batch(1, pod("huge", cpu="99")))
+    assert not headroom_of(small, wanted, asked, HeadroomQuestion()).yes
+    assert headroom_of(small, wants(batch(1, pod("one", cpu="1"))), asked, HeadroomQuestion()).yes
+
+
+def test_sets_are_counted_with_the_replicas_as_the_mix(small, asked):
+    wanted = wants(batch(2, pod("web/one", cpu="2")), batch(1, pod("web/two", cpu="3")))
+    answer = headroom_of(small, wanted, asked, HeadroomQuestion(together=True))
+    sets = answer.data()["sets"]
+    assert sets["replicas"] == {"web/one": 2, "web/two": 1}
+    assert (sets["more"], sets["bounded"], answer.yes) == (2, True, True)
+    assert sets["missing"] in {"web/one", "web/two"}
+    assert "cpu short on" in sets["reason"]
+
+
+def test_a_set_that_does_not_fit_once_is_a_no(small, asked):
+    wanted = wants(batch(1, pod("one", cpu="1")), batch(1, pod("huge", cpu="99")))
+    answer = headroom_of(small, wanted, asked, HeadroomQuestion(together=True))
+    assert (answer.yes, answer.data()["sets"]["more"]) == (False, 0)
+
+
+def test_shapes_are_called_by_what_they_ask_for():
+    question = HeadroomQuestion(shapes=("memory=8Gi,cpu=4000m", "cpu=1"))
+    found = headroom(DEMO, question).data()["workloads"]
+    assert [(each["workload"], each["more"]) for each in found] == [("cpu=4,memory=8Gi", 7), ("cpu=1", 44)]
+    assert found[0]["requests"] == {"cpu": "4", "memory": "8Gi", "pods": "1"}
+
+
+def test_a_shape_named_twice_is_two_of_it_in_a_set_and_an_error_alone():
+    shapes = ("cpu=4", "cpu=4000m", "cpu=1")
+    sets = headroom(DEMO, HeadroomQuestion(shapes=shapes, together=True)).data()["sets"]
+    assert sets["replicas"] == {"cpu=4": 2, "cpu=1": 1}
+    with pytest.raises(InputError, match=r"--shape: cpu=4 is named twice"):
+        headroom(DEMO, HeadroomQuestion(shapes=shapes))
+
+
+def test_a_shape_of_a_namespace_is_one_of_its_workloads():
+    found = headroom(Asked("demo", namespace="web"), HeadroomQuestion(shapes=("cpu=1",))).data()
+    assert found["workloads"][0]["workload"] == "web/cpu=1"
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        (HeadroomQuestion(), "nothing to count is named"),
+        (HeadroomQuestion(("cpu=1",), ("a.yaml",)), "both -f and --shape are given"),
+        (HeadroomQuestion(("cpu=1",) * 101), "more than 100 shapes"),
+        (HeadroomQuestion(("cpu",)), "'cpu' is no resource with its amount"),
+    ],
+)
+def test_what_cannot_be_asked(question, message):
+    with pytest.raises(InputError, match=message):
+        headroom(DEMO, question)
+
+
+def test_standard_input_is_one_thing_only():
+    with pytest.raises(InputError, match="standard input"):
+        headroom(Asked("-"), HeadroomQuestion(paths=("-",)))
+
+
+def test_an_empty_file_and_gates(small, asked):
+    with pytest.raises(InputError, match="there is no workload in it"):
+        headroom_of(small, wants(), asked, HeadroomQuestion())
+    gated = pod("one", cpu="1", constraints=Constraints(scheduling_gates=("wait",)))
+    report = headroom_of(small, wants(batch(1, gated)), asked, HeadroomQuestion()).data()
+    assert any("gates" in each for each in report["notSimulated"])
+
+
+def test_the_policy_says_how_nodes_are_chosen_unless_the_question_does(small, asked):
+    wanted = wants(batch(1, pod("one", cpu="1")))
+    report = headroom_of(small, wanted, asked, HeadroomQuestion(placement="pack")).data()
+    assert report["placement"] == "pack"
