@@ -106,3 +106,14 @@ def test_devices_of_running_shares_are_said_to_be_assumed_where_that_matters(ask
         "(1 workload concerned)"
     )
     assert (line in left_aside) == said
+
+
+def test_a_refusal_says_whether_it_is_proven(roomy, asked, read):
+    refused = fit_of(roomy, wants(batch(3, pod("web/new", cpu="3"))), asked)
+    (outcome,) = refused.data()["outcomes"]
+    assert outcome["certificate"] == "impossible"
+    assert outcome["certificateNote"] == "the nodes take at most 1 of 3, each node for itself"
+    assert "impossible, proven" in " ".join(read(refused).split())
+    unasked = fit_of(roomy, wants(batch(3, pod("web/new", cpu="3"))), asked, FitQuestion(exact_seconds=0))
+    assert unasked.data()["outcomes"][0]["certificate"] == "unknown"
+    assert "proven" not in read(unasked)

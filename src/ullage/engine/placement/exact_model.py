@@ -221,7 +221,7 @@ class Model:
             for code in rule.present.tolist():
                 added = [(unknown, -1) for members in counted for unknown, _ in members.get(code, ())]
                 programme.at_most([(lowest, 1), *added], counts[code])
-        skew = rule.room
+        skew = rule.room + 1
         for code, members in self._by_value(counter, place).items():
             most = skew - counts[code]
             if most + emptiest >= 0:

@@ -76,7 +76,7 @@ class NodeReader:
     def _size(self, status: NodeStatus) -> tuple[Resources, Resources | None]:
         """Capacity, and what of it is not allocatable; None where the node does not say.
 
-        A resource that the node has and allocatable leaves out is not allocatable at all, to kube-scheduler too.
+        A resource that allocatable leaves out is not allocatable at all: so kube-scheduler sees it.
         """
         key = bytes(status.capacity), bytes(status.allocatable)
         found = self._sizes.get(key)
