@@ -50,7 +50,7 @@ def draw(title: str, unit: str, series: Sequence[Series]) -> str:
     for power in range(low, max(high, low + 1) + 1):
         y = upwards.at(10.0**power)
         parts.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
-        parts.append(_text(LEFT - 10, y + 4, f"{10.0**power:,g}".replace(",", " "), "muted", "end"))
+        parts.append(_text(LEFT - 10, y + 4, _power_of_ten(power), "muted", "end"))
     for size in sizes:
         x = across.at(size)
         parts.append(f'<path class="grid" d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}"/>')
@@ -72,6 +72,10 @@ def _lines(series: Sequence[Series], across: Axis, upwards: Axis) -> list[str]:
         taken = max(spots[-1][1] + 4, taken + NAME_DISTANCE)
         parts.append(_text(WIDTH - RIGHT + 12, taken, line.name, "plain"))
     return parts
+
+
+def _power_of_ten(power: int) -> str:
+    return f"{10**power:,}".replace(",", " ") if power >= 0 else f"{10.0**power:g}"
 
 
 def _thousands(size: int) -> str:

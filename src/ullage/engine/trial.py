@@ -35,6 +35,8 @@ from ullage.model.delta import Delta
 
 SCORES_BYTES_MAX: Final = 128 << 20
 """What the scores of all shapes may take; those of shapes not asked about for longest are made anew."""
+BYTES_FOR_NODE: Final = 32
+"""What a shape keeps for each node: its score, and what it would take of three resources."""
 
 
 class Placement(NamedTuple):
@@ -77,7 +79,7 @@ class Trial:
         self._shapes: dict[tuple[object, ...], Shape] = {}
         self._known: dict[tuple[object, ...], tuple[Shape, Workload]] = {}
         self._scored: dict[Shape, None] = {}
-        self._scored_max = max(8, SCORES_BYTES_MAX // max(8 * count, 1))
+        self._scored_max = max(8, SCORES_BYTES_MAX // max(BYTES_FOR_NODE * count, 1))
         self.node_columns = NodeColumns(self.nodes)
         self.rules = RuleBook(columns.snapshot, self.node_columns, self.log)
         self.devices = Devices(columns, self.node_columns, self.room, self.log, weighs=policy == "pack")
@@ -191,13 +193,13 @@ class Trial:
         if len(self._scored) > self._scored_max:
             oldest = next(iter(self._scored))
             del self._scored[oldest]
-            oldest.scores = None
+            oldest.forget_scores()
 
     def _scores(self, shape: Shape, rows: Rows) -> Integers:
         if self.preferences is None:
-            scores = self._score(self.room.shares(shape, rows))
+            scores = self._score(self.room, shape, rows)
         else:
-            fits = self._score(self.room.left(shape, rows)) >= 0
+            fits = self.room.least(shape, rows) >= 0
             scores = np.where(fits, self.preferences.room_scores(shape, rows), CLOSED)
         if self.devices.aside is not None:
             scores = np.where(scores >= 0, scores + self.devices.aside[rows], scores)
@@ -255,7 +257,8 @@ class Trial:
         self._apply_many(shape, rows, counts)
 
     def _apply(self, shape: Shape, row: int, count: int) -> None:
-        self._make_space(1)
+        if self.room.changes == self.room.changes_max:
+            self._make_space(1)
         self.room.take(shape, row, count)
         for counter in self.rules.counted_by(shape.member):
             counter.add(row, count)
@@ -338,12 +341,12 @@ class Trial:
 
     def _make_space(self, coming: int) -> None:
         """Forget all scores where no more changes can be noted."""
-        if not self.room.must_forget(coming):
+        if self.room.changes + coming <= self.room.changes_max:
             return
         self.room.forget_changes(coming)
         self._epoch += 1
         for shape in self._shapes.values():
-            shape.scores = None
+            shape.forget_scores()
             shape.seen = 0
         self._scored.clear()
         self.devices.forget()

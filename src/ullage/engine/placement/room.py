@@ -1,7 +1,9 @@
 """What each node can still promise, as arrays [resource, node], and which nodes have changed since when.
 
-A share is what would be left of a limit, in 2^20ths: `(room - amount) * inverse >> 36`, with inverse = 2^56 /
+A share is what would be left of a limit, in 2^20ths: `(free - amount) * inverse >> 36`, with inverse = 2^56 /
 limit. No division is needed, equal nodes have equal shares, and a share below 0 means that it does not fit.
+`weighted` holds free * inverse, so that the shares of a few nodes cost two lookups and a difference for each
+resource.
 """
 
 from typing import Final
@@ -41,9 +43,10 @@ class Room:
         self._actual = _actual_above_reserve(columns, order, self.bounded)
         self.free: Integers = self._bound - self._committed(EVERY)
         self.inverse: Integers = np.where(self.limit > 0, UNBOUNDED // np.maximum(self.limit, 1), 1)
-        self._free_flat = self.free.reshape(-1)
-        self._free_items = self._free_flat.data
-        self._inverse_flat = self.inverse.reshape(-1)
+        self._weighted: Integers = self.free * self.inverse
+        self._free_items = self.free.reshape(-1).data
+        self._inverse_items = self.inverse.reshape(-1).data
+        self._weighted_items = self._weighted.reshape(-1).data
         self._count = len(order)
         self.changes = 0
         self._changed: RowArray = np.empty(TOUCHED_MAX, np.intp)
@@ -70,26 +73,36 @@ class Room:
 
     def shares(self, shape: Shape, rows: Rows) -> Integers:
         """Return what one more workload would leave of each resource it takes, [resource, node], in steps."""
-        if isinstance(rows, slice):
-            shares: Integers = self.free[shape.columns]
-            shares -= shape.amounts[:, None]
-            shares *= self.inverse[shape.columns]
-        else:
-            where = shape.offsets + rows
-            shares = self._free_flat.take(where)
-            shares -= shape.amounts[:, None]
-            shares *= self._inverse_flat.take(where)
-        shares >>= SHIFT
+        columns = shape.columns
+        left = self.free[columns][:, rows] - shape.amounts[:, None]
+        shares: Integers = (left * self.inverse[columns][:, rows]) >> SHIFT
         return shares
 
-    def left(self, shape: Shape, rows: Rows) -> Integers:
-        """Return what one more workload would leave of each resource it takes, [resource, node]."""
+    def least(self, shape: Shape, rows: Rows) -> Integers:
+        """Return the least of these shares on each node; all of the node where a shape takes nothing."""
+        if not shape.takings:
+            return np.full(self._count if isinstance(rows, slice) else len(rows), STEPS, np.int64)
+        least: Integers | None = None
         if isinstance(rows, slice):
-            left: Integers = self.free[shape.columns]
+            for column, amount in shape.takings:
+                part = self.inverse[column] * -amount
+                part += self._weighted[column]
+                least = part if least is None else np.minimum(least, part, out=least)
         else:
-            left = self._free_flat.take(shape.offsets + rows)
-        left -= shape.amounts[:, None]
-        return left
+            for weighted, needed in shape.needs or self._needs_of(shape):
+                part = weighted[rows]
+                part -= needed[rows]
+                least = part if least is None else np.minimum(least, part, out=least)
+        assert least is not None  # noqa: S101 - it takes something
+        least >>= SHIFT
+        return least
+
+    def _needs_of(self, shape: Shape) -> list[tuple[Integers, Integers]]:
+        """Return the weighted room of each resource beside what a shape takes of it, and keep them with it."""
+        shape.needs = [
+            (self._weighted[column], self.inverse[column] * amount) for column, amount in shape.takings
+        ]
+        return shape.needs
 
     def too_large(self, amount: int, column: int, *, capped: bool) -> Flags:
         """Return the nodes that could never take an amount, or whose figures are beyond counting.
@@ -107,13 +120,18 @@ class Room:
     def take(self, shape: Shape, row: int, count: int) -> None:
         """Promise what workloads of a shape take on a node; a negative count gives it back."""
         if self._actual is None:
-            free, width = self._free_items, self._count
+            free, weighted, inverse = self._free_items, self._weighted_items, self._inverse_items
             for column, amount in shape.takings:
-                free[column * width + row] -= amount * count
+                place = column * self._count + row
+                taken = amount * count
+                free[place] -= taken
+                weighted[place] -= taken * inverse[place]
         else:
             self._promised[:, row] += shape.vector * count
             self.free[:, row] = self._bound[:, row] - self._committed(row)
-        self.note(row)
+            self._weighted[:, row] = self.free[:, row] * self.inverse[:, row]
+        self._changed[self.changes] = row
+        self.changes += 1
 
     def note(self, row: int) -> None:
         """Take note that something about a node has changed."""
@@ -123,10 +141,14 @@ class Room:
     def take_many(self, shape: Shape, rows: RowArray, counts: Integers) -> None:
         """Promise what so many workloads of a shape take on each of these nodes, no node twice."""
         if self._actual is None:
-            self.free[shape.columns[:, None], rows] -= shape.amounts[:, None] * counts
+            where = shape.columns[:, None], rows
+            taken = shape.amounts[:, None] * counts
+            self.free[where] -= taken
+            self._weighted[where] -= taken * self.inverse[where]
         else:
             self._promised[:, rows] += shape.vector[:, None] * counts
             self.free[:, rows] = self._bound[:, rows] - self._committed(rows)
+            self._weighted[:, rows] = self.free[:, rows] * self.inverse[:, rows]
         after = self.changes + len(rows)
         self._changed[self.changes : after] = rows
         self.changes = after
@@ -135,9 +157,10 @@ class Room:
         """Return the nodes that have changed since a number of changes."""
         return self._changed[seen : self.changes]
 
-    def must_forget(self, coming: int) -> bool:
-        """Whether so many more changes cannot be noted."""
-        return self.changes + coming > len(self._changed)
+    @property
+    def changes_max(self) -> int:
+        """How many changes can be noted."""
+        return len(self._changed)
 
     def forget_changes(self, coming: int) -> None:
         """Start counting changes anew, with space for at least so many."""

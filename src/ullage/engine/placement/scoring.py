@@ -13,37 +13,35 @@ from typing import Final
 
 import numpy as np
 
-from ullage.engine.placement.room import STEPS, STEPS_BITS
-from ullage.engine.placement.shapes import Integers
+from ullage.engine.placement.room import STEPS, STEPS_BITS, Room
+from ullage.engine.placement.rules import Rows
+from ullage.engine.placement.shapes import Integers, Shape
 
 CLOSED: Final = -1
 BALANCE_BITS: Final = 10
 """Balance is told apart in 2^10ths only, so that nodes of nearly equal balance are chosen by room."""
 
-Scores = Callable[[Integers], Integers]
-"""Scores of nodes from shares, [resource, node]."""
+Scores = Callable[[Room, Shape, Rows], Integers]
+"""Scores of some nodes for one more workload of a shape."""
 
 
-def spread(shares: Integers) -> Integers:
+def spread(room: Room, shape: Shape, rows: Rows) -> Integers:
     """Return the least share left."""
-    if not len(shares):
-        return np.full(shares.shape[1], STEPS, np.int64)
-    least: Integers = np.minimum.reduce(shares)
-    return least
+    return room.least(shape, rows)
 
 
-def pack(shares: Integers) -> Integers:
+def pack(room: Room, shape: Shape, rows: Rows) -> Integers:
     """Return how little is left."""
-    least = spread(shares)
+    least = room.least(shape, rows)
     return np.where(least < 0, CLOSED, STEPS - least)
 
 
-def balanced(shares: Integers) -> Integers:
+def balanced(room: Room, shape: Shape, rows: Rows) -> Integers:
     """Return how near the shares are to each other, then how much is left."""
-    least = spread(shares)
-    if not len(shares):
+    least = room.least(shape, rows)
+    if not shape.takings:
         return least
-    apart = shares.max(axis=0) - least
+    apart = room.shares(shape, rows).max(axis=0) - least
     even = ((STEPS - apart) >> (STEPS_BITS - BALANCE_BITS)) << STEPS_BITS
     return np.where(least < 0, CLOSED, even + least)
 

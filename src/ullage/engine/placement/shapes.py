@@ -27,12 +27,12 @@ class Shape(Dependent):
     """One kind of workload in a trial: what it takes, where it may go, and its scores as last computed.
 
     `vector` is what it takes of every resource; `columns` and `amounts` are those of which it takes any, and
-    `offsets` where their rows begin in a flat array.
-    `rules` hold on top of `closed`: local ones are part of the scores, wide ones of `wide_open`.
+    `needs` the room's weighted columns beside what it would take of each node (room.py). Rules hold on top of
+    `closed`: local ones are part of the scores, wide ones of `wide_open`.
     """
 
     __slots__ = (
-        "amounts", "closed", "columns", "local_rules", "member", "offsets", "open", "open_everywhere",
+        "amounts", "closed", "columns", "local_rules", "member", "needs", "open", "open_everywhere",
         "requests", "scores", "seen", "takes", "takings", "terms_seen", "vector", "wide_open",
         "wide_rules", "workload",
     )  # fmt: skip
@@ -47,7 +47,7 @@ class Shape(Dependent):
         self.columns = np.flatnonzero(vector > 0)
         self.amounts = vector[self.columns]
         self.takings = tuple(zip(self.columns.tolist(), self.amounts.tolist(), strict=True))
-        self.offsets = self.columns[:, None] * len(closed.codes)
+        self.needs: list[tuple[Integers, Integers]] | None = None
         self.member = member
         self.closed = closed
         self.open: Flags = closed.open
@@ -63,8 +63,13 @@ class Shape(Dependent):
     def add_rule(self, rule: Rule) -> None:
         """Take one more rule into account, from the next placement on."""
         (self.local_rules if rule.local else self.wide_rules).append(rule)
-        self.scores = None
+        self.forget_scores()
         self.stale = True
+
+    def forget_scores(self) -> None:
+        """Let go of what was computed for all nodes; it is made anew when it is asked for."""
+        self.scores = None
+        self.needs = None
 
     @property
     def by_room_alone(self) -> bool:
