@@ -43,8 +43,10 @@ test: $(INSTALLED) test-packages reference plane ## every test, and half a minut
 	@$(PYTEST) $(TEST_SELECTION) || [ $$? -eq 5 ]
 	@$(MAKE) --no-print-directory fuzz-short
 
-bench: $(INSTALLED) ## the benchmarks, with their peers
+bench: $(INSTALLED) plane ## the benchmarks, with their peers
+	$(BIN)/python benchmarks/peers/build.py
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/speed_page.py
 
 parity: $(INSTALLED) plane ## thousands of random clusters, judged by us and by the real kube-scheduler
 	$(BIN)/python tests/parity/run.py --cases 5000

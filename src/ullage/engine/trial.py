@@ -85,6 +85,8 @@ class Trial:
         self.devices = Devices(columns, self.node_columns, self.room, self.log, weighs=policy == "pack")
         weighed = policy == "preferences"
         self.preferences = Preferences(columns, order, self.rules) if weighed else None
+        if weighed:
+            self.room.watch_tight_nodes()
 
     # Shapes
 
@@ -135,6 +137,7 @@ class Trial:
         self.devices.compile(shape)
         if self.preferences is not None:
             self.preferences.compile(shape)
+            self.room.expect(shape)
         return shape
 
     def _size_rules(self, shape: Shape) -> list[Fixed]:
@@ -199,8 +202,10 @@ class Trial:
         if self.preferences is None:
             scores = self._score(self.room, shape, rows)
         else:
-            fits = self.room.least(shape, rows) >= 0
-            scores = np.where(fits, self.preferences.room_scores(shape, rows), CLOSED)
+            scores = self.preferences.room_scores(shape, rows)
+            fits = self.room.has_room(shape, rows)
+            if fits is not None:
+                scores = np.where(fits, scores, CLOSED)
         if self.devices.aside is not None:
             scores = np.where(scores >= 0, scores + self.devices.aside[rows], scores)
         if self._losses:

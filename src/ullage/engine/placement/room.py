@@ -48,6 +48,8 @@ class Room:
         self._inverse_items = self.inverse.reshape(-1).data
         self._weighted_items = self._weighted.reshape(-1).data
         self._count = len(order)
+        self._largest: list[int] | None = None
+        self._tight: Flags = np.zeros(len(order), np.bool_)
         self.changes = 0
         self._changed: RowArray = np.empty(TOUCHED_MAX, np.intp)
 
@@ -97,8 +99,30 @@ class Room:
         least >>= SHIFT
         return least
 
+    def watch_tight_nodes(self) -> None:
+        """From now on, know the nodes that lack room for the largest request of some shape."""
+        self._largest = [0] * len(self.free)
+
+    def expect(self, shape: Shape) -> None:
+        """Take a shape into account that will be placed."""
+        if self._largest is not None:
+            for column, amount in shape.takings:
+                self._largest[column] = max(self._largest[column], amount)
+            self._look_at(EVERY)
+
+    def _look_at(self, rows: Rows | int) -> None:
+        largest = np.array(self._largest, np.int64)
+        self._tight[rows] = (largest > self.free[:, rows].T).any(axis=-1)
+
+    def has_room(self, shape: Shape, rows: Rows) -> Flags | None:
+        """Return which nodes have room for one more; None where all have, as is known without comparing."""
+        if self._largest is not None and not self._tight[rows].any():
+            return None
+        fits: Flags = self.least(shape, rows) >= 0
+        return fits
+
     def _needs_of(self, shape: Shape) -> list[tuple[Integers, Integers]]:
-        """Return the weighted room of each resource beside what a shape takes of it, and keep them with it."""
+        """Return the weighted room of each resource beside what a shape takes of it; the shape keeps them."""
         shape.needs = [
             (self._weighted[column], self.inverse[column] * amount) for column, amount in shape.takings
         ]
@@ -126,12 +150,26 @@ class Room:
                 taken = amount * count
                 free[place] -= taken
                 weighted[place] -= taken * inverse[place]
+            if self._largest is not None:
+                self._look_after(shape, row, count)
         else:
             self._promised[:, row] += shape.vector * count
             self.free[:, row] = self._bound[:, row] - self._committed(row)
             self._weighted[:, row] = self.free[:, row] * self.inverse[:, row]
+            if self._largest is not None:
+                self._look_at(row)
         self._changed[self.changes] = row
         self.changes += 1
+
+    def _look_after(self, shape: Shape, row: int, count: int) -> None:
+        """Judge a node again: what was taken can only have made it tight, what was given back may not."""
+        if count < 0:
+            self._look_at(row)
+            return
+        largest = self._largest or ()
+        for column, _ in shape.takings:
+            if self._free_items[column * self._count + row] < largest[column]:
+                self._tight[row] = True
 
     def note(self, row: int) -> None:
         """Take note that something about a node has changed."""
@@ -149,6 +187,8 @@ class Room:
             self._promised[:, rows] += shape.vector[:, None] * counts
             self.free[:, rows] = self._bound[:, rows] - self._committed(rows)
             self._weighted[:, rows] = self.free[:, rows] * self.inverse[:, rows]
+        if self._largest is not None:
+            self._look_at(rows)
         after = self.changes + len(rows)
         self._changed[self.changes : after] = rows
         self.changes = after
