@@ -45,8 +45,7 @@ test: $(INSTALLED) test-packages reference plane ## every test, and half a minut
 
 bench: $(INSTALLED) plane ## the benchmarks, with their peers
 	$(BIN)/python benchmarks/peers/build.py
-	$(BIN)/python benchmarks/run.py
-	$(BIN)/python benchmarks/speed_page.py
+	$(BIN)/python benchmarks/run.py; missed=$$?; $(BIN)/python benchmarks/speed_page.py && exit $$missed
 
 parity: $(INSTALLED) plane ## thousands of random clusters, judged by us and by the real kube-scheduler
 	$(BIN)/python tests/parity/run.py --cases 5000

@@ -151,6 +151,8 @@ class Trial:
             if column is None:
                 rules.append(Fixed(np.zeros(count, np.bool_), f"{SIZE_REASON} ({name})"))
                 continue
+            if self.room.is_small(amount, column):
+                continue
             too_large = self.room.too_large(amount, column, capped=name == CPU)
             if too_large.any():
                 rules.append(Fixed(~too_large, f"{SIZE_REASON} ({name})"))

@@ -48,6 +48,7 @@ class Room:
         self._inverse_items = self.inverse.reshape(-1).data
         self._weighted_items = self._weighted.reshape(-1).data
         self._count = len(order)
+        self._smallest: dict[int, int] = {}
         self._largest: list[int] | None = None
         self._tight: Flags = np.zeros(len(order), np.bool_)
         self.changes = 0
@@ -127,6 +128,16 @@ class Room:
             (self._weighted[column], self.inverse[column] * amount) for column, amount in shape.takings
         ]
         return shape.needs
+
+    def is_small(self, amount: int, column: int) -> bool:
+        """Whether an amount is too large for no node, as is known without looking at each."""
+        least = self._smallest.get(column)
+        if least is None:
+            limit, free = self.limit[column], self.free[column]
+            beyond = bool(((limit > 0) & (free < -limit * TIMES_MAX)).any())
+            small = min(int(self.capacity[column].min()), int(limit.min()) * TIMES_MAX) if self._count else 0
+            least = self._smallest[column] = 0 if beyond else int(small)
+        return amount <= least
 
     def too_large(self, amount: int, column: int, *, capped: bool) -> Flags:
         """Return the nodes that could never take an amount, or whose figures are beyond counting.
