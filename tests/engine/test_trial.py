@@ -56,10 +56,13 @@ def test_after_any_changes_it_says_what_a_trial_of_the_changed_cluster_says(snap
         assert feasible(trial, wanted) == feasible(fresh(snapshot), wanted)
 
 
-@given(clusters(), asked, st.lists(st.integers(0, 9), max_size=8), st.integers(0, 8))
-def test_undo_goes_back_to_a_mark_whatever_was_looked_at_since(snapshot, wanted, order, marked):
+@given(clusters(), asked, st.lists(st.integers(0, 9), max_size=8), st.integers(0, 8), st.booleans())
+def test_undo_goes_back_to_a_mark_whatever_was_looked_at_since(snapshot, wanted, order, marked, remembered):
     trial = fresh(snapshot)
+    if remembered:
+        trial.remember_looks()
     shapes = [trial.shape_of(each) for each in wanted]
+    unseen = trial.mark()
     mark, before = trial.mark(), feasible(trial, wanted)
     scores = [trial.scores(shape).copy() for shape in shapes]
     for position, which in enumerate(order):
@@ -78,6 +81,8 @@ def test_undo_goes_back_to_a_mark_whatever_was_looked_at_since(snapshot, wanted,
     trial.undo(mark)
     assert feasible(trial, wanted) == before
     assert all((trial.scores(shape) == was).all() for shape, was in zip(shapes, scores, strict=True))
+    trial.undo(unseen)
+    assert feasible(trial, wanted) == feasible(fresh(snapshot), wanted)
 
 
 @given(clusters(), asked)

@@ -54,6 +54,16 @@ class Mark(NamedTuple):
     losses: int
     changes: int
     epoch: int
+    looks: int
+
+
+class Look(NamedTuple):
+    """Scores as they were before they were brought up to date; rows of None for all of them."""
+
+    shape: Shape
+    seen: int
+    rows: RowArray | None
+    scores: Integers | None
 
 
 class Trial:
@@ -73,6 +83,7 @@ class Trial:
         self.log: list[Placement] = []
         self._epoch = 0
         self._losses: list[int] = []
+        self._looks: list[Look] | None = None
         self._lost: Flags = np.zeros(count, np.bool_)
         self._spreads: list[tuple[Spread, Shape]] = []
         self._score = SCORES[policy]
@@ -184,10 +195,14 @@ class Trial:
         room = self.room
         behind = room.changes - shape.seen
         if shape.scores is None or behind * 2 > len(self.nodes):
+            if self._looks is not None:
+                self._looks.append(Look(shape, 0, None, None))
             shape.scores = self._scores(shape, EVERY)
             self._keep_scores(shape)
         elif behind:
             rows = room.changed_since(shape.seen)
+            if self._looks is not None:
+                self._looks.append(Look(shape, shape.seen, rows.copy(), shape.scores[rows]))
             shape.scores[rows] = self._scores(shape, rows)
         shape.seen = room.changes
         return shape.scores
@@ -301,7 +316,8 @@ class Trial:
 
     def mark(self) -> Mark:
         """Return a point in time to which `undo` can go back."""
-        return Mark(len(self.log), len(self._losses), self.room.changes, self._epoch)
+        looks = 0 if self._looks is None else len(self._looks)
+        return Mark(len(self.log), len(self._losses), self.room.changes, self._epoch, looks)
 
     def undo(self, mark: Mark) -> None:
         """Take back everything since a mark, the last first.
@@ -323,10 +339,30 @@ class Trial:
         changed = np.unique(self.room.changed_since(mark.changes))
         self.room.changes = mark.changes
         self.devices.rewind(changed, mark.changes)
-        for shape in self._scored:
+        anew = self._scored if self._looks is None else self._look_back(self._looks, mark.looks)
+        for shape in anew:
             if shape.seen > mark.changes and shape.scores is not None:
                 shape.scores[changed] = self._scores(shape, changed)
                 shape.seen = mark.changes
+
+    def remember_looks(self) -> None:
+        """From now on, keep scores that are brought up to date, so that `undo` puts them back at once.
+
+        For questions that try and undo a great many times; what is kept is let go of by each undo.
+        """
+        self._looks = []
+
+    def _look_back(self, looks: list[Look], count: int) -> set[Shape]:
+        """Put back scores that were brought up to date; return the shapes that were scored altogether."""
+        whole: set[Shape] = set()
+        while len(looks) > count:
+            shape, seen, rows, scores = looks.pop()
+            if rows is None or scores is None:
+                whole.add(shape)
+            elif shape.scores is not None and shape not in whole:
+                shape.scores[rows] = scores
+                shape.seen = seen
+        return whole
 
     @property
     def lost(self) -> Flags:
@@ -356,4 +392,6 @@ class Trial:
             shape.forget_scores()
             shape.seen = 0
         self._scored.clear()
+        if self._looks is not None:
+            self._looks.clear()
         self.devices.forget()

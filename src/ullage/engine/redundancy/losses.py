@@ -102,6 +102,7 @@ class Losses:
 
     def __init__(self, columns: Columns, placement: str = "spread") -> None:
         self.trial = Trial(columns, placement)
+        self.trial.remember_looks()
         count = len(self.trial.nodes)
         self._runs: list[list[Run]] = [[] for _ in range(count)]
         self._going: list[list[Member]] = [[] for _ in range(count)]
