@@ -76,7 +76,7 @@ def test_more_losses_than_can_be_looked_at_are_refused(asked):
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        (BuyQuestion("-", paths=("-",)), "standard input is named twice"),
+        (BuyQuestion("-", paths=("-",)), "standard input cannot be"),
         (BuyQuestion("c.yaml", paths=("a",), shape="cpu=1"), "-f and --shape are both given"),
     ],
 )

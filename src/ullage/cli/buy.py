@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from ullage.cli.options import asks
+from ullage.cli.options import FILES_OPTION, POD_TEMPLATE_OPTION, REPLICAS_OPTION, SHAPE_OPTION, asks
 
 if TYPE_CHECKING:
     from ullage.service.answer import Answer
@@ -25,19 +25,9 @@ cluster. Needs the extra ullage[solve]. Exit code 2 when no mix of the catalog i
     type=click.Path(allow_dash=True),
     help="What can be bought: a document of kind Catalog.",
 )
-@click.option(
-    "-f",
-    "--filename",
-    "paths",
-    metavar="FILE|DIR|-",
-    multiple=True,
-    type=click.Path(allow_dash=True),
-    help="Workloads: manifests or a WorkloadSet; may be given more than once.",
-)
-@click.option("--shape", metavar="RESOURCES", default="", help="One workload, as cpu=4,memory=8Gi.")
-@click.option(
-    "--replicas", type=click.IntRange(min=0), default=None, metavar="N", help="This many of each workload."
-)
+@FILES_OPTION
+@SHAPE_OPTION
+@REPLICAS_OPTION
 @click.option(
     "--nodes-lost",
     type=click.IntRange(0, 3),
@@ -45,12 +35,7 @@ cluster. Needs the extra ullage[solve]. Exit code 2 when no mix of the catalog i
     metavar="K",
     help="Buy so that any K nodes may fail as well.",
 )
-@click.option(
-    "--pod-template",
-    metavar="PATH",
-    default="",
-    help="Where kinds that are not built in keep their pod template, as spec.template.",
-)
+@POD_TEMPLATE_OPTION
 @click.option(
     "--exact",
     "seconds",

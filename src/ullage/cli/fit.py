@@ -4,7 +4,14 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from ullage.cli.options import asks
+from ullage.cli.options import (
+    FILES_OPTION,
+    PLACEMENT_OPTION,
+    POD_TEMPLATE_OPTION,
+    REPLICAS_OPTION,
+    SHAPE_OPTION,
+    asks,
+)
 
 if TYPE_CHECKING:
     from ullage.service.answer import Answer
@@ -19,32 +26,12 @@ not fit.
 
 
 @click.command("fit", help=_HELP)
-@click.option(
-    "-f",
-    "--filename",
-    "paths",
-    metavar="FILE|DIR|-",
-    multiple=True,
-    type=click.Path(allow_dash=True),
-    help="Workloads: manifests or a WorkloadSet; may be given more than once.",
-)
-@click.option("--shape", metavar="RESOURCES", default="", help="One workload, as cpu=4,memory=8Gi.")
-@click.option(
-    "--replicas", type=click.IntRange(min=0), default=None, metavar="N", help="This many of each workload."
-)
+@FILES_OPTION
+@SHAPE_OPTION
+@REPLICAS_OPTION
 @click.option("--atomic", is_flag=True, help="All or none of them.")
-@click.option(
-    "--pod-template",
-    metavar="PATH",
-    default="",
-    help="Where kinds that are not built in keep their pod template, as spec.template.",
-)
-@click.option(
-    "--placement",
-    type=click.Choice(["spread", "pack", "balanced", "preferences"]),
-    default=None,
-    help="How nodes are chosen; else the policy says.",
-)
+@POD_TEMPLATE_OPTION
+@PLACEMENT_OPTION
 @click.option("--seed", type=int, default=None, metavar="N", help="Decide ties by this seed, not by name.")
 @click.option(
     "--exact",

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from ullage.cli.options import PLACEMENT_OPTION, asks
+from ullage.cli.options import FILES_OPTION, PLACEMENT_OPTION, POD_TEMPLATE_OPTION, asks
 
 if TYPE_CHECKING:
     from ullage.service.answer import Answer
@@ -25,23 +25,10 @@ the replicas of manifests as the mix. Exit code 2 when there is no room for one 
     multiple=True,
     help="A shape, as cpu=4,memory=8Gi; may be given more than once.",
 )
-@click.option(
-    "-f",
-    "--filename",
-    "paths",
-    metavar="FILE|DIR|-",
-    multiple=True,
-    type=click.Path(allow_dash=True),
-    help="Workloads: manifests or a WorkloadSet; may be given more than once.",
-)
+@FILES_OPTION
 @click.option("--together", is_flag=True, help="Count whole sets of all of them.")
 @PLACEMENT_OPTION
-@click.option(
-    "--pod-template",
-    metavar="PATH",
-    default="",
-    help="Where kinds that are not built in keep their pod template, as spec.template.",
-)
+@POD_TEMPLATE_OPTION
 @asks
 def command(
     asked: "Asked",

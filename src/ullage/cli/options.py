@@ -66,6 +66,27 @@ POLICY_OPTION: Final = click.option(
     shell_complete=_policies,
     help="A built-in profile or a policy file.",
 )
+FILES_OPTION: Final = click.option(
+    "-f",
+    "--filename",
+    "paths",
+    metavar="FILE|DIR|-",
+    multiple=True,
+    type=click.Path(allow_dash=True),
+    help="Workloads: manifests or a WorkloadSet; may be given more than once.",
+)
+SHAPE_OPTION: Final = click.option(
+    "--shape", metavar="RESOURCES", default="", help="One workload, as cpu=4,memory=8Gi."
+)
+REPLICAS_OPTION: Final = click.option(
+    "--replicas", type=click.IntRange(min=0), default=None, metavar="N", help="This many of each workload."
+)
+POD_TEMPLATE_OPTION: Final = click.option(
+    "--pod-template",
+    metavar="PATH",
+    default="",
+    help="Where kinds that are not built in keep their pod template, as spec.template.",
+)
 PLACEMENT_OPTION: Final = click.option(
     "--placement",
     type=click.Choice(["spread", "pack", "balanced", "preferences"]),

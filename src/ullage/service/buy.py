@@ -14,15 +14,7 @@ from ullage.model.errors import InputError
 from ullage.model.resources import Resources
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_cluster
-from ullage.service.wanted import (
-    PODS,
-    Wanted,
-    read_wanted,
-    wanted_shape,
-    wanted_waiting,
-    with_objects,
-    with_replicas,
-)
+from ullage.service.wanted import Choice, Wanted, with_objects
 from ullage.sources.catalog import read_catalog
 
 SECONDS: Final = 10
@@ -109,33 +101,14 @@ class BuyReport(Record, frozen=True):
 
 def buy(asked: Asked, question: BuyQuestion) -> Answer:
     """Answer what to buy."""
-    if question.paths and question.shape:
-        raise InputError(
-            "-f and --shape are both given", remedy="use either -f FILE or --shape cpu=4,memory=8Gi"
-        )
-    if [asked.cluster, question.catalog, *question.paths].count("-") > 1:
-        raise InputError("standard input is named twice", remedy="use a file for one of them")
+    choice = Choice(question.paths, question.shape, question.replicas, question.pod_template)
+    choice.check(standard_input=(asked.cluster, question.catalog))
     require_solver()
     snapshot = read_cluster(asked)
-    wanted = with_replicas(_wanted(snapshot, asked, question), question.replicas)
+    check_namespace(snapshot, asked.namespace)
+    wanted = choice.wanted(snapshot, asked.namespace)
     snapshot = msgspec.structs.replace(with_objects(snapshot, wanted.objects), resource_types=wanted.types)
     return buy_of(snapshot, wanted, read_catalog(question.catalog, wanted.types), asked, question)
-
-
-def _wanted(snapshot: Snapshot, asked: Asked, question: BuyQuestion) -> Wanted:
-    if question.shape:
-        pods = any(PODS in node.capacity for node in snapshot.nodes)
-        return wanted_shape(question.shape, snapshot.resource_types, pods=pods)
-    if question.paths:
-        return read_wanted(
-            question.paths, snapshot, namespace=asked.namespace, pod_template=question.pod_template
-        )
-    if question.replicas is not None:
-        raise InputError(
-            "--replicas is given without workloads", remedy="name them with -f FILE or --shape RESOURCES"
-        )
-    check_namespace(snapshot, asked.namespace)
-    return wanted_waiting(snapshot, asked.namespace)
 
 
 def buy_of(

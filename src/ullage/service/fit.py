@@ -16,15 +16,7 @@ from ullage.model.resources import GPU_MILLI, NOTHING, Resources
 from ullage.model.verdict import Verdict
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_cluster
-from ullage.service.wanted import (
-    PODS,
-    Wanted,
-    read_wanted,
-    wanted_shape,
-    wanted_waiting,
-    with_objects,
-    with_replicas,
-)
+from ullage.service.wanted import Choice, Wanted, with_objects
 from ullage.service.words import plural
 
 EXACT_SECONDS: Final = 2
@@ -95,35 +87,15 @@ class FitReport(Record, frozen=True):
 
 def fit(asked: Asked, question: FitQuestion) -> Answer:
     """Answer whether workloads fit into a cluster."""
-    if question.paths and question.shape:
-        raise InputError(
-            "-f and --shape are both given", remedy="use either -f FILE or --shape cpu=4,memory=8Gi"
-        )
-    waits = not question.paths and not question.shape
-    if waits and question.replicas is not None:
-        raise InputError(
-            "--replicas is given without workloads", remedy="name them with -f FILE or --shape RESOURCES"
-        )
-    if asked.cluster == "-" and "-" in question.paths:
-        raise InputError(
-            "standard input cannot be cluster and workloads", remedy="use a file for one of them"
-        )
+    choice = Choice(question.paths, question.shape, question.replicas, question.pod_template)
+    choice.check(standard_input=(asked.cluster,))
     snapshot = read_cluster(asked)
-    types = snapshot.resource_types
+    waits = not question.paths and not question.shape
     if waits:
         check_namespace(snapshot, asked.namespace)
-        wanted = wanted_waiting(snapshot, asked.namespace)
-        if not wanted.batches:
-            return _nothing_waits(snapshot, asked)
-    elif question.shape:
-        wanted = wanted_shape(
-            question.shape, types, pods=any(PODS in node.capacity for node in snapshot.nodes)
-        )
-    else:
-        wanted = read_wanted(
-            question.paths, snapshot, namespace=asked.namespace, pod_template=question.pod_template
-        )
-    wanted = with_replicas(wanted, question.replicas)
+    wanted = choice.wanted(snapshot, asked.namespace)
+    if waits and not wanted.batches:
+        return _nothing_waits(snapshot, asked)
     return fit_of(snapshot, wanted._replace(atomic=wanted.atomic or question.atomic), asked, question)
 
 

@@ -34,6 +34,41 @@ class Wanted(NamedTuple):
     objects: Delta = Delta()
 
 
+class Choice(NamedTuple):
+    """Which workloads are asked about: files, or one shape; neither means those that wait."""
+
+    paths: tuple[str, ...] = ()
+    shape: str = ""
+    replicas: int | None = None
+    pod_template: str = ""
+
+    def check(self, standard_input: Sequence[str] = ()) -> None:
+        """Refuse what contradicts itself; `standard_input` are the other inputs that may be `-`."""
+        if self.paths and self.shape:
+            raise InputError(
+                "-f and --shape are both given", remedy="use either -f FILE or --shape cpu=4,memory=8Gi"
+            )
+        if self.replicas is not None and not self.paths and not self.shape:
+            raise InputError(
+                "--replicas is given without workloads", remedy="name them with -f FILE or --shape RESOURCES"
+            )
+        if (*standard_input, *self.paths).count("-") > 1:
+            raise InputError(
+                "standard input cannot be cluster and workloads", remedy="use a file for one of them"
+            )
+
+    def wanted(self, snapshot: Snapshot, namespace: str) -> Wanted:
+        """Return the workloads that are meant, of a cluster that was read."""
+        if self.shape:
+            pods = any(PODS in node.capacity for node in snapshot.nodes)
+            found = wanted_shape(self.shape, snapshot.resource_types, pods=pods)
+        elif self.paths:
+            found = read_wanted(self.paths, snapshot, namespace=namespace, pod_template=self.pod_template)
+        else:
+            found = wanted_waiting(snapshot, namespace)
+        return with_replicas(found, self.replicas)
+
+
 def parse_shape(text: str, types: ResourceTypes) -> Resources:
     """Return the resources of a shape such as `cpu=4,memory=8Gi`."""
     parts = [part.strip() for part in text.split(",")]
