@@ -3,6 +3,7 @@
 import msgspec
 
 from ullage.engine.placement.remedies import node_like
+from ullage.engine.redundancy.daemons import daemons_of, daemons_on
 from ullage.model.cluster import Batch, Snapshot
 from ullage.model.constraints import NodeAffinity
 from ullage.model.delta import Delta, apply
@@ -22,7 +23,8 @@ def applied(remedy: Remedy, snapshot: Snapshot, batch: Batch) -> tuple[Snapshot,
         return apply(snapshot, Delta(dropped={"workloads": remedy.evicted})), batch
     if remedy.kind == "node":
         added = tuple(node_like(remedy.node, number) for number in range(remedy.count))
-        return apply(snapshot, Delta(nodes=added)), batch
+        daemons = tuple(daemons_on(added, daemons_of(snapshot)))
+        return apply(snapshot, Delta(nodes=added, workloads=daemons)), batch
     if remedy.toleration is not None:
         tolerations = (*workload.constraints.tolerations, remedy.toleration)
         return snapshot, _constrained(batch, tolerations=tolerations)

@@ -84,10 +84,11 @@ class Trial:
         self._epoch = 0
         self._losses: list[int] = []
         self._looks: list[Look] | None = None
-        self._lost: Flags = np.zeros(count, np.bool_)
+        self.lost: Flags = np.zeros(count, np.bool_)
         self._spreads: list[tuple[Spread, Shape]] = []
         self._score = SCORES[policy]
         self._shapes: dict[tuple[object, ...], Shape] = {}
+        self._of: dict[int, tuple[Shape, Workload]] = {}
         self._known: dict[tuple[object, ...], tuple[Shape, Workload]] = {}
         self._scored: dict[Shape, None] = {}
         self._scored_max = max(8, SCORES_BYTES_MAX // max(BYTES_FOR_NODE * count, 1))
@@ -103,6 +104,12 @@ class Trial:
 
     def shape_of(self, workload: Workload) -> Shape:
         """Return the shape of a workload, compiled when first seen."""
+        found = self._of.get(id(workload))
+        if found is None:
+            found = self._of[id(workload)] = (self._shape_of(workload), workload)
+        return found[0]
+
+    def _shape_of(self, workload: Workload) -> Shape:
         waits = workload.state == "init"
         told_apart = None if self.preferences is None else self.preferences.told_apart_by(workload)
         # Replicas mostly share their parts: whose parts are the same objects is found without comparing them.
@@ -226,7 +233,7 @@ class Trial:
         if self.devices.aside is not None:
             scores = np.where(scores >= 0, scores + self.devices.aside[rows], scores)
         if self._losses:
-            scores = np.where(self._lost[rows], CLOSED, scores)
+            scores = np.where(self.lost[rows], CLOSED, scores)
         if not shape.open_everywhere:
             scores = np.where(shape.open[rows], scores, CLOSED)
         for rule in shape.local_rules:
@@ -364,11 +371,6 @@ class Trial:
                 shape.seen = seen
         return whole
 
-    @property
-    def lost(self) -> Flags:
-        """The nodes that are out of the cluster."""
-        return self._lost
-
     def lose(self, row: int) -> None:
         """Take a node out of the cluster until undone; what runs there is not evicted by this."""
         self._losses.append(row)
@@ -376,7 +378,7 @@ class Trial:
 
     def _set_lost(self, row: int, *, lost: bool) -> None:
         self._make_space(1)
-        self._lost[row] = lost
+        self.lost[row] = lost
         self.room.note(row)
         for rule, shape in self._spreads:
             rule.lose(row, back=not lost)

@@ -147,7 +147,7 @@ def headroom_report(columns: Columns, wanted: Wanted, question: HeadroomQuestion
             _workload(columns, batch, each) for batch, each in zip(wanted.batches, found, strict=True)
         ),
         sets=_sets(columns, wanted, placement) if question.together else None,
-        not_simulated=(*_not_simulated(snapshot, wanted), *wanted.notes, *snapshot.unknowns),
+        not_simulated=(*_not_simulated(snapshot, wanted, question), *wanted.notes, *snapshot.unknowns),
     )
 
 
@@ -170,12 +170,19 @@ def _sets(columns: Columns, wanted: Wanted, placement: str) -> SetHeadroom:
     return SetHeadroom(replicas, found.sets, found.bounded, *found.missing)
 
 
-def _not_simulated(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
+def _not_simulated(snapshot: Snapshot, wanted: Wanted, question: HeadroomQuestion) -> tuple[str, ...]:
     namespaces = {batch.workload.namespace for batch in wanted.batches}
-    gated = sum(bool(batch.workload.constraints.scheduling_gates) for batch in wanted.batches)
+    asked = [batch.workload.constraints for batch in wanted.batches]
+    gated = any(each.scheduling_gates for each in asked)
+    bound = question.together or any(each.affinity or each.topology_spread for each in asked)
     return (
         "elastic quotas",
         "eviction of others, where priority would allow it",
         *(["scheduling gates: counted as if they were removed"] if gated else []),
+        *(
+            ["other orders of placing, which may hold more where rules or several sizes bind"]
+            if bound
+            else []
+        ),
         *BeforePlacement(snapshot).notes(sorted(namespaces)),
     )

@@ -1,5 +1,6 @@
 """What would help: the smallest single changes, in their order, each of which really helps."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -126,20 +127,52 @@ class TestEvict:
         found = remedies([self.machine.holding(spared)], waiting("a", memory="5", priority=1))
         assert all(each.kind != "evict" for each in found)
 
-    def test_a_budget_that_allows_no_disruption_protects(self):
-        snapshot = cluster(self.machine.holding(pod("web/x", memory="10", labels={"app": "x"})))
-        budget = DisruptionBudget("b", "web", LabelSelector({"app": "x"}), disruptions_allowed=0)
-        protected = type(snapshot)(
-            **{
-                name: getattr(snapshot, name)
-                for name in snapshot.__struct_fields__
-                if name != "disruption_budgets"
-            },
-            disruption_budgets=Table([budget]),
+    def test_several_of_one_node_go_where_no_single_one_frees_enough(self):
+        busy = self.machine.holding(*(pod(f"p{number}", memory="2") for number in range(5)))
+        assert "evict p0, p1: it then fits" in texts([busy], waiting("a", memory="4", priority=9))
+
+    @pytest.mark.parametrize(
+        ("budget", "evicted"),
+        [
+            ({"disruptions_allowed": 0}, ()),
+            ({"max_unavailable": "0"}, ()),
+            ({"min_available": "2"}, ()),
+            ({"disruptions_allowed": 1}, ("web/x",)),
+            ({"min_available": "1"}, ("web/x",)),
+        ],
+        ids=["stated none", "none may be missing", "all are needed", "stated one", "one is enough"],
+    )
+    def test_budgets_are_kept(self, budget, evicted):
+        labels = {"app": "x"}
+        busy = self.machine.holding(
+            pod("web/x", memory="5", labels=labels, owner="ReplicaSet/x"),
+            pod("web/y", memory="5", labels=labels, owner="ReplicaSet/x"),
         )
-        wanted = batch(1, waiting("web/a", memory="5"))
-        assert any(each.kind == "evict" for each in found_for(snapshot, wanted))
-        assert all(each.kind != "evict" for each in found_for(protected, wanted))
+        protects = DisruptionBudget("b", "web", LabelSelector(labels), **budget)
+        snapshot = msgspec.structs.replace(cluster(busy), disruption_budgets=Table([protects]))
+        found = found_for(snapshot, batch(1, waiting("web/a", memory="5")))
+        assert tuple(key for each in found for key in each.evicted) == evicted
+        two = found_for(snapshot, batch(2, waiting("web/a", memory="5")))
+        assert all(each.kind != "evict" for each in two)
+
+
+class TestSets:
+    """Of a set of which some replicas run, what is said is about all of them."""
+
+    parts = (
+        node("n1", memory="4").holding(
+            pod("web/r-0", memory="2", owner="ReplicaSet/r-1"),
+            pod("web/r-1", memory="2", owner="ReplicaSet/r-1"),
+        ),
+    )
+
+    def test_running_replicas_count_and_are_not_evicted(self):
+        asked = waiting("web/r", memory="2", kind="Deployment", owner="Deployment/r")
+        refusal = fit(Columns(cluster(*self.parts)), [batch(4, asked)]).outcomes[0].refusal
+        assert [each.text for each in refusal.remedies] == [
+            "ask for 2 replicas only",
+            "add a node with 4 of memory: all 4 then fit",
+        ]
 
 
 class TestNode:
@@ -152,6 +185,11 @@ class TestNode:
         assert texts([node("n1", memory="10")], waiting("a", gpu=2)) == [
             f"add a node with 2 of {GPU}: it then fits"
         ]
+
+    def test_daemons_come_with_a_new_node(self):
+        agent = pod("agent-1", memory="1", owner="DaemonSet/agent")
+        found = texts([node("n1", memory="4").holding(agent)], waiting("a", memory="4"))
+        assert found[-1] == "add a node with 5 of memory: it then fits"
 
     def test_rules_between_workloads_count(self):
         away = PodAffinityTerm("kubernetes.io/hostname", LabelSelector({"app": "a"}))

@@ -4,13 +4,15 @@ A pod that the cluster has already was let in when it was made: only what is new
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from ullage.engine.placement.limit_ranges import apply_limit_ranges, limit_range_refusal
 from ullage.engine.placement.resource_quotas import QuotaRoom
 from ullage.model.admission import LimitRange
 from ullage.model.cluster import Snapshot, Workload
 
-POD = "Pod"
+POD: Final = "Pod"
+SYSTEM_CLASSES: Final = ("system-cluster-critical", "system-node-critical")
 
 
 class BeforePlacement:
@@ -31,13 +33,27 @@ class BeforePlacement:
         return apply_limit_ranges(workload, ranges, self._snapshot.resource_types)
 
     def refusal(self, workload: Workload) -> str:
-        """Return which bound of its namespace a completed workload breaks; nothing where it breaks none."""
-        ranges = self._ranges.get(workload.namespace)
-        if not ranges or self._is_made(workload):
+        """Return why a completed workload is not let in: facts and what to do, in turn; nothing where it is."""
+        if self._is_made(workload):
             return ""
+        unknown = self._unknown_class(workload)
+        ranges = self._ranges.get(workload.namespace)
+        if unknown or not ranges:
+            return unknown
         types = self._snapshot.resource_types
         claims = frozenset(claim.key for claim in self._snapshot.claims)
         return limit_range_refusal(workload, ranges, types, existing_claims=claims)
+
+    def _unknown_class(self, workload: Workload) -> str:
+        """Return which class it names that the cluster, whose classes are known, does not have."""
+        named = (
+            ("PriorityClass", workload.priority_class, self._snapshot.priority_classes, SYSTEM_CLASSES),
+            ("RuntimeClass", workload.runtime_class, self._snapshot.runtime_classes, ()),
+        )
+        for kind, name, known, built_in in named:
+            if name and len(known) and name not in known and name not in built_in:
+                return f"{kind} {name} is unknown; create it or name another"
+        return ""
 
     def admits(self, workload: Workload, replicas: int, running: Sequence[Workload]) -> tuple[int, str]:
         """Return how many replicas the quotas let in, and why not all; `running` are those it replaces."""

@@ -19,7 +19,7 @@ from ullage.engine.placement.batches import place_replicas
 from ullage.engine.placement.before import BeforePlacement
 from ullage.engine.placement.certified import certified
 from ullage.engine.placement.refusal import explain_refusal, resize_remedy
-from ullage.engine.placement.remedies import Remedies
+from ullage.engine.placement.remedies import NONE_OWN, Own, Remedies
 from ullage.engine.placement.running import Running
 from ullage.engine.trial import Mark, Trial
 from ullage.model.cluster import Batch, Workload
@@ -196,8 +196,9 @@ class _Judging:
             return Refusal(workload.key, replicas, too_small, remedy="raise its memory request")
         bound = self._before.refusal(workload)
         if bound:
-            reason, _, remedy = bound.rpartition("; ")
-            return Refusal(workload.key, replicas, reason, remedy=remedy)
+            parts = bound.split("; ")
+            facts, fixes = parts[::2], parts[1::2]
+            return Refusal(workload.key, replicas, "; ".join(facts), remedy=" and ".join(fixes))
         gates = workload.constraints.scheduling_gates
         if gates:
             reason = f"it is held back by scheduling gates ({', '.join(sorted(gates))})"
@@ -247,7 +248,8 @@ class _Judging:
                 trial.place(shape, row)
                 counts[replica.node] = counts.get(replica.node, 0) + 1
         kept = sum(counts.values())
-        added = self._place(asked, outcome._replace(replicas=outcome.replicas - kept))
+        own = Own(frozenset(each.key for each in running), kept)
+        added = self._place(asked, outcome._replace(replicas=outcome.replicas - kept), own)
         for node, count in added.nodes:
             counts[node] = counts.get(node, 0) + count
         same = kept == len(running) and all(trial.columns.taken(each) == outcome.requests for each in running)
@@ -258,7 +260,7 @@ class _Judging:
             action="keep" if same and not added.nodes else "resize",
         )
 
-    def _place(self, asked: Workload, outcome: Outcome) -> Outcome:
+    def _place(self, asked: Workload, outcome: Outcome, own: Own = NONE_OWN) -> Outcome:
         """Place replicas on the nodes that score best."""
         trial = self._trial
         shape = trial.shape_of(asked)
@@ -276,17 +278,19 @@ class _Judging:
         if refusal.shortfalls:
             nearest = trial.row_of[refusal.shortfalls[0].node]
             verdict = admit(trial.place_of(nearest), taking)
-        refusal = self._with_remedies(refusal, asked, outcome, mark)
+        refusal = self._with_remedies(refusal, asked, outcome, mark, own)
         return outcome._replace(state="error", verdict=verdict, refusal=refusal, certificate="unknown")
 
-    def _with_remedies(self, refusal: Refusal, asked: Workload, outcome: Outcome, mark: Mark) -> Refusal:
+    def _with_remedies(
+        self, refusal: Refusal, asked: Workload, outcome: Outcome, mark: Mark, own: Own
+    ) -> Refusal:
         """Return a refusal with what would help, tried on the state before the batch, which is restored."""
         if self._remedies_left <= 0:
             return refusal
         self._remedies_left -= 1
         trial = self._trial
         trial.undo(mark)
-        found = Remedies(trial, asked, outcome.replicas, outcome.placed).find()
+        found = Remedies(trial, asked, outcome.replicas, outcome.placed, own).find()
         shape = trial.shape_of(asked)
         for node, count in outcome.nodes:
             trial.place(shape, trial.row_of[node], count)
@@ -301,11 +305,10 @@ def _with_bound(outcome: Outcome, replicas: int, bound: str) -> Outcome:
     reason, _, remedy = bound.rpartition("; ")
     count = replicas - outcome.placed
     refusal = outcome.refusal
-    if refusal is None:
-        refusal = Refusal(outcome.subject, count, reason, remedy=remedy)
-    else:
-        both = f"{reason}; and of what it admits: {refusal.reason}"
-        refusal = msgspec.structs.replace(refusal, count=count, reason=both)
+    if refusal is not None:
+        reason = f"{reason}; and of what it admits: {refusal.reason}"
+        remedy = f"{remedy}; and then: {refusal.remedy}"
+    refusal = Refusal(outcome.subject, count, reason, refusal.shortfalls if refusal else (), remedy)
     return outcome._replace(replicas=replicas, state="error", refusal=refusal, certificate="impossible")
 
 

@@ -34,7 +34,7 @@ def explain_refusal(trial: Trial, shape: Shape, asked: Workload, count: int) -> 
     tallies = _tally(shape, openly, kept_off)
     if not lacking.any():
         reason = f"0/{int(openly.sum())} nodes may take it ({tallies})"
-        return Refusal(asked.key, count, reason, remedy="relax the rules that keep it off, or add a node")
+        return Refusal(asked.key, count, reason, remedy=_rule_remedy(kept_off, openly))
     place = trial.place_of(_nearest(missing, shape, lacking))
     shortfalls = _shortfalls(place, asked)
     by_resource = dict(zip(_resources(shape), (short & openly).sum(axis=1).tolist(), strict=True))
@@ -44,6 +44,16 @@ def explain_refusal(trial: Trial, shape: Shape, asked: Workload, count: int) -> 
     lines = "; ".join(explain_shortfall(each, place) for each in shortfalls)
     reason = f"0/{int(openly.sum())} nodes have room ({counts}{_and(tallies)}); nearest: {lines}"
     return Refusal(asked.key, count, reason, shortfalls, _remedy(place, shortfalls))
+
+
+def _rule_remedy(kept_off: Mapping[str, Flags], openly: Flags) -> str:
+    """Return what to do about rules that keep a shape off every open node."""
+    everywhere = [reason for reason, flags in kept_off.items() if (flags | ~openly).all()]
+    if not everywhere:
+        return "relax the rules that keep it off, or add a node"
+    if everywhere[0].startswith("claim"):
+        return f"no node helps while {everywhere[0]}: create the claim, or give it a volume"
+    return f"relax what keeps it off every node: {everywhere[0]}"
 
 
 def _resources(shape: Shape) -> list[str]:

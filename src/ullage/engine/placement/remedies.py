@@ -7,7 +7,7 @@ cluster or to the request, everything fits.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -15,9 +15,9 @@ import numpy as np
 from ullage.engine.capacity.admission import show_down
 from ullage.engine.placement.batches import all_fit, place_replicas
 from ullage.engine.placement.node_columns import CORDON
-from ullage.engine.placement.selectors import requirements_of, selects
-from ullage.engine.placement.shapes import Shape, size_of
-from ullage.engine.redundancy.daemons import is_daemon
+from ullage.engine.placement.shapes import Integers, Shape, size_of
+from ullage.engine.redundancy.budgets import Budgets
+from ullage.engine.redundancy.daemons import daemons_of, daemons_on, is_daemon
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Node, Workload
 from ullage.model.constraints import Constraints, NodeAffinity, Toleration
@@ -32,25 +32,46 @@ TAINT: Final = "taint "
 EVICTED_MAX: Final = 8
 NODES_MAX: Final = 64
 KINDS_OF_NODE_MAX: Final = 3
+ROWS_TRIED_MAX: Final = 50
+
+
+class Own(NamedTuple):
+    """Running replicas of a batch: their keys, and how many of them keep their place."""
+
+    keys: frozenset[str]
+    kept: int
+
+
+NONE_OWN: Final = Own(frozenset(), 0)
 
 
 class Remedies:
-    """What would help a batch that does not fit, on a trial in the state before it was placed."""
+    """What would help a batch that does not fit, on a trial in the state before it was placed.
 
-    def __init__(self, trial: Trial, asked: Workload, replicas: int, placed: int) -> None:
+    Its `own` running replicas are counted in what is said, and never evicted.
+    """
+
+    def __init__(
+        self, trial: Trial, asked: Workload, replicas: int, placed: int, own: Own = NONE_OWN
+    ) -> None:
         self._trial = trial
         self._asked = asked
         self._shape = trial.shape_of(asked)
         self._replicas = replicas
         self._placed = placed
-        self._all = "it then fits" if replicas == 1 else f"all {replicas} then fit"
+        self._own = own
+        self._budgets = Budgets(trial.columns.snapshot)
+        self._daemons = daemons_of(trial.columns.snapshot)
+        whole = replicas + own.kept
+        self._all = "it then fits" if whole == 1 else f"all {whole} then fit"
 
     def find(self) -> tuple[Remedy, ...]:
         """Return the remedies that were tried and help, the smallest change first."""
         found = [*self._smaller(), *self._opened()]
-        if self._placed:
-            count = f"{self._placed} replica{'s' if self._placed > 1 else ''}"
-            found.append(Remedy("replicas", f"ask for {count} only", replicas=self._placed))
+        fitting = self._placed + self._own.kept
+        if fitting:
+            count = f"{fitting} replica{'s' if fitting > 1 else ''}"
+            found.append(Remedy("replicas", f"ask for {count} only", replicas=fitting))
         found += [*self._evicted(), *self._added()]
         return tuple(found)
 
@@ -154,25 +175,28 @@ class Remedies:
     # Workloads evicted
 
     def _evicted(self) -> Iterator[Remedy]:
-        """Evict one workload for each replica that is missing: of the lowest priority, then the smallest."""
+        """Evict, node by node, those of the lowest priority, then the smallest, for each missing replica."""
         missing = self._replicas - self._placed
         if missing > EVICTED_MAX:
             return
         trial = self._trial
         mark = trial.mark()
         place_replicas(trial, self._shape, self._replicas)
-        gone: list[str] = []
+        gone: list[Workload] = []
         for _ in range(missing):
-            victim = self._victim(gone)
-            if victim is None:
+            victims = self._victims(gone)
+            if not victims:
                 break
-            trial.evict(victim)
-            trial.place(self._shape, trial.row_of[victim.node])
-            gone.append(victim.key)
+            for victim in victims:
+                trial.evict(victim)
+            trial.place(self._shape, trial.row_of[victims[0].node])
+            gone += victims
+        else:
+            keys = [victim.key for victim in gone]
+            trial.undo(mark)
+            if self._fits_after(keys):
+                yield Remedy("evict", f"evict {_listed(keys)}: {self._all}", evicted=tuple(keys))
         trial.undo(mark)
-        if len(gone) < missing or not self._fits_after(gone):
-            return
-        yield Remedy("evict", f"evict {_listed(gone)}: {self._all}", evicted=tuple(gone))
 
     def _fits_after(self, gone: Sequence[str]) -> bool:
         trial = self._trial
@@ -183,36 +207,73 @@ class Remedies:
         trial.undo(mark)
         return fits
 
-    def _victim(self, gone: Sequence[str]) -> Workload | None:
-        """Return the workload whose place one more replica could have."""
+    def _victims(self, gone: Sequence[Workload]) -> list[Workload]:
+        """Return the fewest workloads of one node whose place one more replica could have."""
         trial = self._trial
         wholes = trial.wholes()
-        lacking = self._shape.amounts[:, None] - trial.room.free[self._shape.columns]
-        found: list[tuple[int, int, str, Workload]] = []
+        lacking = np.maximum(self._shape.amounts[:, None] - trial.room.free[self._shape.columns], 0)
+        by_row: dict[int, list[tuple[int, int, str, Workload]]] = {}
+        left = {id(victim) for victim in gone}
         for workload in trial.columns.snapshot.workloads:
-            if not self._may_go(workload) or workload.key in gone:
-                continue
-            row = trial.row_of[workload.node]
-            shape = trial.shape_of(workload)
-            if (lacking[:, row] <= shape.vector[self._shape.columns]).all():
-                found.append((workload.priority, size_of(shape, wholes), workload.key, workload))
-        for _, _, _, workload in sorted(found, key=lambda each: each[:3])[:VICTIMS_TRIED_MAX]:
+            if self._may_go(workload) and id(workload) not in left:
+                row = trial.row_of[workload.node]
+                size = size_of(trial.shape_of(workload), wholes)
+                by_row.setdefault(row, []).append((workload.priority, size, workload.key, workload))
+        found: list[tuple[int, tuple[int, int], int, list[Workload]]] = []
+        for row, listed in by_row.items():
+            if self._shape.open[row]:
+                chosen = self._cheapest(sorted(listed, key=lambda each: each[:3]), lacking[:, row], gone)
+                if chosen:
+                    last = max((each.priority, size_of(trial.shape_of(each), wholes)) for each in chosen)
+                    found.append((len(chosen), last, row, chosen))
+        for _, _, row, chosen in sorted(found, key=lambda each: each[:3])[:ROWS_TRIED_MAX]:
             mark = trial.mark()
-            trial.evict(workload)
-            fits = bool(trial.feasible(self._shape)[trial.row_of[workload.node]])
+            for each in chosen:
+                trial.evict(each)
+            fits = bool(trial.feasible(self._shape)[row])
             trial.undo(mark)
             if fits:
-                return workload
-        return None
+                return chosen
+        return []
+
+    def _cheapest(
+        self, listed: Sequence[tuple[int, int, str, Workload]], lacking: Integers, gone: Sequence[Workload]
+    ) -> list[Workload]:
+        """Return one workload that frees enough, else several, lowest priority first; nothing for none."""
+        columns = self._shape.columns
+        allowed = self._allowed(gone)
+        several: list[Workload] = []
+        freed = np.zeros(len(columns), np.int64)
+        for _, _, _, workload in listed:
+            of = self._budgets.of(workload)
+            gives = self._trial.shape_of(workload).vector[columns]
+            if all(allowed[number] > 0 for number in of) and (gives >= lacking).all():
+                return [workload]
+        for _, _, _, workload in listed:
+            of = self._budgets.of(workload)
+            if len(several) < EVICTED_MAX and all(allowed[number] > 0 for number in of):
+                for number in of:
+                    allowed[number] -= 1
+                several.append(workload)
+                freed += self._trial.shape_of(workload).vector[columns]
+                if (freed >= lacking).all():
+                    return several
+        return []
+
+    def _allowed(self, gone: Sequence[Workload]) -> list[int]:
+        """Return how many more each budget lets go."""
+        allowed = [budget.allowed for budget in self._budgets.all]
+        for victim in gone:
+            for number in self._budgets.of(victim):
+                allowed[number] -= 1
+        return allowed
 
     def _may_go(self, workload: Workload) -> bool:
-        if not workload.holds_capacity or is_daemon(workload) or workload.priority > self._asked.priority:
-            return False
-        return not any(
-            budget.disruptions_allowed == 0
-            and budget.namespace == workload.namespace
-            and selects(requirements_of(budget.selector), workload.labels)
-            for budget in self._trial.columns.snapshot.disruption_budgets
+        return (
+            workload.holds_capacity
+            and not is_daemon(workload)
+            and workload.priority <= self._asked.priority
+            and workload.key not in self._own.keys
         )
 
     # Nodes added
@@ -234,13 +295,16 @@ class Remedies:
             types = self._trial.columns.snapshot.resource_types
             asked = [name for name in self._asked.requests if name != PODS]
             sizes = ", ".join(f"{types[name].readable(model.capacity.of(name))} of {name}" for name in asked)
-            text = (
-                f"add {what} with {sizes} each: {self._all}"
-                if fits > 1
-                else f"add {what} with {sizes}: {self._all}"
-            )
+            sizes += self._labels_needed(model) + (" each" if fits > 1 else "")
+            text = f"add {what} with {sizes}: {self._all}"
             yield Remedy("node", text, node=model, count=fits)
             return
+
+    def _labels_needed(self, model: Node) -> str:
+        """Return the labels that a new node must have, as its workload selects by them."""
+        wanted = self._asked.constraints.node_selector
+        shown = ", ".join(f"{key}={value}" for key, value in sorted(wanted.items()) if key in model.labels)
+        return f" and label {shown}" if shown else ""
 
     def _models(self) -> list[Node]:
         """Return one node of each kind that is open to the shape, the smallest first; then a large one."""
@@ -266,6 +330,9 @@ class Remedies:
         unfilled = int(self._trial.columns.rules_of(node).fill == "below")
         taken = self._shape.requests.items()
         needed = {name: amount + kept.get(name, 0) + unfilled for name, amount in taken if amount > 0}
+        for daemon in daemons_on([node], self._daemons):
+            for name, amount in self._trial.columns.taken(daemon).items():
+                needed[name] = needed.get(name, 0) + amount
         capacity = node.capacity.larger(Resources(needed))
         labels = {**node.labels, **self._asked.constraints.node_selector}
         return msgspec.structs.replace(node, capacity=capacity, labels=labels, state="ready", taints=())
@@ -273,11 +340,9 @@ class Remedies:
     def _fits_beside(self, model: Node, count: int) -> bool:
         """Whether everything fits with so many nodes like a model beside those there are."""
         added = tuple(node_like(model, number) for number in range(count))
-        trial = self._trial.with_nodes(Delta(nodes=added))
+        daemons = tuple(daemons_on(added, self._daemons))
+        trial = self._trial.with_nodes(Delta(nodes=added, workloads=daemons))
         return all_fit(trial, trial.shape_of(self._asked), self._replicas)
-
-
-VICTIMS_TRIED_MAX: Final = 200
 
 
 def node_like(model: Node, number: int) -> Node:

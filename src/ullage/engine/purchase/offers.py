@@ -11,11 +11,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ullage.engine.placement.node_rules import NAME_FIELD, closed_by
 from ullage.engine.purchase.catalog import Catalog, Item
-from ullage.engine.redundancy.daemons import is_daemon
+from ullage.engine.redundancy.daemons import daemons_of, daemons_on, is_daemon
 from ullage.model.cluster import Group, Node, Snapshot, Workload
-from ullage.model.constraints import Constraints, NodeSelector, NodeSelectorTerm
 from ullage.model.resources import Resources
 
 HOST_LABEL: Final = "kubernetes.io/hostname"
@@ -43,7 +41,7 @@ class Market:
         self.catalog = catalog
         self._labels = _labels_by_domain(snapshot.nodes)
         self._counts_pods = any(PODS in node.capacity for node in snapshot.nodes)
-        self._daemons = _daemons(snapshot)
+        self._daemons = daemons_of(snapshot)
         self._nodes_of = Counter(node.domain for node in snapshot.nodes if node.domain)
         domains = sorted(self._nodes_of, key=lambda name: (self._nodes_of[name], name))[:DOMAINS_MAX] or [""]
         self.offers = tuple(
@@ -114,7 +112,7 @@ class Market:
     def with_nodes(self, nodes: Sequence[Node], workloads: Iterable[Workload] = ()) -> Snapshot:
         """Return the cluster with new nodes, their daemons, and workloads that may stand for old ones."""
         snapshot = self.snapshot
-        daemons = [_on(daemon, node) for node in nodes for daemon in self._daemons if _runs_on(daemon, node)]
+        daemons = daemons_on(nodes, self._daemons)
         groups = [
             Group(name) for name in sorted({node.group for node in nodes}) if name not in snapshot.groups
         ]
@@ -140,45 +138,6 @@ def _labels_by_domain(nodes: Iterable[Node]) -> dict[str, dict[str, str]]:
 
 def _is_about_place(key: str, value: str, domain: str) -> bool:
     return key.startswith(PLACE_LABELS) or (value == domain and key != HOST_LABEL)
-
-
-def _daemons(snapshot: Snapshot) -> list[Workload]:
-    """Return one pod of each set of daemons, freed of the node it was made for."""
-    found: dict[tuple[str, str], Workload] = {}
-    for workload in snapshot.workloads:
-        if workload.owner.startswith(DAEMONS) and workload.holds_capacity:
-            found.setdefault((workload.namespace, workload.owner), workload)
-    return [_freed(found[key]) for key in sorted(found)]
-
-
-def _freed(daemon: Workload) -> Workload:
-    """Return a daemon without the field by which its controller ties each pod to its node."""
-    affinity = daemon.constraints.affinity
-    nodes = affinity.node_affinity if affinity else None
-    if affinity is None or nodes is None or nodes.required is None:
-        return daemon
-    terms = [
-        NodeSelectorTerm(
-            term.match_expressions, tuple(each for each in term.match_fields if each.key != NAME_FIELD)
-        )
-        for term in nodes.required.node_selector_terms
-    ]
-    kept = tuple(term for term in terms if term.match_expressions or term.match_fields)
-    required = NodeSelector(kept) if len(kept) == len(terms) else None
-    freed = msgspec.structs.replace(nodes, required=required)
-    constraints: Constraints = msgspec.structs.replace(
-        daemon.constraints, affinity=msgspec.structs.replace(affinity, node_affinity=freed)
-    )
-    return msgspec.structs.replace(daemon, constraints=constraints)
-
-
-def _runs_on(daemon: Workload, node: Node) -> bool:
-    return not closed_by(node, daemon)
-
-
-def _on(daemon: Workload, node: Node) -> Workload:
-    name = f"{daemon.owner.removeprefix(DAEMONS)}-{node.name}"
-    return msgspec.structs.replace(daemon, name=name, node=node.name)
 
 
 def counts_of(offers: Iterable[Offer]) -> dict[str, int]:
