@@ -181,6 +181,7 @@ def check_report(snapshot: Snapshot, question: CheckQuestion) -> CheckReport:
 
 NOT_SIMULATED: Final = (
     "eviction of others, where priority would allow it",
+    "placements other than one after the other, the most important and largest first",
     "whether pods are ready",
     "how long it takes to start again",
 )

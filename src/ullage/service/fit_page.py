@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.engine.capacity.admission import ABSENT
 from ullage.engine.columns import Columns
+from ullage.engine.placement.fit import BESIDE_OTHERS
 from ullage.model.resources import Resources, ResourceTypes
 from ullage.model.settings import UNLIMITED, print_fraction
 from ullage.model.verdict import Terms
@@ -114,8 +115,11 @@ def _proof(outcome: "OutcomeReport") -> str:
     """Return how sure a refusal is; nothing where no search was asked for, or none is needed."""
     if not outcome.certificate_note:
         return ""
-    proven = outcome.certificate == "impossible"
-    return "; impossible, proven" if proven else f"; not proven: {outcome.certificate_note}"
+    if outcome.certificate != "impossible":
+        return f"; not proven: {outcome.certificate_note}"
+    evicting = outcome.refusal is not None and any(each.kind == "evict" for each in outcome.refusal.remedies)
+    beside = f" {BESIDE_OTHERS}" if outcome.certificate_note == BESIDE_OTHERS else ""
+    return f"; impossible{beside}{' without evicting anyone' if evicting else ''}, proven"
 
 
 def _outcome_table(outcomes: "Sequence[OutcomeReport]", types: ResourceTypes, rows_max: int) -> view.Table:

@@ -5,7 +5,7 @@ import pytest
 
 from builders import batch, cluster, node, policy, waiting
 from ullage.engine.columns import Columns
-from ullage.engine.placement.fit import fit
+from ullage.engine.placement.fit import BESIDE_OTHERS, fit
 from ullage.model.constraints import Affinity, Constraints, LabelSelector, PodAffinity, PodAffinityTerm
 
 SECONDS = 10
@@ -77,11 +77,20 @@ def test_a_gang_is_placed_in_the_one_way_that_there_is():
     assert not any(each.placed for each in short.outcomes)
 
 
-def test_all_or_none_looks_for_a_place_for_all():
+def test_several_batches_are_searched_for_together():
     loose = [batch(each.replicas, msgspec.structs.replace(each.workload, gang="")) for each in GANG]
     nodes = [node("x", cpu="10"), node("y", cpu="9")]
-    assert not ask(nodes, *loose).fits
+    assert ask(nodes, *loose).fits
     assert ask(nodes, *loose, atomic=True).fits
+
+
+def test_a_proof_beside_others_is_no_proof_alone():
+    found = ask([node("x", cpu="4")], batch(1, waiting("a", cpu="3")), batch(2, waiting("b", cpu="2")))
+    refused = found.outcomes[1]
+    assert (refused.certificate, refused.certificate_note) == ("impossible", BESIDE_OTHERS)
+    alone = ask([node("x", cpu="3")], batch(1, waiting("a", cpu="1")), batch(2, waiting("b", cpu="2")))
+    assert alone.outcomes[1].certificate == "impossible"
+    assert alone.outcomes[1].certificate_note != BESIDE_OTHERS
 
 
 def test_one_shape_without_rules_is_refused_for_good_at_once():

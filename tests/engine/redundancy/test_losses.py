@@ -68,7 +68,7 @@ def test_a_loser_is_named_with_what_is_missing_on_the_nodes_that_are_left():
     assert report.moves == (Move("y", "a", "b"),)
     (loser,) = report.losers
     assert (loser.workload, loser.node) == ("x", "a")
-    assert loser.reason.startswith("0/2 nodes have room (cpu short on 2); nearest: node b: cpu short by 1 ")
+    assert loser.reason.startswith("0/2 nodes have room (cpu short on 2); nearest: node b: cpu short by 2 ")
     assert "on node b" in loser.remedy
 
 
@@ -260,3 +260,20 @@ def test_what_is_really_in_use_counts_where_the_policy_says_so():
     strict = losses_in(*parts, policy=policy(committed="actual")).every(1)
     assert strict.failing == 1
     assert losses_in(*parts, policy=policy()).every(1).failing == 0
+
+
+def test_one_that_must_be_near_another_is_placed_after_it():
+    near = PodAffinity((PodAffinityTerm("kubernetes.io/hostname", LabelSelector({"app": "db"})),))
+    labels = {"app": "db"}
+    parts = [
+        node("a", cpu="8")
+        .labelled({"kubernetes.io/hostname": "a"})
+        .holding(
+            pod("db", cpu="1", labels=labels),
+            pod("web", cpu="2", constraints=Constraints(affinity=Affinity(pod_affinity=near))),
+        ),
+        node("b", cpu="8").labelled({"kubernetes.io/hostname": "b"}),
+    ]
+    report = Losses(Columns(cluster(*parts))).of(["a"])
+    assert not report.losers
+    assert {move.workload for move in report.moves} == {"db", "web"}

@@ -33,7 +33,7 @@ class BeforePlacement:
         return apply_limit_ranges(workload, ranges, self._snapshot.resource_types)
 
     def refusal(self, workload: Workload) -> str:
-        """Return why a completed workload is not let in: facts and what to do, in turn; nothing where it is."""
+        """Return why a completed workload is not let in, facts and remedies in turn; nothing where it is."""
         if self._is_made(workload):
             return ""
         unknown = self._unknown_class(workload)

@@ -49,7 +49,7 @@ class Model:
         """Return how many of a shape each node could take on its own, by its room and what never changes."""
         trial = self._trial
         trial.scores(shape)
-        fits: Flags = shape.open.copy()
+        fits: Flags = shape.open & ~trial.lost
         for rule in (*shape.local_rules, *shape.wide_rules):
             if self._is_static(place, shape, rule):
                 fits &= rule.allows(EVERY)

@@ -33,6 +33,10 @@ REPLICAS_MAX: Final = 10_000_000
 REMEDIES_MAX: Final = 50
 """Refusals of one question for which remedies are looked for."""
 REMEDIES_TOLD: Final = 3
+TOGETHER_MAX: Final = 100
+"""Batches that are searched for together."""
+BESIDE_OTHERS: Final = "with the others where they are"
+"""What is added to a proof that holds only as other batches are placed."""
 SEARCHES_MAX: Final = 50
 """Refusals of one question for which an exact search is made."""
 VOLUME_KINDS: Final = frozenset(("zmount", "volume"))
@@ -82,8 +86,38 @@ def fit(
 ) -> FitAnswer:
     """Return where workloads would go; `placement` overrides how the policy scores nodes.
 
-    What is refused is looked at again by exact search, for so many seconds each.
+    What is refused is looked at again by exact search, for so many seconds each; where several batches are
+    asked for, all of them together first.
     """
+    found = _fit(columns, batches, Asking(atomic, placement, seed, exact_seconds))
+    if found.fits or atomic or not exact_seconds or not 1 < len(batches) <= TOGETHER_MAX:
+        return found
+    jointly = _fit(columns, batches, Asking(True, placement, seed, exact_seconds))  # noqa: FBT003 - a field
+    if jointly.fits:
+        return jointly
+    outcomes = []
+    for outcome in found.outcomes:
+        batch = next((each for each in batches if each.key == outcome.subject), None)
+        proven = outcome.refusal is not None and outcome.certificate == "impossible"
+        if proven and outcome.certificate_note and batch is not None:
+            alone = _fit(columns, [batch], Asking(False, placement, seed, exact_seconds))  # noqa: FBT003 - a field
+            if alone.fits or alone.outcomes[0].certificate != "impossible":
+                outcome = outcome._replace(certificate_note=BESIDE_OTHERS)  # noqa: PLW2901 - the same, less sure
+        outcomes.append(outcome)
+    return found._replace(outcomes=tuple(outcomes))
+
+
+class Asking(NamedTuple):
+    """How batches are to be placed."""
+
+    atomic: bool
+    placement: str
+    seed: int | None
+    exact_seconds: int
+
+
+def _fit(columns: Columns, batches: Sequence[Batch], asking: Asking) -> FitAnswer:
+    atomic, placement, seed, exact_seconds = asking
     snapshot = columns.snapshot
     rules = rules_for(snapshot.policy, snapshot.resource_types)
     trial = Trial(columns, placement or rules.placement, seed)

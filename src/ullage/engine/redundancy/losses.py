@@ -199,14 +199,27 @@ class Losses:
                     counter.add(row, count)
 
     def _place_anew(self, rows: tuple[int, ...]) -> Iterator[tuple[Run, int]]:
-        """Yield each workload of lost nodes with the row it goes to, -1 for nowhere."""
+        """Yield each workload of lost nodes with the row it goes to; last those with none, -1.
+
+        One without a place is tried again when others have theirs: it may have to be near one of them.
+        """
         trial = self.trial
-        for run in self._waiting(rows):
-            shape = self._shapes[run.shape]
-            row = trial.pick(shape)
-            yield run, row
-            if row >= 0:
+        waiting: Sequence[Run] = self._waiting(rows)
+        placed = True
+        while waiting and placed:
+            left: list[Run] = []
+            for run in waiting:
+                shape = self._shapes[run.shape]
+                row = trial.pick(shape)
+                if row < 0:
+                    left.append(run)
+                    continue
                 trial.place(shape, row)
+                yield run, row
+            placed = len(left) < len(waiting)
+            waiting = left
+        for run in waiting:
+            yield run, -1
 
     def _waiting(self, rows: tuple[int, ...]) -> list[Run]:
         """Return what is to be placed anew when nodes are lost, in order."""
