@@ -21,6 +21,7 @@ from ullage.engine.placement.certified import certified
 from ullage.engine.placement.refusal import explain_refusal, resize_remedy
 from ullage.engine.placement.remedies import NONE_OWN, Own, Remedies
 from ullage.engine.placement.running import Running
+from ullage.engine.placement.selectors import Namespaces, selector_of
 from ullage.engine.trial import Mark, Trial
 from ullage.model.cluster import Batch, Workload
 from ullage.model.errors import InputError
@@ -90,21 +91,41 @@ def fit(
     asked for, all of them together first.
     """
     found = _fit(columns, batches, Asking(atomic, placement, seed, exact_seconds))
-    if found.fits or atomic or not exact_seconds or not 1 < len(batches) <= TOGETHER_MAX:
+    if found.fits or atomic or not exact_seconds or len(batches) == 1:
         return found
-    jointly = _fit(columns, batches, Asking(True, placement, seed, exact_seconds))  # noqa: FBT003 - a field
-    if jointly.fits:
-        return jointly
+    few = len(batches) <= TOGETHER_MAX
+    if few:
+        jointly = _fit(columns, batches, Asking(True, placement, seed, exact_seconds))  # noqa: FBT003 - a field
+        if jointly.fits:
+            return jointly
+    by_key = {batch.key: batch for batch in batches}
     outcomes = []
     for outcome in found.outcomes:
-        batch = next((each for each in batches if each.key == outcome.subject), None)
         proven = outcome.refusal is not None and outcome.certificate == "impossible"
-        if proven and outcome.certificate_note and batch is not None:
-            alone = _fit(columns, [batch], Asking(False, placement, seed, exact_seconds))  # noqa: FBT003 - a field
-            if alone.fits or alone.outcomes[0].certificate != "impossible":
+        if proven and outcome.certificate_note:
+            batch = by_key[outcome.subject]
+            alone = few and not _is_near_others(columns, batch.workload, batches)
+            if alone:
+                itself = _fit(columns, [batch], Asking(False, placement, seed, exact_seconds))  # noqa: FBT003 - a field
+                alone = not itself.fits and itself.outcomes[0].certificate == "impossible"
+            if not alone:
                 outcome = outcome._replace(certificate_note=BESIDE_OTHERS)  # noqa: PLW2901 - the same, less sure
         outcomes.append(outcome)
     return found._replace(outcomes=tuple(outcomes))
+
+
+def _is_near_others(columns: Columns, workload: Workload, batches: Sequence[Batch]) -> bool:
+    """Whether it must be near others that are asked for: impossible alone, it may be possible beside them."""
+    affinity = workload.constraints.affinity
+    terms = affinity.pod_affinity.required if affinity and affinity.pod_affinity else ()
+    namespaces = Namespaces(columns.snapshot.namespaces)
+    selectors = [selector_of(term, workload.namespace, workload.labels) for term in terms]
+    return any(
+        namespaces.means(selector, other.workload.namespace, other.workload.labels, of_newcomer=True)
+        for selector in selectors
+        for other in batches
+        if other.key != workload.key
+    )
 
 
 class Asking(NamedTuple):
