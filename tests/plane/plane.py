@@ -155,7 +155,32 @@ class Plane:
         made = self.client().create(document)
         if self._created is not None:
             self._created.append(made)
+        if made["kind"] in {"RoleBinding", "ClusterRoleBinding"}:
+            self._wait_until_granted(made)
         return made
+
+    def _wait_until_granted(self, binding: Mapping[str, Any]) -> None:
+        """Wait until the API server's own cache of roles has a binding: it answers by that."""
+        namespace = binding["metadata"].get("namespace", "")
+        role = binding["roleRef"]
+        scope = f"namespaces/{namespace}/roles" if role["kind"] == "Role" else "clusterroles"
+        rules = self.get(f"/apis/{role['apiGroup']}/v1/{scope}/{role['name']}").get("rules") or []
+        rule = next((each for each in rules if each.get("resources")), None)
+        users = [each["name"] for each in binding.get("subjects", ()) if each["kind"] == "User"]
+        if rule is None or not users:
+            return
+        asked = {"verb": rule["verbs"][0], "resource": rule["resources"][0], "group": rule["apiGroups"][0]}
+        review = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SubjectAccessReview",
+            "metadata": {},
+            "spec": {"user": users[0], "resourceAttributes": {**asked, "namespace": namespace}},
+        }
+        began = time.monotonic()
+        while not self.client().create(review)["status"]["allowed"]:
+            if time.monotonic() - began > WAIT_SECONDS:
+                raise PlaneError(f"{binding['metadata']['name']} has no effect after {WAIT_SECONDS} s")
+            time.sleep(POLL_SECONDS_FIRST)
 
     def create_many(self, documents: Iterable[Mapping[str, Any]]) -> list[Any]:
         """Create objects, several at a time; the answers come in the order of the documents."""
