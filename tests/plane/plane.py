@@ -152,11 +152,12 @@ class Plane:
 
     def create(self, document: Mapping[str, Any]) -> Any:
         """Create one object; without a namespace it goes to `default`."""
+        return self.create_many([document])[0]
+
+    def _create(self, document: Mapping[str, Any]) -> Any:
         made = self.client().create(document)
         if self._created is not None:
             self._created.append(made)
-        if made["kind"] in {"RoleBinding", "ClusterRoleBinding"}:
-            self._wait_until_granted(made)
         return made
 
     def _wait_until_granted(self, binding: Mapping[str, Any]) -> None:
@@ -183,8 +184,15 @@ class Plane:
             time.sleep(POLL_SECONDS_FIRST)
 
     def create_many(self, documents: Iterable[Mapping[str, Any]]) -> list[Any]:
-        """Create objects, several at a time; the answers come in the order of the documents."""
-        return self.client().each(self.create, documents)
+        """Create objects, several at a time; the answers come in the order of the documents.
+
+        Bindings are waited for at the end: the role of one may be made after it.
+        """
+        every = self.client().each(self._create, documents)
+        for made in every:
+            if made["kind"] in {"RoleBinding", "ClusterRoleBinding"}:
+                self._wait_until_granted(made)
+        return every
 
     def delete(self, path: str, *, grace_seconds: int = 0) -> Any:
         return self.client().delete(path, grace_seconds=grace_seconds)
