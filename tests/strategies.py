@@ -147,6 +147,7 @@ def workloads(
         scheduler=texts,
         preempts=st.booleans(),
         gang=texts,
+        gang_min=st.integers(0, 1000),
         priority_class=texts,
         runtime_class=texts,
         qualities=label_maps,

@@ -76,6 +76,13 @@ def test_what_cannot_be_asked_is_one_line(buy, words, message):
     assert result.err.count("\n") == 1
 
 
+def test_csv_of_nothing_to_buy_is_its_head_alone(buy):
+    whole = buy("-o", "csv").out
+    nothing = buy("-n", "platform", "-o", "csv")
+    assert (nothing.code, nothing.err) == (0, "")
+    assert nothing.out == whole.splitlines(keepends=True)[0]
+
+
 def test_a_catalog_must_be_named_and_be_one(ask, files):
     assert "--catalog" in ask("buy", "-c", "demo").err
     result = ask("buy", "-c", "demo", "--catalog", files / "shop.yaml")

@@ -11,6 +11,7 @@ from ullage.cli.options import FORMATS
 ENDINGS = {"table": "txt", "wide": "wide.txt"}
 ROOT = Path(__file__).resolve().parents[2]
 DUMP = "examples/maintenance.yaml"
+PACKED = "tests/cli/files/packed.yaml"
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +34,9 @@ def test_a_loss_in_every_format(ask, matches_golden, output):
         ("pairs", ("-c", "demo", "--nodes-lost", "2"), 2),
         ("any", ("-c", DUMP, "--nodes-lost", "1"), 2),
         ("fine", ("-c", DUMP, "--lose", "domain/two"), 0),
+        ("exact", ("-c", PACKED, "--lose", "node/a"), 0),
+        ("exact-any", ("-c", PACKED, "--nodes-lost", "1"), 0),
+        ("inexact", ("-c", PACKED, "--lose", "node/a", "--exact", "0"), 2),
     ],
     ids=lambda case: case[0],
 )

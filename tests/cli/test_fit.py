@@ -131,6 +131,13 @@ def test_where_nothing_waits_it_is_said_how_to_ask(ask):
     assert (report["fits"], list(report["outcomes"])) == (True, [])
 
 
+def test_csv_of_nothing_that_waits_is_its_head_alone(ask):
+    whole = ask("fit", "-c", "demo", "-o", "csv").out
+    nothing = ask("fit", "-c", "demo", "-n", "platform", "-o", "csv")
+    assert (nothing.code, nothing.err) == (0, "")
+    assert nothing.out == whole.splitlines(keepends=True)[0]
+
+
 def test_csv_holds_exact_amounts_that_can_be_asked_for_again(ask):
     shape = "cpu=1333m,memory=3000001Ki,pods=1"
     rows = list(csv.DictReader(io.StringIO(ask("fit", "-c", "demo", "--shape", shape, "-o", "csv").out)))

@@ -68,6 +68,7 @@ BAD_ROWS = {
     ),
     "a negative volume": (pod("a", volumes=(volume("v", "-1"),)), "volume v: sizeBytes is -1"),
     "a priority beyond 64 bits": (pod("a", priority=TOO_LARGE), "priority does not fit 64 bits"),
+    "a gang of fewer than none": (pod("a", gang="g", gang_min=-1), "gangMin is -1; use 0 or more"),
     "a time beyond 64 bits": (pod("a", created_seconds=TOO_LARGE), "createdSeconds does not fit 64 bits"),
     "a workload without a name": (pod("web/"), "workload: the name is empty"),
     "a workload on an unknown node": (

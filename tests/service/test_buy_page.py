@@ -101,3 +101,9 @@ def test_workloads_come_with_their_nodes(asked):
     bad = page(asked, workloads=nowhere).blocks[1].rows[0]
     assert [cell.text for cell in bad] == ["web/a", "0/3", "0", "-"]
     assert bad[1].tone == "bad"
+
+
+def test_where_nothing_waits_the_table_of_items_has_a_head_alone(asked):
+    empty = page(asked, items=(), nodes=(), workloads=())
+    assert empty.main_table.columns == page(asked).main_table.columns
+    assert (empty.main_table.rows, empty.main_table.caption) == ((), "")

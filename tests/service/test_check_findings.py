@@ -2,7 +2,7 @@
 
 from ullage.engine.redundancy.budgets import Broken, Budget
 from ullage.engine.redundancy.losses import Loser, LossReport, Move, Survey
-from ullage.service.check_findings import budget_findings, loss_findings, survey_findings
+from ullage.service.check_findings import budget_findings, loss_findings, proof_words, survey_findings
 
 FULL = Budget("w/web", 3, 3, 3, 0, None, "")
 
@@ -63,4 +63,35 @@ def test_a_survey_tells_the_worst_and_counts_the_rest():
     assert (untried.severity, untried.message) == (
         "warning",
         "2 of 9 kinds of loss (any 1 node) were not tried: too many",
+    )
+
+
+def test_a_loss_says_how_sure_it_is():
+    lost = LossReport(("n",), 1, (), (Loser("w/a", "n", "r", "m"),), (), 0, "unknown")
+    assert proof_words(lost) == ""
+    assert proof_words(lost._replace(certificate_note="too large")) == "not proven: too large"
+    proven = lost._replace(certificate="impossible", certificate_note="sums")
+    assert proof_words(proven) == "proven: no placement holds all"
+    (found,) = survey_findings(Survey(1, 1, 1, 1, 1, 1, (proven,), looked=1), [], "any 1 node")
+    assert found.message.endswith("; w/a: r; proven: no placement holds all")
+
+
+def test_a_loss_that_is_saved_is_a_warning():
+    moves = (Move("w/a", "n", "o"), Move("w/b", "n", "p"))
+    saved = LossReport(("n",), 2, moves, (), (), 0, "exact", "found by exact search")
+    (found,) = survey_findings(Survey(1, 2, 1, 1, 0, 0, (), looked=1, saved=(saved,)), [], "any 1 node")
+    assert (found.code, found.severity, found.subject) == ("loss-exact-only", "warning", "node/n")
+    assert found.message == (
+        "losing node n (2 losses like it) leaves nobody without a place only if 2 workloads go where an "
+        "exact search puts them, not one after the other"
+    )
+    assert loss_findings(saved._replace(alike=1), [], "node n")[0].code == "loss-exact-only"
+
+
+def test_kinds_beyond_those_told_were_not_looked_at_exactly():
+    worst = LossReport(("n",), 1, (), (Loser("w/a", "n", "r", "m"),), (), 0, "unknown")
+    _, more = survey_findings(Survey(1, 9, 9, 9, 5, 5, (worst,), looked=1), [], "any 1 node")
+    assert more.message == (
+        "4 more kinds of loss (any 1 node) leave workloads without a place when they are placed one after "
+        "the other, and were not looked at exactly"
     )

@@ -37,7 +37,9 @@ def test_a_loss_that_costs_nobody(asked, read):
 
 def test_a_loss_that_costs_somebody(asked, read):
     text = read(answer(machine("a", owned("x", "4")), machine("b", cpu="2"), asked=asked, lose=("node/a",)))
-    assert text.splitlines()[0] == "✗ 1 error; losing 1 node leaves 1 workload without a place"
+    assert " ".join(text.split()).startswith(
+        "✗ 1 error; losing 1 node leaves 1 workload without a place (proven: no placement holds all) cluster c"
+    )
     assert "no place ✗" in text
     assert "workload x (on a) has no place when node a is lost: 0/1 nodes" in text
 
@@ -73,3 +75,28 @@ def test_a_large_loss_is_shortened_on_a_terminal(asked):
     moves = found.page().blocks[-1]
     assert (len(moves.rows), len(found.shortened().blocks[-1].rows)) == (50, 40)
     assert "the first 40 of 50" in found.shortened().blocks[-1].caption
+
+
+PACKED = (machine("a", *(owned(f"p{place}", size) for place, size in enumerate("33222")), cpu="12"),)
+PACKED += (machine("b", cpu="6"), machine("c", cpu="6"))
+
+
+def test_a_loss_that_an_exact_search_survives(asked, read):
+    text = read(answer(*PACKED, asked=asked, lose=("node/a",)))
+    first = "✓ 1 warning; losing 1 node leaves nobody without a place: 5 placed anew by exact search"
+    assert text.splitlines()[0] == first
+    assert "placed by exact search" in text.splitlines()
+
+
+def test_any_node_may_be_lost_where_an_exact_search_finds_a_way(asked, read):
+    text = read(answer(*PACKED, asked=asked, nodes_lost=1))
+    assert text.splitlines()[0] == (
+        "✓ 1 warning; any 1 node may be lost (3 losses, 2 kinds, 1 only by exact search)"
+    )
+    assert text.splitlines()[-1] == "Next: ullage check --lose node/a -c small.json"
+
+
+def test_without_an_exact_look_nothing_is_said_of_proofs(asked, read):
+    text = read(answer(*PACKED, asked=asked, lose=("node/a",), exact_seconds=0))
+    assert text.splitlines()[0] == "✗ 1 error; losing 1 node leaves 1 workload without a place"
+    assert "exact search" not in text

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.shell_completion import CompletionItem
 
-from ullage.cli.options import FORMATS, JUNIT, PLACEMENT_OPTION, asks
+from ullage.cli.options import EXACT_OPTION, FORMATS, JUNIT, PLACEMENT_OPTION, asks
 
 if TYPE_CHECKING:
     from ullage.service.answer import Answer
@@ -16,8 +16,9 @@ NODES_LOST_MAX: Final = 3
 _HELP: Final = """What is wrong with the cluster, and what breaks when nodes are lost.
 
 With --lose, named nodes and domains are lost together; with --nodes-lost, any so many nodes. What ran there
-is placed anew, and who finds no place is named. Without either, each group's spare nodes of the policy are
-tried. Exit code 2 when there is an error among the findings.
+is placed anew, and who finds no place is named; --exact then searches for another placement of all of it.
+Without either, each group's spare nodes of the policy are tried. Exit code 2 when there is an error among the
+findings.
 """
 
 
@@ -42,9 +43,12 @@ def _kinds(context: click.Context, parameter: click.Parameter, text: str) -> lis
     help="Any K nodes are lost, at most 3; 0 asks about no loss.",
 )
 @PLACEMENT_OPTION
+@EXACT_OPTION
 @partial(asks, formats=(*FORMATS, JUNIT))
-def command(asked: "Asked", lose: tuple[str, ...], nodes_lost: int | None, placement: str | None) -> "Answer":
+def command(
+    asked: "Asked", lose: tuple[str, ...], nodes_lost: int | None, placement: str | None, exact_seconds: int
+) -> "Answer":
     """Answer what is wrong, and what breaks."""
     from ullage.service.check import CheckQuestion, check
 
-    return check(asked, CheckQuestion(lose, nodes_lost, placement or ""))
+    return check(asked, CheckQuestion(lose, nodes_lost, placement or "", exact_seconds))

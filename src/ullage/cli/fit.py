@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from ullage.cli.options import (
+    EXACT_OPTION,
     FILES_OPTION,
     PLACEMENT_OPTION,
     POD_TEMPLATE_OPTION,
@@ -33,15 +34,7 @@ not fit.
 @POD_TEMPLATE_OPTION
 @PLACEMENT_OPTION
 @click.option("--seed", type=int, default=None, metavar="N", help="Decide ties by this seed, not by name.")
-@click.option(
-    "--exact",
-    "exact_seconds",
-    type=click.IntRange(0, 3600),
-    default=2,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to search for another placement of what is refused, or a proof; 0: not at all.",
-)
+@EXACT_OPTION
 @asks
 def command(
     asked: "Asked",

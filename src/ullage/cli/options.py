@@ -93,6 +93,15 @@ PLACEMENT_OPTION: Final = click.option(
     default=None,
     help="How nodes are chosen; else the policy says.",
 )
+EXACT_OPTION: Final = click.option(
+    "--exact",
+    "exact_seconds",
+    type=click.IntRange(0, 3600),
+    default=2,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to search for another placement of what is refused, or a proof; 0: not at all.",
+)
 _CLUSTER: Final = (
     CLUSTER_OPTION,
     POLICY_OPTION,

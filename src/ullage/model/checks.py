@@ -145,6 +145,8 @@ class _Rows:
             raise _too_large(f"workload {workload.key}", "priority")
         if workload.created_seconds is not None and abs(workload.created_seconds) > INT64_MAX:
             raise _too_large(f"workload {workload.key}", "createdSeconds")
+        if workload.gang_min:
+            _check_size(workload.gang_min, f"workload {workload.key}", "gangMin")
         if workload.containers or workload.volumes or workload.overhead:
             self._workload_parts(workload)
 

@@ -151,7 +151,8 @@ class Workload(Record, frozen=True):
 
     `requests` is the effective request: what the node gives up for it. A resource missing from `limits`
     is unbounded. `containers` and `overhead` are the terms that the request was made of. Workloads of one
-    `gang` in a namespace are placed all together or not at all.
+    `gang` in a namespace are placed all together or not at all; where `gang_min` is not 0, that many of them
+    are enough.
     """
 
     name: str
@@ -174,6 +175,7 @@ class Workload(Record, frozen=True):
     scheduler: str = ""
     preempts: bool = True
     gang: str = ""
+    gang_min: int = 0
     priority_class: str = ""
     runtime_class: str = ""
     qualities: Mapping[str, str] = {}

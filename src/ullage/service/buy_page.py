@@ -22,12 +22,10 @@ def buy_page(report: "BuyReport", catalog: Catalog, types: ResourceTypes, asked:
     findings = _findings(report)
     if findings:
         blocks.append(view.Findings("Worth knowing" if report.solves else "Why not", findings))
-    main = None
-    if report.items:
-        main = len(blocks)
+    main = len(blocks)
+    if report.items or not report.workloads:
         blocks.append(_item_table(report, catalog, types))
     if report.workloads:
-        main = len(blocks) if main is None else main
         blocks.append(_workload_table(report.workloads))
     return view.Page(
         title=f"What to buy for {report.cluster}",
@@ -115,7 +113,7 @@ def _item_table(report: "BuyReport", catalog: Catalog, types: ResourceTypes) -> 
     free = any(not item.node.domain for item in catalog.items)
     spread = "; new nodes go to the domains with the fewest nodes"
     caption = f"{bound}{spread}" if free and any(each.domain for each in report.nodes) else bound
-    return view.Table("What to buy", columns, tuple(rows), caption)
+    return view.Table("What to buy", columns, tuple(rows), caption if rows else "")
 
 
 def _worth_naming(capacity: Resources) -> Resources:

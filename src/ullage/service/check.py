@@ -1,7 +1,8 @@
 """What is wrong, and what breaks: findings of the cluster as it is, and of nodes that are lost.
 
 Lost nodes are named (--lose, all of them together), or any so many of them are (--nodes-lost). Where neither
-is asked for, the policy's spare nodes are: any so many of each group that keeps spare ones.
+is asked for, the policy's spare nodes are: any so many of each group that keeps spare ones. Losses that leave
+someone without a place are looked at once more, exactly (check_exact.py).
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,16 @@ from ullage.model.settings import rules_for
 from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_cluster, unknown
-from ullage.service.check_findings import budget_findings, loss_findings, owner_findings, survey_findings
+from ullage.service.check_exact import ExactLooks
+from ullage.service.check_findings import (
+    budget_findings,
+    loss_findings,
+    owner_findings,
+    proof_words,
+    survey_findings,
+)
+from ullage.service.fit import EXACT_SECONDS
+from ullage.service.words import plural
 
 NODES_LOST_MAX: Final = 3
 _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
@@ -38,11 +48,15 @@ CHECKS: Final = (
 
 
 class CheckQuestion(NamedTuple):
-    """What is lost: named nodes and domains together, or any so many nodes; None leaves it to the policy."""
+    """What is lost: named nodes and domains together, or any so many nodes; None leaves it to the policy.
+
+    A loss with losers is searched exactly for so many seconds; 0: not at all.
+    """
 
     lose: tuple[str, ...] = ()
     nodes_lost: int | None = None
     placement: str = ""
+    exact_seconds: int = EXACT_SECONDS
 
 
 class Checked(Record, frozen=True):
@@ -69,6 +83,8 @@ class LossStatus(Record, frozen=True):
     """What the loss of some nodes together means; `alike` is how many losses are just like it.
 
     `moves` are told for losses that were named. `not_restarted` are pods that nobody starts again.
+    `certificate` says whether all were placed one after the other (greedy) or by exact search, or whether it
+    is proven that there is no place for all of them.
     """
 
     nodes: tuple[str, ...]
@@ -77,11 +93,16 @@ class LossStatus(Record, frozen=True):
     losers: tuple[LoserStatus, ...]
     not_restarted: tuple[str, ...]
     daemons: int
+    certificate: str
+    certificate_note: str = ""
     moves: tuple[Step, ...] = ()
 
 
 class SurveyStatus(Record, frozen=True):
-    """Every loss of so many nodes of a group, or of all nodes: how many there are and were tried."""
+    """Every loss of so many nodes of a group, or of all nodes: how many there are and were tried.
+
+    `looked_at_exactly` kinds that failed at first were searched exactly; those in `saved` fail no longer.
+    """
 
     nodes_lost: int
     group: str
@@ -92,6 +113,8 @@ class SurveyStatus(Record, frozen=True):
     failing_kinds: int
     failing_losses: int
     worst: tuple[LossStatus, ...]
+    looked_at_exactly: int
+    saved: tuple[LossStatus, ...]
 
 
 class BudgetStatus(Record, frozen=True):
@@ -156,7 +179,7 @@ def check_report(snapshot: Snapshot, question: CheckQuestion) -> CheckReport:
     placement = question.placement or rules_for(snapshot.policy, snapshot.resource_types).placement
     weighed = placement == "preferences" and not question.placement
     placement = "spread" if weighed else placement
-    asking = _Asking(columns, budgets, placement)
+    asking = _Asking(columns, budgets, placement, ExactLooks(question.exact_seconds))
     loss = asking.loss(question.lose, lost) if question.lose else None
     surveys = [asking.survey(*each) for each in _surveys(groups, question)]
     found = (
@@ -175,18 +198,24 @@ def check_report(snapshot: Snapshot, question: CheckQuestion) -> CheckReport:
         loss=loss,
         surveys=tuple(surveys),
         budgets=tuple(budget_status(each) for each in budgets.all),
-        not_simulated=(*NOT_SIMULATED, *([UNWEIGHED] if weighed else []), *snapshot.unknowns),
+        not_simulated=(
+            *NOT_SIMULATED,
+            *([OTHER_PLACEMENTS] if asking.looks.undecided else []),
+            *([UNWEIGHED] if weighed else []),
+            *snapshot.unknowns,
+        ),
     )
 
 
 NOT_SIMULATED: Final = (
     "eviction of others, where priority would allow it",
-    "placements other than one after the other, the most important and largest first",
     "whether pods are ready",
     "how long it takes to start again",
 )
 
 
+OTHER_PLACEMENTS: Final = "placements other than one after the other, the most important and largest first"
+"""Where some loss was left without an exact answer."""
 UNWEIGHED: Final = "what the scheduler prefers (--placement preferences weighs it, and takes longer)"
 """Where the policy would weigh preferences, losses are tried without: there may be thousands of them."""
 
@@ -226,10 +255,11 @@ def _surveys(groups: Sequence[Summary], question: CheckQuestion) -> Iterator[tup
 class _Asking:
     """Losses asked about one after the other; what is made for the first serves all."""
 
-    def __init__(self, columns: Columns, budgets: Budgets, placement: str) -> None:
+    def __init__(self, columns: Columns, budgets: Budgets, placement: str, looks: ExactLooks) -> None:
         self._columns = columns
         self._budgets = budgets
         self._placement = placement
+        self.looks = looks
         self._losses: Losses | None = None
         self.checks: list[Checked] = []
 
@@ -240,17 +270,19 @@ class _Asking:
 
     def loss(self, lose: Sequence[str], nodes: Sequence[str]) -> LossStatus:
         """Return what the loss of named nodes means."""
-        report = self._made().of(nodes)
+        report = self.looks.at_loss(self._made(), self._made().of(nodes))
         broken = self._budgets.broken_by(nodes)
         what = " and ".join(each.replace("/", " ", 1) for each in lose)
-        detail = f"{len(report.moves)} of {len(report.moves) + len(report.losers)} workloads placed anew"
+        detail = f"{len(report.moves)} of {plural(report.displaced, 'workload')} placed anew"
+        between = "; " if report.losers else " "
+        detail = between.join(filter(None, (detail, proof_words(report))))
         self.checks.append(checked(f"loss of {what}", loss_findings(report, broken, what), detail))
         return _loss_status(report, in_full=True)
 
     def survey(self, nodes_lost: int, group: str) -> SurveyStatus:
         """Return what every loss of so many nodes means."""
         inside = [each.name for each in self._columns.nodes if each.group == group] if group else None
-        survey = self._made().every(nodes_lost, inside)
+        survey = self.looks.at_survey(self._made(), self._made().every(nodes_lost, inside))
         broken = self._budgets.worst(nodes_lost, None if inside is None else set(inside))
         count = len(self._columns.nodes) if inside is None else len(inside)
         where = f" of group {group}" if group else ""
@@ -261,11 +293,16 @@ class _Asking:
 
 
 def tried_words(survey: Survey) -> str:
-    """Return how many losses there are, of how many kinds, and whether all were tried."""
+    """Return how many losses there are, of how many kinds, whether all were tried, and which exactly."""
     losses = f"{survey.losses} loss{'' if survey.losses == 1 else 'es'}"
     kinds = f"{survey.kinds} kind{'' if survey.kinds == 1 else 's'}"
     tried = f"{survey.tried} of them tried, the fullest nodes first" if survey.untried else "all tried"
-    return f"{losses}, {kinds}, {tried}"
+    words = f"{losses}, {kinds}, {tried}"
+    if not survey.looked:
+        return words
+    failing = plural(survey.failing + len(survey.saved), "failing kind")
+    saved = f", {len(survey.saved)} saved by that" if survey.saved else ""
+    return f"{words}; {survey.looked} of {failing} looked at exactly{saved}"
 
 
 def _checks_of(found: Sequence[Finding], budgets: Sequence[Budget]) -> Iterator[Checked]:
@@ -291,6 +328,8 @@ def _loss_status(report: LossReport, *, in_full: bool) -> LossStatus:
         tuple(LoserStatus(*each) for each in report.losers),
         report.unowned,
         report.daemons,
+        report.certificate,
+        report.certificate_note,
         tuple(moves) if in_full else (),
     )
 
@@ -306,6 +345,8 @@ def _survey_status(survey: Survey, group: str, nodes: int) -> SurveyStatus:
         survey.failing,
         survey.failing_losses,
         tuple(_loss_status(each, in_full=False) for each in survey.worst),
+        survey.looked,
+        tuple(_loss_status(each, in_full=False) for each in survey.saved),
     )
 
 

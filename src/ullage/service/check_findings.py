@@ -1,7 +1,7 @@
 """What is worth saying about losses and disruption budgets, as findings with remedies."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from ullage.engine.redundancy.budgets import Broken, Budget
 from ullage.engine.redundancy.drain import how_to_unblock, why_blocked
@@ -12,7 +12,20 @@ from ullage.service.words import plural, several
 
 SPARE: Final = "keep room for it elsewhere"
 OWNED: Final = "let a Deployment, StatefulSet or Job own them"
+EXACT: Final = "keep more room elsewhere: a scheduler places one after the other, and may not find this way"
 BUDGET: Final = "spread its workloads over more nodes, or run more of them"
+
+
+class Certified(Protocol):
+    """An answer that says how sure it is."""
+
+    @property
+    def certificate(self) -> str:
+        """Placed one after the other or by exact search, impossible, or unknown."""
+
+    @property
+    def certificate_note(self) -> str:
+        """The proof, or why there is none."""
 
 
 def budget_findings(budgets: Sequence[Budget]) -> Iterator[Finding]:
@@ -44,6 +57,8 @@ def loss_findings(report: LossReport, broken: Sequence[Broken], what: str) -> li
     for loser in report.losers:
         alike.setdefault((loser.reason, loser.remedy), []).append(loser)
     found = [_unplaced(losers, what) for losers in alike.values()]
+    if report.certificate == "exact":
+        found.append(_saved(report))
     if report.unowned:
         message = _without_owner(report.unowned, what)
         found.append(Finding("loss-not-restarted", "warning", "cluster", message, OWNED))
@@ -66,10 +81,12 @@ def _unplaced(losers: Sequence[Loser], what: str) -> Finding:
 
 def survey_findings(survey: Survey, broken: Sequence[Broken], what: str) -> list[Finding]:
     """Return the worst of all losses of so many nodes, and how many others cost someone."""
-    found = [_worst(each) for each in survey.worst]
+    found = [*map(_worst, survey.worst), *map(_saved, survey.saved)]
     more = survey.failing - len(survey.worst)
     if more > 0:
         message = f"{plural(more, 'more kind')} of loss ({what}) leave workloads without a place"
+        if survey.looked:
+            message += " when they are placed one after the other, and were not looked at exactly"
         found.append(Finding("loss-unplaced", "error", "cluster", message, SPARE))
     if survey.untried:
         message = f"{survey.untried} of {survey.kinds} kinds of loss ({what}) were not tried: too many"
@@ -79,20 +96,45 @@ def survey_findings(survey: Survey, broken: Sequence[Broken], what: str) -> list
 
 
 def _worst(report: LossReport) -> Finding:
-    names = several(report.nodes)
-    noun = "node" if len(report.nodes) == 1 else "nodes"
-    whole = len(report.losers) + len(report.moves)
     first = report.losers[0]
-    alike = f" ({report.alike} losses like it)" if report.alike > 1 else ""
     losers = several([each.workload for each in report.losers])
+    proof = proof_words(report)
     return Finding(
         "loss-unplaced",
         "error",
-        f"node/{report.nodes[0]}" if len(report.nodes) == 1 else "cluster",
-        f"losing {noun} {names}{alike} leaves {len(report.losers)} of {plural(whole, 'workload')} without a "
-        f"place ({losers}); {first.workload}: {first.reason}",
+        _subject(report),
+        f"{_losing(report)} leaves {len(report.losers)} of {plural(report.displaced, 'workload')} without a "
+        f"place ({losers}); {first.workload}: {first.reason}{'; ' if proof else ''}{proof}",
         first.remedy,
     )
+
+
+def _saved(report: LossReport) -> Finding:
+    """Return the finding about a loss that is survived, but not by placing one after the other."""
+    message = (
+        f"{_losing(report)} leaves nobody without a place only if {plural(report.displaced, 'workload')} "
+        "go where an exact search puts them, not one after the other"
+    )
+    return Finding("loss-exact-only", "warning", _subject(report), message, EXACT)
+
+
+def _losing(report: LossReport) -> str:
+    noun = "node" if len(report.nodes) == 1 else "nodes"
+    alike = f" ({report.alike} losses like it)" if report.alike > 1 else ""
+    return f"losing {noun} {several(report.nodes)}{alike}"
+
+
+def _subject(report: LossReport) -> str:
+    return f"node/{report.nodes[0]}" if len(report.nodes) == 1 else "cluster"
+
+
+def proof_words(loss: Certified) -> str:
+    """Return how sure the answer about a loss is; nothing where there was no exact look."""
+    if loss.certificate == "exact":
+        return "by exact search"
+    if loss.certificate == "impossible":
+        return "proven: no placement holds all"
+    return f"not proven: {loss.certificate_note}" if loss.certificate_note else ""
 
 
 def _broken(broken: Broken) -> Finding:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from ullage.model.verdict import Finding
 from ullage.render import view
 from ullage.render.junit import Case, Failure, Suite
+from ullage.service.check_findings import proof_words
 from ullage.service.words import findings_block, plural
 
 if TYPE_CHECKING:
@@ -69,10 +70,13 @@ def _verdict(report: "CheckReport", findings: Sequence[Finding]) -> str:
     if report.loss is not None:
         what = plural(len(report.loss.nodes), "node")
         losers = len(report.loss.losers)
+        proof = proof_words(report.loss)
         if losers:
-            parts.append(f"losing {what} leaves {plural(losers, 'workload')} without a place")
+            sure = f" ({proof})" if proof else ""
+            parts.append(f"losing {what} leaves {plural(losers, 'workload')} without a place{sure}")
         else:
-            parts.append(f"losing {what} leaves nobody without a place: {report.loss.replaced} placed anew")
+            anew = " ".join(filter(None, (f"{report.loss.replaced} placed anew", proof)))
+            parts.append(f"losing {what} leaves nobody without a place: {anew}")
     for survey in report.surveys:
         where = f" of group {survey.group}" if survey.group else ""
         lost = plural(survey.nodes_lost, "node")
@@ -81,9 +85,9 @@ def _verdict(report: "CheckReport", findings: Sequence[Finding]) -> str:
             verb = "leaves" if survey.failing_losses == 1 else "leave"
             parts.append(f"{costs} {verb} workloads without a place")
         elif survey.kinds == survey.tried:
-            parts.append(
-                f"any {lost}{where} may be lost ({survey.losses} losses, {plural(survey.kinds, 'kind')})"
-            )
+            kinds = plural(survey.kinds, "kind")
+            exact = f", {len(survey.saved)} only by exact search" if survey.saved else ""
+            parts.append(f"any {lost}{where} may be lost ({survey.losses} losses, {kinds}{exact})")
         else:
             parts.append(f"no loss of {lost}{where} that was tried leaves anybody without a place")
     return "; ".join(parts)
@@ -92,7 +96,7 @@ def _verdict(report: "CheckReport", findings: Sequence[Finding]) -> str:
 def _next_words(report: "CheckReport") -> str:
     if not report.surveys and report.loss is None:
         return "check --nodes-lost 1"
-    worst = [loss for survey in report.surveys for loss in survey.worst]
+    worst = [loss for survey in report.surveys for loss in (*survey.worst, *survey.saved)]
     if worst:
         return f"check {' '.join(f'--lose node/{name}' for name in worst[0].nodes[:3])}"
     return "status"
@@ -139,6 +143,8 @@ def _move_table(loss: "LossStatus", rows_max: int | None) -> view.Table:
     ]
     kept = rows if rows_max is None else rows[:rows_max]
     notes = []
+    if loss.certificate == "exact":
+        notes.append("placed by exact search")
     if loss.daemons:
         one = loss.daemons == 1
         notes.append(

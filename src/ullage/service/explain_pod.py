@@ -255,7 +255,8 @@ def _not_simulated(snapshot: Snapshot, workload: Workload) -> tuple[str, ...]:
     if waits:
         notes.append(f"others that wait ({waits}): none of them is placed first")
     if workload.gang:
-        notes.append(f"the rest of its gang {workload.gang}, which is placed with it or not at all")
+        enough = f"at least {workload.gang_min} of which are" if workload.gang_min else "which is"
+        notes.append(f"the rest of its gang {workload.gang}, {enough} placed with it or not at all")
     if workload.state == "init":
         notes.append("eviction of others, where priority would allow it")
     return tuple(notes)

@@ -6,8 +6,9 @@ import msgspec
 
 from ullage.engine.columns import Columns
 from ullage.engine.placement.before import BeforePlacement
-from ullage.engine.placement.fit import FitAnswer, Outcome
+from ullage.engine.placement.fit import FitAnswer
 from ullage.engine.placement.fit import fit as place
+from ullage.engine.placement.outcome import Outcome
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
@@ -106,7 +107,7 @@ def _nothing_waits(snapshot: Snapshot, asked: Asked) -> Answer:
     types = snapshot.resource_types
     columns = Columns(snapshot)
     report = fit_report(columns, place(columns, ()), Wanted((), atomic=False, types=types))
-    return Answer(lambda: empty_page(report, asked), lambda: versioned("FitReport", report, types))
+    return Answer(lambda: empty_page(report, types, asked), lambda: versioned("FitReport", report, types))
 
 
 def fit_of(snapshot: Snapshot, wanted: Wanted, asked: Asked, question: FitQuestion = NO_QUESTION) -> Answer:

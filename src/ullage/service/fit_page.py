@@ -68,13 +68,14 @@ def fit_page(report: "FitReport", columns: Columns, asked: "Asked", *, shortened
     )
 
 
-def empty_page(report: "FitReport", asked: "Asked") -> view.Page:
-    """Return the page of a cluster in which nothing waits."""
+def empty_page(report: "FitReport", types: ResourceTypes, asked: "Asked") -> view.Page:
+    """Return the page of a cluster in which nothing waits; its table has a head alone."""
     where = f"namespace {asked.namespace} of {report.cluster}" if asked.namespace else report.cluster
     how = "ask about workloads with -f FILE or --shape cpu=4,memory=8Gi"
     return view.Page(
         title=f"Fit into {report.cluster}",
         verdict=view.Verdict(f"nothing waits in {where}; {how}", "yes"),
+        blocks=(_outcome_table((), types, 0),),
         next_command=asked.command("fit --shape cpu=4,memory=8Gi"),
         about=f"cluster {report.cluster}, revision {report.revision}, policy {report.policy}",
     )

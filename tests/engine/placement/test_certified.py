@@ -84,6 +84,26 @@ def test_several_batches_are_searched_for_together():
     assert ask(nodes, *loose, atomic=True).fits
 
 
+def test_what_can_never_fit_keeps_no_others_from_being_searched_for():
+    loose = [batch(each.replicas, msgspec.structs.replace(each.workload, gang="")) for each in GANG]
+    nodes = [node("x", cpu="10"), node("y", cpu="9"), node("z", cpu="1")]
+    never = batch(1, waiting("web/never", cpu="11"))
+    gated = batch(1, waiting("web/gated", cpu="1", constraints=Constraints(scheduling_gates=("wait",))))
+    partly = batch(2, waiting("web/partly", cpu="1", constraints=Constraints(node_selector={"only": "z"})))
+    nodes[2] = nodes[2].labelled({"only": "z"})
+    found = {each.subject: each for each in ask(nodes, never, gated, partly, *loose).outcomes}
+    assert [found[each.key].certificate for each in loose] == ["exact"] * 3
+    assert [found[each.key].placed for each in (never, gated, partly)] == [0, 0, 1]
+    assert found["web/partly"].nodes == (("z", 1),)
+    assert found["web/partly"].refusal.count == 1
+    assert found["web/never"].certificate_note != BESIDE_OTHERS
+
+
+def test_two_batches_of_one_name_are_judged_each_for_itself():
+    twice = [batch(1, waiting("web/a", cpu=cpu)) for cpu in ("3", "5")]
+    assert [each.placed for each in ask([node("x", cpu="4")], *twice).outcomes] == [1, 0]
+
+
 def test_a_proof_beside_others_is_no_proof_alone():
     found = ask([node("x", cpu="4")], batch(1, waiting("a", cpu="3")), batch(2, waiting("b", cpu="2")))
     refused = found.outcomes[1]

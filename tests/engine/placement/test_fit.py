@@ -5,13 +5,9 @@ import pytest
 
 from builders import GPU, batch, cluster, node, pod, policy, resources, tolerating, waiting
 from ullage.engine.columns import Columns
-from ullage.engine.placement.fit import (
-    REPLICAS_MAX,
-    FitAnswer,
-    Outcome,
-    fit,
-    in_admission_order,
-)
+from ullage.engine.placement.fit import FitAnswer, fit, in_admission_order
+from ullage.engine.placement.judging import REPLICAS_MAX
+from ullage.engine.placement.outcome import Outcome
 from ullage.model.cluster import Batch
 from ullage.model.errors import InputError
 from ullage.model.plan import Plan, Refusal, Step

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from builders import GPU, batch, cluster, node, pod, policy, waiting
 from remedied import applied
 from ullage.engine.columns import Columns
-from ullage.engine.placement.fit import REMEDIES_MAX, fit
+from ullage.engine.placement.fit import fit
+from ullage.engine.placement.judging import REMEDIES_MAX
 from ullage.model.admission import DisruptionBudget
 from ullage.model.cluster import Batch, Snapshot
 from ullage.model.constraints import (

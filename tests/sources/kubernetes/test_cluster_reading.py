@@ -4,21 +4,38 @@ import json
 
 import pytest
 
-from sources.kubernetes.kube import amounts, container, dumped, listed, node, pod, refused, thing
+from sources.kubernetes.kube import TYPES, amounts, container, dumped, listed, node, pod, refused, thing
 from ullage.model.errors import InputError
+from ullage.sources.documents import documents_of
+from ullage.sources.kubernetes.cluster_reading import ClusterReading
 from ullage.sources.kubernetes.dump import read_dump
-
-REMEDY = "dump nodes and pods together: kubectl get nodes,pods -A -o json"
-
-
-def test_a_pod_on_an_unknown_node_is_an_error_that_names_both():
-    found = refused(node("n1"), pod("a", nodeName="n1"), pod("b", nodeName="n2"))
-    assert found == f"standard input: items[2]: pod team/b is on node n2, which is not in the dump; {REMEDY}"
+from ullage.sources.kubernetes.items import NODE, POD, Kind, items_of
 
 
-def test_of_several_such_pods_the_first_by_name_is_named():
-    found = refused(pod("z", nodeName="x"), node("n1"), pod("c", nodeName="y"))
-    assert found == f"standard input: items[2]: pod team/c is on node y, which is not in the dump; {REMEDY}"
+def test_pods_on_nodes_that_are_not_there_are_left_out_and_told_in_one_line():
+    stays = (node("n1"), pod("a", nodeName="n1"))
+    found = dumped(*stays, pod("b", nodeName="gone"))
+    assert list(found.workloads.keys()) == ["team/a"]
+    assert found.unknowns == ("1 pod runs on a node that is not there (team/b on gone): left out",)
+    found = dumped(*(pod(name, nodeName="x") for name in "edcb"), *stays, pod("f", nodeName="y"))
+    assert list(found.workloads.keys()) == ["team/a"]
+    assert found.unknowns == (
+        "5 pods run on nodes that are not there (team/b on x, team/c on x, team/d on x and 2 more): left out",
+    )
+
+
+def test_what_only_lost_pods_name_is_not_missed():
+    lost = pod("b", nodeName="gone", runtimeClassName="none", priorityClassName="none")
+    (line,) = dumped(node("n1"), lost).unknowns
+    assert line == "1 pod runs on a node that is not there (team/b on gone): left out"
+
+
+def test_a_set_whose_pods_are_lost_does_not_wait_anew():
+    template = {"spec": {"containers": [container()]}}
+    owned = {"ownerReferences": [{"kind": "StatefulSet", "name": "db", "controller": True}]}
+    sets = thing("apps/v1", "StatefulSet", "db", namespace="team", spec={"template": template})
+    assert len(dumped(node("n1"), sets).workloads) == 1
+    assert not dumped(node("n1"), sets, pod("db-0", metadata=owned, nodeName="gone")).workloads
 
 
 def test_pods_without_any_node_are_one_line():
@@ -26,6 +43,22 @@ def test_pods_without_any_node_are_one_line():
         "standard input: 2 pods on nodes, but no node in the dump; "
         "dump both: kubectl get nodes,pods -A -o json"
     )
+
+
+def test_a_reading_that_sees_all_nodes_may_see_none():
+    reading = ClusterReading(TYPES, "")
+    (document,) = documents_of(json.dumps(pod("a", nodeName="gone")).encode(), "x")
+    for item in items_of(document):
+        reading.take(item)
+    found = reading.snapshot(sees_nodes=True)
+    assert not found.workloads
+    assert found.unknowns == ("1 pod runs on a node that is not there (team/a on gone): left out",)
+
+
+def test_a_reading_says_which_kinds_it_reads():
+    kinds = ClusterReading(TYPES, "").kinds
+    assert {NODE, POD, Kind("", "PersistentVolumeClaim")} <= set(kinds)
+    assert Kind("", "Secret") not in kinds
 
 
 def test_waiting_pods_need_no_nodes():

@@ -385,7 +385,7 @@ def test_a_running_pod_without_its_node_is_left_out_and_named(plane, source, tea
     finally:
         plane.delete(f"/api/v1/namespaces/{team}/pods/lost")
     assert f"{team}/lost" not in found.workloads
-    assert f"left out: running pods on nodes that are not listed: {team}/lost" in found.unknowns
+    assert f"1 pod runs on a node that is not there ({team}/lost on gone): left out" in found.unknowns
 
 
 def test_an_object_that_cannot_be_read_is_named_and_left_out(plane, source, team):

@@ -5,23 +5,20 @@ outcomes say whether that is proven.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from ullage.engine.capacity.admission import admit
 from ullage.engine.placement.exact import Certificate, prove, replay
 from ullage.engine.placement.exact_model import Wanted
+from ullage.engine.placement.outcome import Outcome
 from ullage.engine.trial import Mark, Trial
 from ullage.model.cluster import Workload
 
-if TYPE_CHECKING:
-    from ullage.engine.placement.fit import Outcome
-
 
 def certified(
-    trial: Trial, mark: Mark, asked: Sequence[Workload], outcomes: "Sequence[Outcome]", seconds_max: int
-) -> "list[Outcome]":
+    trial: Trial, mark: Mark, asked: Sequence[Workload], outcomes: Sequence[Outcome], seconds_max: int
+) -> list[Outcome]:
     """Return the outcomes of batches that were placed since a mark, those that were refused with a proof.
 
     Only batches that were placed anew are looked at: one that is refused for what it is, or that grows where
@@ -53,15 +50,15 @@ def certified(
     ]
 
 
-def _alone(outcome: "Outcome") -> "Outcome":
+def _alone(outcome: Outcome) -> Outcome:
     """Return the outcome of a batch for which every node was filled, or for one workload tried."""
     note = f"the nodes take at most {outcome.placed} of {outcome.replicas}, each node for itself"
     return outcome._replace(certificate="impossible", certificate_note=note)
 
 
 def _placed(
-    trial: Trial, mark: Mark, wanted: Sequence[Wanted], outcomes: "Sequence[Outcome]", found: Certificate
-) -> "list[Outcome]":
+    trial: Trial, mark: Mark, wanted: Sequence[Wanted], outcomes: Sequence[Outcome], found: Certificate
+) -> list[Outcome]:
     """Return outcomes as an exact search has placed them, with the terms of the first node of each."""
     trial.undo(mark)
     changed = []

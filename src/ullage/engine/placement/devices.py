@@ -20,6 +20,7 @@ from ullage.engine.placement.device_mix import DeviceMix
 from ullage.engine.placement.device_shares import WHOLE_MILLI, devices_asked
 from ullage.engine.placement.held_devices import HeldDevices, Offer, amounts_milli, offer_of, offered_by
 from ullage.engine.placement.node_columns import Flags, NodeColumns
+from ullage.engine.placement.preference_loads import Load
 from ullage.engine.placement.room import STEPS, Room, RowArray
 from ullage.engine.placement.rules import Fixed, Rows, Slotted
 from ullage.engine.placement.shapes import Integers, Shape
@@ -178,8 +179,11 @@ class Devices:
         return not self.are_all_it_takes(shape) or (self._weighs and bool(shape.takes))
 
     def are_all_it_takes(self, shape: Shape) -> bool:
-        """Whether a shape takes nothing beside room and devices, so that each node is filled for itself."""
-        return all(isinstance(each, DeviceHolder) for each in shape.takes)
+        """Whether a shape takes nothing beside room and devices, so that each node is filled for itself.
+
+        What only weighs in scores takes nothing.
+        """
+        return all(isinstance(each, DeviceHolder | Load) for each in shape.takes)
 
     def free_on(self, row: int) -> bytes:
         """Return what is free on the devices of a node: equal for nodes with equal devices free."""

@@ -35,12 +35,15 @@ class Certificate(NamedTuple):
     counts: tuple[Counts, ...] = ()
 
 
-def prove(trial: Trial, wanted: Sequence[Wanted], seconds_max: int) -> Certificate:
-    """Return whether all of these have a place beside what there is; what was found is left placed."""
+def prove(trial: Trial, wanted: Sequence[Wanted], seconds_max: int, names: Sequence[str] = ()) -> Certificate:
+    """Return whether all of these have a place beside what there is; what was found is left placed.
+
+    Notes call them by `names`, else by the workload that each shape was made from.
+    """
     if not any(replicas for _, replicas in wanted):
         return Certificate("placed", counts=((),) * len(wanted))
     model = Model(trial, wanted)
-    reason = model.impossible()
+    reason = model.impossible(names)
     if reason:
         return Certificate("impossible", reason)
     if seconds_max <= 0:

@@ -110,12 +110,12 @@ class Model:
         if rule.reason not in self.left_out:
             self.left_out.append(rule.reason)
 
-    def impossible(self) -> str:
+    def impossible(self, names: Sequence[str] = ()) -> str:
         """Return why sums alone show that there is no way; nothing where they do not."""
-        for (shape, replicas), slots in zip(self._wanted, self.slots, strict=True):
+        for place, ((shape, replicas), slots) in enumerate(zip(self._wanted, self.slots, strict=True)):
             most = int(np.minimum(slots, replicas).sum())
             if most < replicas:
-                name = shape.workload.key
+                name = names[place] if names else shape.workload.key
                 return f"the nodes take at most {most} of {replicas} of {name}, each node for itself"
         trial = self._trial
         for column, name in enumerate(trial.columns.resources):

@@ -6,7 +6,7 @@ cluster or to the request, everything fits.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Final, NamedTuple
 
 import msgspec
@@ -15,9 +15,9 @@ import numpy as np
 from ullage.engine.capacity.admission import show_down
 from ullage.engine.placement.batches import all_fit, place_replicas
 from ullage.engine.placement.node_columns import CORDON
-from ullage.engine.placement.shapes import Integers, Shape, size_of
-from ullage.engine.redundancy.budgets import Budgets
-from ullage.engine.redundancy.daemons import daemons_of, daemons_on, is_daemon
+from ullage.engine.placement.shapes import Shape
+from ullage.engine.placement.victims import EVICTED_MAX, Victims
+from ullage.engine.redundancy.daemons import daemons_of, daemons_on
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Node, Workload
 from ullage.model.constraints import Constraints, NodeAffinity, Toleration
@@ -29,10 +29,8 @@ PODS: Final = "pods"
 PARTS: Final = 1000
 """Requests are lowered together in thousandths of themselves."""
 TAINT: Final = "taint "
-EVICTED_MAX: Final = 8
 NODES_MAX: Final = 64
 KINDS_OF_NODE_MAX: Final = 3
-ROWS_TRIED_MAX: Final = 50
 
 
 class Own(NamedTuple):
@@ -45,6 +43,23 @@ class Own(NamedTuple):
 NONE_OWN: Final = Own(frozenset(), 0)
 
 
+class Around:
+    """What the remedies of all batches on one trial share, read when it is first needed."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+
+    @cached_property
+    def victims(self) -> Victims:
+        """What could be evicted."""
+        return Victims(self.trial)
+
+    @cached_property
+    def daemons(self) -> list[Workload]:
+        """One pod of each set of daemons."""
+        return daemons_of(self.trial.columns.snapshot)
+
+
 class Remedies:
     """What would help a batch that does not fit, on a trial in the state before it was placed.
 
@@ -52,16 +67,15 @@ class Remedies:
     """
 
     def __init__(
-        self, trial: Trial, asked: Workload, replicas: int, placed: int, own: Own = NONE_OWN
+        self, around: Around, asked: Workload, replicas: int, placed: int, own: Own = NONE_OWN
     ) -> None:
-        self._trial = trial
+        self._around = around
+        self._trial = around.trial
         self._asked = asked
-        self._shape = trial.shape_of(asked)
+        self._shape = around.trial.shape_of(asked)
         self._replicas = replicas
         self._placed = placed
         self._own = own
-        self._budgets = Budgets(trial.columns.snapshot)
-        self._daemons = daemons_of(trial.columns.snapshot)
         whole = replicas + own.kept
         self._all = "it then fits" if whole == 1 else f"all {whole} then fit"
 
@@ -184,7 +198,7 @@ class Remedies:
         place_replicas(trial, self._shape, self._replicas)
         gone: list[Workload] = []
         for _ in range(missing):
-            victims = self._victims(gone)
+            victims = self._around.victims.fewest(self._shape, self._asked.priority, self._own.keys, gone)
             if not victims:
                 break
             for victim in victims:
@@ -206,75 +220,6 @@ class Remedies:
         fits = all_fit(trial, self._shape, self._replicas)
         trial.undo(mark)
         return fits
-
-    def _victims(self, gone: Sequence[Workload]) -> list[Workload]:
-        """Return the fewest workloads of one node whose place one more replica could have."""
-        trial = self._trial
-        wholes = trial.wholes()
-        lacking = np.maximum(self._shape.amounts[:, None] - trial.room.free[self._shape.columns], 0)
-        by_row: dict[int, list[tuple[int, int, str, Workload]]] = {}
-        left = {id(victim) for victim in gone}
-        for workload in trial.columns.snapshot.workloads:
-            if self._may_go(workload) and id(workload) not in left:
-                row = trial.row_of[workload.node]
-                size = size_of(trial.shape_of(workload), wholes)
-                by_row.setdefault(row, []).append((workload.priority, size, workload.key, workload))
-        found: list[tuple[int, tuple[int, int], int, list[Workload]]] = []
-        for row, listed in by_row.items():
-            if self._shape.open[row]:
-                chosen = self._cheapest(sorted(listed, key=lambda each: each[:3]), lacking[:, row], gone)
-                if chosen:
-                    last = max((each.priority, size_of(trial.shape_of(each), wholes)) for each in chosen)
-                    found.append((len(chosen), last, row, chosen))
-        for _, _, row, chosen in sorted(found, key=lambda each: each[:3])[:ROWS_TRIED_MAX]:
-            mark = trial.mark()
-            for each in chosen:
-                trial.evict(each)
-            fits = bool(trial.feasible(self._shape)[row])
-            trial.undo(mark)
-            if fits:
-                return chosen
-        return []
-
-    def _cheapest(
-        self, listed: Sequence[tuple[int, int, str, Workload]], lacking: Integers, gone: Sequence[Workload]
-    ) -> list[Workload]:
-        """Return one workload that frees enough, else several, lowest priority first; nothing for none."""
-        columns = self._shape.columns
-        allowed = self._allowed(gone)
-        several: list[Workload] = []
-        freed = np.zeros(len(columns), np.int64)
-        for _, _, _, workload in listed:
-            of = self._budgets.of(workload)
-            gives = self._trial.shape_of(workload).vector[columns]
-            if all(allowed[number] > 0 for number in of) and (gives >= lacking).all():
-                return [workload]
-        for _, _, _, workload in listed:
-            of = self._budgets.of(workload)
-            if len(several) < EVICTED_MAX and all(allowed[number] > 0 for number in of):
-                for number in of:
-                    allowed[number] -= 1
-                several.append(workload)
-                freed += self._trial.shape_of(workload).vector[columns]
-                if (freed >= lacking).all():
-                    return several
-        return []
-
-    def _allowed(self, gone: Sequence[Workload]) -> list[int]:
-        """Return how many more each budget lets go."""
-        allowed = [budget.allowed for budget in self._budgets.all]
-        for victim in gone:
-            for number in self._budgets.of(victim):
-                allowed[number] -= 1
-        return allowed
-
-    def _may_go(self, workload: Workload) -> bool:
-        return (
-            workload.holds_capacity
-            and not is_daemon(workload)
-            and workload.priority <= self._asked.priority
-            and workload.key not in self._own.keys
-        )
 
     # Nodes added
 
@@ -330,7 +275,7 @@ class Remedies:
         unfilled = int(self._trial.columns.rules_of(node).fill == "below")
         taken = self._shape.requests.items()
         needed = {name: amount + kept.get(name, 0) + unfilled for name, amount in taken if amount > 0}
-        for daemon in daemons_on([node], self._daemons):
+        for daemon in daemons_on([node], self._around.daemons):
             for name, amount in self._trial.columns.taken(daemon).items():
                 needed[name] = needed.get(name, 0) + amount
         capacity = node.capacity.larger(Resources(needed))
@@ -340,7 +285,7 @@ class Remedies:
     def _fits_beside(self, model: Node, count: int) -> bool:
         """Whether everything fits with so many nodes like a model beside those there are."""
         added = tuple(node_like(model, number) for number in range(count))
-        daemons = tuple(daemons_on(added, self._daemons))
+        daemons = tuple(daemons_on(added, self._around.daemons))
         trial = self._trial.with_nodes(Delta(nodes=added, workloads=daemons))
         return all_fit(trial, trial.shape_of(self._asked), self._replicas)
 

@@ -19,6 +19,19 @@ class Running:
         """Return the running replicas of the set that a workload is the template of, by name."""
         return self._by_set.get((workload.namespace, f"{workload.kind}/{workload.name}"), [])
 
+    def gang_of(self, workload: Workload) -> frozenset[str]:
+        """Return the running members of a workload's gang, itself left out."""
+        members = self._by_gang.get((workload.namespace, workload.gang), frozenset())
+        return members - {workload.key}
+
+    @cached_property
+    def _by_gang(self) -> dict[tuple[str, str], frozenset[str]]:
+        found: dict[tuple[str, str], set[str]] = {}
+        for workload in self._snapshot.workloads:
+            if workload.gang and workload.holds_capacity:
+                found.setdefault((workload.namespace, workload.gang), set()).add(workload.key)
+        return {gang: frozenset(members) for gang, members in found.items()}
+
     @cached_property
     def _by_set(self) -> dict[tuple[str, str], list[Workload]]:
         found: dict[tuple[str, str], list[Workload]] = {}

@@ -15,7 +15,8 @@ from ullage.engine.columns import Columns
 from ullage.engine.placement.before import BeforePlacement
 from ullage.engine.placement.exact import prove, replay
 from ullage.engine.placement.exact_model import Counts, Wanted
-from ullage.engine.placement.fit import Outcome, fit
+from ullage.engine.placement.fit import fit
+from ullage.engine.placement.outcome import Outcome
 from ullage.engine.placement.running import Running
 from ullage.engine.purchase.offers import Market, Offer
 from ullage.engine.redundancy.losses import Losses, Survey

@@ -8,7 +8,7 @@ differ in nothing that a rule or a sum could see (alike.py) stand in for each ot
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
@@ -54,6 +54,8 @@ class LossReport(NamedTuple):
     """What the loss of some nodes means; `alike` is how many losses are just like it, itself included.
 
     `unowned` are pods that nobody starts again: they are among the moves and losers all the same.
+    `certificate` says how all found a place, one after the other or by exact search (loss_proofs.py), or
+    whether it is proven that there is none for all of them; `certificate_note` is the proof, or why not.
     """
 
     nodes: tuple[str, ...]
@@ -62,13 +64,21 @@ class LossReport(NamedTuple):
     losers: tuple[Loser, ...]
     unowned: tuple[str, ...]
     daemons: int
+    certificate: Literal["greedy", "exact", "impossible", "unknown"] = "greedy"
+    certificate_note: str = ""
+
+    @property
+    def displaced(self) -> int:
+        """How many workloads are to be placed anew."""
+        return len(self.moves) + len(self.losers)
 
 
 class Survey(NamedTuple):
     """All losses of k nodes: how many there are, of how many kinds, and what became of those that were tried.
 
     Kinds that were not tried were too many; the fullest nodes were tried first. `failing` kinds stand for
-    `failing_losses`; the worst of them are told in full.
+    `failing_losses`; the worst of them are told in full. `looked` of those told were looked at exactly, and
+    those in `saved` no longer fail.
     """
 
     nodes_lost: int
@@ -78,6 +88,8 @@ class Survey(NamedTuple):
     failing: int
     failing_losses: int
     worst: tuple[LossReport, ...]
+    looked: int = 0
+    saved: tuple[LossReport, ...] = ()
 
     @property
     def untried(self) -> int:
@@ -107,7 +119,7 @@ class Losses:
         self._runs: list[list[Run]] = [[] for _ in range(count)]
         self._going: list[list[Member]] = [[] for _ in range(count)]
         self._daemons = [0] * count
-        self._shapes: list[Shape] = []
+        self.shapes: list[Shape] = []
         going = list(self._read(columns))
         if self.trial.rules.counters:
             for workload in going:
@@ -133,8 +145,8 @@ class Losses:
             shape = trial.shape_of(workload)
             number = numbers.get(shape)
             if number is None:
-                number = numbers[shape] = len(self._shapes)
-                self._shapes.append(shape)
+                number = numbers[shape] = len(self.shapes)
+                self.shapes.append(shape)
                 sizes.append(size_of(shape, whole))
             self._runs[row].append(Run(-workload.priority, -sizes[number], number, workload.key))
 
@@ -153,7 +165,7 @@ class Losses:
         losers: list[Loser] = []
         unowned: list[str] = []
         refusals: dict[int, Refusal] = {}
-        with self._without(rows):
+        with self.without(rows):
             for run, row in self._place_anew(rows):
                 workload = workloads[run.key]
                 if is_unowned(workload):
@@ -167,17 +179,18 @@ class Losses:
                 losers.append(Loser(run.key, workload.node, refusal.reason, refusal.remedy))
         names = tuple(trial.nodes[row].name for row in rows)
         daemons = sum(self._daemons[row] for row in rows)
-        return LossReport(names, alike, tuple(moves), tuple(losers), tuple(sorted(unowned)), daemons)
+        report = LossReport(names, alike, tuple(moves), tuple(losers), tuple(sorted(unowned)), daemons)
+        return report._replace(certificate="unknown") if losers else report
 
     def _why_lost(self, run: Run, workload: Workload, rows: tuple[int, ...]) -> Refusal:
         local = volume_only_on(self.trial, workload, rows)
         if local:
             remedy = "keep a copy of its data elsewhere, on storage that other nodes reach"
             return Refusal(run.key, 1, local, remedy=remedy)
-        return why_nowhere(self.trial, self._shapes[run.shape], workload)
+        return why_nowhere(self.trial, self.shapes[run.shape], workload)
 
     @contextmanager
-    def _without(self, rows: tuple[int, ...]) -> Iterator[None]:
+    def without(self, rows: tuple[int, ...]) -> Iterator[None]:
         """Take nodes with all that runs on them out of the cluster, and bring everything back."""
         trial = self.trial
         mark = trial.mark()
@@ -185,8 +198,8 @@ class Losses:
         for row in rows:
             trial.lose(row)
             for run in self._runs[row]:
-                if trial.is_counted(self._shapes[run.shape]):
-                    trial.place(self._shapes[run.shape], row, -1)
+                if trial.is_counted(self.shapes[run.shape]):
+                    trial.place(self.shapes[run.shape], row, -1)
         yield
         self._count_going(rows, 1)
         trial.undo(mark)
@@ -204,12 +217,12 @@ class Losses:
         One without a place is tried again when others have theirs: it may have to be near one of them.
         """
         trial = self.trial
-        waiting: Sequence[Run] = self._waiting(rows)
+        waiting: Sequence[Run] = self.waiting(rows)
         placed = True
         while waiting and placed:
             left: list[Run] = []
             for run in waiting:
-                shape = self._shapes[run.shape]
+                shape = self.shapes[run.shape]
                 row = trial.pick(shape)
                 if row < 0:
                     left.append(run)
@@ -221,7 +234,7 @@ class Losses:
         for run in waiting:
             yield run, -1
 
-    def _waiting(self, rows: tuple[int, ...]) -> list[Run]:
+    def waiting(self, rows: tuple[int, ...]) -> list[Run]:
         """Return what is to be placed anew when nodes are lost, in order."""
         if len(rows) == 1:
             return self._runs[rows[0]]
@@ -230,7 +243,7 @@ class Losses:
     def every(self, nodes_lost: int, names: Collection[str] | None = None) -> Survey:
         """Return what every loss of so many nodes means; of these nodes alone where some are named."""
         trial = self.trial
-        classes = classes_of(trial, self._shapes, self._seen_on)
+        classes = classes_of(trial, self.shapes, self._seen_on)
         if names is not None:
             wanted = {trial.row_of[name] for name in names}
             kept = ([row for row in rows if row in wanted] for rows in classes)
@@ -253,13 +266,13 @@ class Losses:
 
     def _losers(self, losses: Sequence[tuple[int, ...]]) -> list[int]:
         """Return how many workloads each loss leaves without a place."""
-        if can_do(self.trial, self._shapes):
-            prepared = [Loss(rows, [run.shape for run in self._waiting(rows)]) for rows in losses]
-            placed = place_side_by_side(self.trial, self._shapes, prepared)
+        if can_do(self.trial, self.shapes):
+            prepared = [Loss(rows, [run.shape for run in self.waiting(rows)]) for rows in losses]
+            placed = place_side_by_side(self.trial, self.shapes, prepared)
             return [int((rows < 0).sum()) for rows in placed]
         losers = []
         for rows in losses:
-            with self._without(rows):
+            with self.without(rows):
                 losers.append(sum(row < 0 for _, row in self._place_anew(rows)))
         return losers
 

@@ -25,6 +25,7 @@ from ullage.sources.kubernetes.items import NODE, POD, Item, Kind
 from ullage.sources.kubernetes.nodes import DEVICES_MAX, GPU_MODEL_LABELS, NodeReader
 from ullage.sources.kubernetes.object_kinds import OBJECT_KINDS, Known, ObjectRows
 from ullage.sources.kubernetes.objects import with_claims, with_class
+from ullage.sources.kubernetes.pod_groups import POD_GROUPS, PodGroups
 from ullage.sources.kubernetes.pods import PodReader, classless_volumes
 from ullage.sources.kubernetes.storage_objects import DRIVERS_OF_NODE, read_attach_limits
 from ullage.sources.kubernetes.unknowns import Unknowns
@@ -64,6 +65,7 @@ class ClusterReading:
         self._actual: dict[str, Resources] = {}
         self._attach_limits: dict[str, dict[str, int]] = {}
         self._devices = dynamic_devices.DynamicDevices()
+        self._groups = PodGroups()
         self._asking_for_devices: list[str] = []
         self._classless: dict[str, frozenset[str]] = {}
         self._unresolved: dict[str, ClassNames] = {}
@@ -74,6 +76,7 @@ class ClusterReading:
             POD: self._pod,
             MISFILED_POD: self._misfiled_pod,
             **dict.fromkeys(OBJECT_KINDS, self._object),
+            **dict.fromkeys(POD_GROUPS, self._pod_group),
             Kind("storage.k8s.io", "CSINode"): self._drivers_of_node,
             Kind(dynamic_devices.GROUP, "ResourceSlice"): self._slice,
             Kind(dynamic_devices.GROUP, "ResourceClaim"): self._device_claim,
@@ -84,6 +87,11 @@ class ClusterReading:
             Kind(baremetal.GROUP, "Node"): self._baremetal_node,
             Kind(TYPES_GROUP, ONE_TYPE): _read_before,
         }
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of objects that are read, beside those that ask for pods."""
+        return tuple(self._handlers)
 
     def _use(self, types: ResourceTypes) -> None:
         """Read what follows by a registry."""
@@ -124,13 +132,16 @@ class ClusterReading:
         except (Fault, RecursionError) as problem:
             raise item.refusal(problem) from None
 
-    def snapshot(self) -> Snapshot:
-        """The cluster, when everything has been read."""
+    def snapshot(self, *, sees_nodes: bool = False) -> Snapshot:
+        """The cluster, when everything has been read; raises an InputError.
+
+        `sees_nodes` says that all nodes were read, though there may be none.
+        """
         tables = self._objects.tables()
         classes = Classes(tables["runtime_classes"], tables["priority_classes"])
         self._resolve_classes(classes)
-        self._check_nodes_of_pods()
         self._expand_sets(tables)
+        self._leave_out_lost_pods(sees_nodes=sees_nodes)
         self._fill_in_claims({claim.key: claim for claim in tables["claims"]})
         nodes = self._whole_nodes()
         self._say_what_is_missing(classes)
@@ -194,6 +205,9 @@ class ClusterReading:
         taken = self._objects.take(item)
         self._once(item, taken.what, taken.key, again=taken.again)
 
+    def _pod_group(self, item: Item) -> None:
+        self._groups.take(item)
+
     def _drivers_of_node(self, item: Item) -> None:
         decoded = item.decode(DRIVERS_OF_NODE)
         self._attach_limits[decoded.metadata.name] = read_attach_limits(decoded)
@@ -230,37 +244,40 @@ class ClusterReading:
         for key, names in self._unresolved.items():
             self._pods[key] = classes.applied(self._pods[key], names)
 
-    def _check_nodes_of_pods(self) -> None:
-        """Refuse a running pod on a node that nobody has described; one that is over has left its node."""
-        lost = sorted(key for key, pod in self._pods.items() if pod.node and pod.node not in self._nodes)
-        running = [key for key in lost if self._pods[key].state != "deleted"]
-        if running and not self._nodes:
+    def _leave_out_lost_pods(self, *, sees_nodes: bool) -> None:
+        """Leave out pods that run on nodes nobody has described, and say so; one that is over left its node.
+
+        A node that was deleted has pods until they are collected. Raises an InputError where no node is
+        seen at all.
+        """
+        lost = {key: pod.node for key, pod in self._pods.items() if pod.node and pod.node not in self._nodes}
+        running = {key: node for key, node in lost.items() if self._pods[key].state != "deleted"}
+        if running and not self._nodes and not sees_nodes:
             raise InputError(
                 f"{'1 pod on a node' if len(running) == 1 else f'{len(running)} pods on nodes'}, "
                 "but no node in the dump",
-                where=self._seen["pod"][running[0]][0],
+                where=self._seen["pod"][min(running)][0],
                 remedy="dump both: kubectl get nodes,pods -A -o json",
             )
-        if running:
-            pod = self._pods[running[0]]
-            raise InputError(
-                f"pod {one_line(pod.key)} is on node {one_line(pod.node)}, which is not in the dump",
-                where=place_text(*self._seen["pod"][pod.key]),
-                remedy="dump nodes and pods together: kubectl get nodes,pods -A -o json",
-            )
         for key in lost:
-            self._pods[key] = msgspec.structs.replace(self._pods[key], node="")
+            if key in running:
+                del self._pods[key]
+                self._unresolved.pop(key, None)
+            else:
+                self._pods[key] = msgspec.structs.replace(self._pods[key], node="")
+        self.unknowns.lost(running)
 
     def _set(self, item: Item) -> None:
         if not self._sets.take(item):
             self.unknowns.not_read(item.kind)
 
     def _expand_sets(self, tables: Mapping[str, tuple[Any, ...]]) -> None:
-        """Add the pods that objects ask for and that are not there."""
+        """Add the pods that objects ask for and that are not there; all pods learn about their gangs."""
         default_class = self._objects.default_class()
         known = Known(tables["runtime_classes"], tables["priority_classes"], default_class)
         waiting, warnings = self._sets.workloads(self._pods, self._nodes.values(), known)
         self._pods |= {workload.key: workload for workload in waiting}
+        self._pods |= {key: self._groups.applied(pod) for key, pod in self._pods.items() if pod.gang}
         for line in warnings:
             self.unknowns.say(line)
 

@@ -33,7 +33,7 @@ from ullage.sources.kubernetes.live_server import ApiServer
 from ullage.sources.kubernetes.nodes import GROUP_LABEL
 from ullage.sources.kubernetes.pod_sets import POD_SETS
 from ullage.sources.kubernetes.pods import OVER
-from ullage.sources.kubernetes.wire import Named, PodWire, Wire
+from ullage.sources.kubernetes.wire import PodWire, Wire
 from ullage.sources.limits import DEFAULT_LIMITS, Limits
 from ullage.sources.places import one_line
 from ullage.sources.type_documents import GROUP as TYPES_GROUP
@@ -53,12 +53,7 @@ class _PodPage(Wire):
     items: list[PodWire] | None = None
 
 
-class _Object(Wire):
-    metadata: Named
-
-
 _POD_PAGE: Final = msgspec.json.Decoder(_PodPage)
-_OBJECT: Final = msgspec.json.Decoder(_Object)
 
 
 class LiveSource:
@@ -144,16 +139,14 @@ class _LiveReading:
         smaller = f"ullage status -n {own_namespace or 'NAMESPACE'} says what is known of a namespace"
         self._remedy = "" if namespace and not needs_nodes else smaller
         self._revision = 0
-        self._nodes: set[str] | None = None
+        self._sees_nodes = False
         self._sees_all_pods = True
-        self._lost: list[str] = []
         self._hidden: list[str] = []
 
     def read(self, lists: Lists) -> Snapshot:
         """Read all lists; raises an InputError or an ExpiredError."""
-        # The reader's own table says which kinds are worth asking for.
-        handled = dict.fromkeys((*FIRST, *self._reading._handlers, *POD_SETS))  # noqa: SLF001 - see above
-        wanted = [kind for kind in handled if kind not in NOT_ASKED]
+        known = dict.fromkeys((*FIRST, *self._reading.kinds, *POD_SETS))
+        wanted = [kind for kind in known if kind not in NOT_ASKED]
         found = discover(self._server, wanted)
         listed = [found[kind] for kind in wanted if kind in found]
         lists.begin((each.path(), SELECTORS.get(each.kind, "")) for each in listed)
@@ -225,45 +218,36 @@ class _LiveReading:
                 self._revision = page.revision
                 self._take_pods(document)
             elif listed.kind == NODE:
-                self._take_nodes(document)
+                self._sees_nodes = True
+                self._take_each(document)
             else:
                 self._take_others(document, file, listed)
 
-    def _take_nodes(self, document: JsonDocument) -> None:
-        self._nodes = self._nodes or set()
+    def _take_each(self, document: JsonDocument) -> None:
         for item in items_of(document):
             if not isinstance(item, Page):
                 self._reading.take(item)
-                self._nodes.add(item.decode(_OBJECT).metadata.name)
 
     def _take_pods(self, document: JsonDocument) -> None:
         """Read pods that were decoded all at once; where that fails, one by one, to say what is wrong."""
         try:
             pods = _POD_PAGE.decode(document.data).items or ()
         except (msgspec.DecodeError, RecursionError):
-            for item in items_of(document):
-                if not isinstance(item, Page):
-                    self._reading.take(item)
+            self._take_each(document)
             return
         for index, pod in enumerate(pods):
-            if self._has_its_place(pod):
-                self._reading.take(Item(POD, "v1", pod, document, ("items", index)))
+            if not self._sees_nodes:
+                self._hide_node(pod)
+            self._reading.take(Item(POD, "v1", pod, document, ("items", index)))
 
-    def _has_its_place(self, pod: PodWire) -> bool:
-        """Whether a pod waits, is over, or is on a node that is known; where none may be, it has none."""
-        node = pod.spec.node_name if pod.spec is not None else None
-        if not node or (pod.status is not None and pod.status.phase in OVER):
-            return True
-        if self._nodes is not None and node in self._nodes:
-            return True
-        metadata = pod.metadata
-        key = f"{metadata.namespace}/{metadata.name}" if metadata is not None else ""
-        if self._nodes is not None or pod.spec is None:
-            self._lost.append(key)
-            return False
+    def _hide_node(self, pod: PodWire) -> None:
+        """Take the node from a pod that runs, and remember that it does; one that is over left its node."""
+        over = pod.status is not None and pod.status.phase in OVER
+        if pod.spec is None or not pod.spec.node_name or over:
+            return
         pod.spec.node_name = None
-        self._hidden.append(key)
-        return True
+        metadata = pod.metadata
+        self._hidden.append(f"{metadata.namespace}/{metadata.name}" if metadata is not None else "")
 
     def _take_others(self, document: JsonDocument, file: InputFile, listed: Listed) -> None:
         """Read objects of other kinds; one that cannot be read is named, because it cannot be taken out."""
@@ -278,8 +262,7 @@ class _LiveReading:
                 self._reading.unknowns.say(f"not read: {error}")
 
     def _snapshot(self) -> Snapshot:
-        self._reading.unknowns.examples("left out: running pods on nodes that are not listed", self._lost)
-        snapshot = self._reading.snapshot()
+        snapshot = self._reading.snapshot(sees_nodes=self._sees_nodes)
         running = [msgspec.structs.replace(snapshot.workloads[key], state="ok") for key in self._hidden]
         return msgspec.structs.replace(
             snapshot, revision=self._revision, workloads=snapshot.workloads.changed(running)

@@ -20,12 +20,14 @@ from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
 from ullage.sources.documents import Document, JsonDocument, read_documents
 from ullage.sources.kubernetes.amounts import Amounts
+from ullage.sources.kubernetes.constraint_rules import check_constraints
 from ullage.sources.kubernetes.daemons import as_daemon
 from ullage.sources.kubernetes.drafts import Draft, completed, draft_of, lookup_of
 from ullage.sources.kubernetes.faults import Fault, wrong_type
 from ullage.sources.kubernetes.items import POD, Item, Kind, Page, items_of
 from ullage.sources.kubernetes.object_kinds import NOS, OBJECT_KINDS, Known, ObjectRows
 from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE, claimed
+from ullage.sources.kubernetes.pod_groups import POD_GROUPS, PodGroups
 from ullage.sources.kubernetes.pod_sets import POD_SETS, PodSet, has_no_pods, known_kind, stated
 from ullage.sources.kubernetes.pods import PodReader, object_name, template_names_no_class
 from ullage.sources.kubernetes.template_paths import Place, Scope, parse_pattern, places
@@ -115,7 +117,10 @@ def read_manifests(
 
 
 class ManifestReader:
-    """The reading of manifests, document by document."""
+    """The reading of manifests, document by document.
+
+    Those `of_cluster` have passed an API server; what one would refuse about others is refused here.
+    """
 
     def __init__(
         self,
@@ -126,8 +131,10 @@ class ManifestReader:
         namespace: str = DEFAULT_NAMESPACE,
         pod_template: str = "",
         own: OwnReader | None = None,
+        of_cluster: bool = False,
     ) -> None:
         self._types = types
+        self._of_cluster = of_cluster
         self._amounts = Amounts(types)
         self._pods = PodReader(types, self._amounts)
         self._nodes = None if nodes is None else tuple(nodes)
@@ -136,6 +143,7 @@ class ManifestReader:
         self._own = own
         self._known = known
         self._objects = ObjectRows(self._amounts, self._namespace)
+        self._groups = PodGroups(self._namespace)
         self._drafts: dict[str, Draft | Batch] = {}
         self._places: dict[tuple[str, str], str] = {}
         self._warnings: list[str] = []
@@ -181,8 +189,11 @@ class ManifestReader:
         lookup = lookup_of(objects, self._known, self._objects.default_class())
         batches = []
         for draft in self._drafts.values():
-            batch, odd = (draft, []) if isinstance(draft, Batch) else completed(draft, lookup, self._nodes)
-            batches.append(batch)
+            if isinstance(draft, Batch):
+                batches.append(draft)
+                continue
+            batch, odd = completed(draft, lookup, self._nodes)
+            batches.append(msgspec.structs.replace(batch, workload=self._groups.applied(batch.workload)))
             self._warnings += odd
         not_read = [f"not read: {count} {kind}" for kind, count in sorted(self._not_read.items())]
         warnings = tuple(dict.fromkeys((*self._warnings, *not_read)))
@@ -200,6 +211,8 @@ class ManifestReader:
         elif kind in OBJECTS:
             taken = self._objects.take(item)
             self._once(item, kind.name, taken.key)
+        elif kind in POD_GROUPS:
+            self._once(item, f"{kind.name} of {kind.group}", self._groups.take(item))
         elif kind == POD or kind in POD_SETS:
             if kind != item.kind:
                 self._warnings.append(
@@ -257,6 +270,9 @@ class ManifestReader:
             pod.metadata = Metadata(name=name, namespace=owner.namespace, labels=_labels_of(pod))
         try:
             workload = self._pods.read(pod, namespace=self._namespace)
+            if not self._of_cluster:
+                odd = check_constraints(pod.spec or PodSpec())
+                self._warnings += [f"{one_line(workload.key)}: {line}" for line in odd]
         except Fault as fault:
             raise fault.under(*place.path) from None
         workload = msgspec.structs.replace(

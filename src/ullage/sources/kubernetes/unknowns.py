@@ -5,6 +5,7 @@ pages.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 from ullage.sources.kubernetes.items import Kind, Page
@@ -41,9 +42,18 @@ class Unknowns:
     def examples(self, what: str, names: list[str]) -> None:
         """Add a line that counts things and names the first few; nothing where there are none."""
         if names:
-            shown = ", ".join(one_line(name) for name in sorted(names)[:_NAMED_MAX])
-            more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
-            self._lines.add(f"{what}: {shown}{more}")
+            self._lines.add(f"{what}: {_first(names)}")
+
+    def lost(self, pods: Mapping[str, str]) -> None:
+        """Add a line about pods whose nodes, by the key of the pod, are not there; nothing for no pods."""
+        if pods:
+            who = (
+                "1 pod runs on a node that is"
+                if len(pods) == 1
+                else f"{len(pods)} pods run on nodes that are"
+            )
+            shown = _first([f"{key} on {node}" for key, node in pods.items()])
+            self._lines.add(f"{who} not there ({shown}): left out")
 
     def lines(self) -> tuple[str, ...]:
         """All that is to be said, in a fixed order."""
@@ -61,3 +71,9 @@ class Unknowns:
                 f"incomplete: {page.place} says that {count}more {listed} follow, on a page that is not there"
             )
         return lines
+
+
+def _first(names: list[str]) -> str:
+    """The first few names, and how many more there are."""
+    shown = ", ".join(one_line(name) for name in sorted(names)[:_NAMED_MAX])
+    return f"{shown} and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else shown

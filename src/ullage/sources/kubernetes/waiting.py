@@ -77,7 +77,7 @@ class WaitingSets:
     """The objects of a cluster that ask for pods."""
 
     def __init__(self, types: ResourceTypes) -> None:
-        self._reader = ManifestReader(types)
+        self._reader = ManifestReader(types, of_cluster=True)
         self._seen: dict[tuple[str, str, str], int] = {}
 
     def take(self, item: Item) -> bool:

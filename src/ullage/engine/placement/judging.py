@@ -1,0 +1,250 @@
+"""One batch after the other on a trial: refused for what it is, resized where it runs, or placed anew.
+
+What does not fit is explained, with remedies that were tried; what placing by scores alone refuses is looked
+at again by exact search (certified.py).
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from ullage.engine.capacity.admission import admit, admit_resize, judge
+from ullage.engine.capacity.units import refused_by_kind
+from ullage.engine.placement.batches import place_replicas
+from ullage.engine.placement.before import BeforePlacement
+from ullage.engine.placement.certified import certified
+from ullage.engine.placement.outcome import Outcome
+from ullage.engine.placement.refusal import explain_refusal, resize_remedy
+from ullage.engine.placement.remedies import NONE_OWN, Around, Own, Remedies
+from ullage.engine.placement.running import Running
+from ullage.engine.trial import Mark, Trial
+from ullage.model.cluster import Batch, Workload
+from ullage.model.errors import InputError
+from ullage.model.plan import Refusal
+from ullage.model.settings import Rules
+
+REPLICAS_MAX: Final = 10_000_000
+REMEDIES_MAX: Final = 50
+"""Refusals of one question for which remedies are looked for."""
+REMEDIES_TOLD: Final = 3
+SEARCHES_MAX: Final = 50
+"""Refusals of one question for which an exact search is made."""
+
+
+class Judging:
+    """Batches judged on one trial, one after the other; each stays placed as far as it fits."""
+
+    def __init__(
+        self, trial: Trial, rules: Rules, exact_seconds: int, *, names_remedies: bool = True
+    ) -> None:
+        self._trial = trial
+        self._exact_seconds = exact_seconds
+        self._searches_left = SEARCHES_MAX if exact_seconds else 0
+        self._rules = rules
+        self._running = Running(trial.columns.snapshot)
+        self._around = Around(trial)
+        self._remedies_left = REMEDIES_MAX if names_remedies else 0
+        self._before = BeforePlacement(trial.columns.snapshot)
+
+    def judge_alone(self, batches: Sequence[Batch]) -> list[Outcome]:
+        """Return what would become of batches that stand or fall together, and leave nothing placed."""
+        mark, charged = self._trial.mark(), self._before.mark()
+        found = self.judge_together(batches)
+        self._trial.undo(mark)
+        self._before.undo(charged)
+        return found
+
+    def judge_together(self, batches: Sequence[Batch]) -> list[Outcome]:
+        """Return what becomes of batches that stand or fall together."""
+        mark, charged = self._trial.mark(), self._before.mark()
+        found = [self._judge(batch) for batch in batches]
+        if self._searches_left and any(outcome.certificate == "unknown" for outcome in found):
+            found = self._certified([self._before.completed(each.workload) for each in batches], found, mark)
+        if self._stands(batches, found):
+            return found
+        self._trial.undo(mark)
+        self._before.undo(charged)
+        return [_of_gang(outcome.undone(), batches[0].workload) for outcome in found]
+
+    def _stands(self, batches: Sequence[Batch], found: Sequence[Outcome]) -> bool:
+        """Whether what was placed stays: all of it, enough of a gang, or a part of what needs no others."""
+        if not any(outcome.refusal for outcome in found):
+            return True
+        first = batches[0].workload
+        gang = (first.namespace, first.gang)
+        if first.gang_min and all((each.workload.namespace, each.workload.gang) == gang for each in batches):
+            others = self._running.gang_of(first) - {
+                replica.key for each in batches for replica in self._running.replicas_of(each.workload)
+            }
+            return len(others) + sum(outcome.placed for outcome in found) >= first.gang_min
+        return len(batches) == 1 and not batches[0].atomic and not first.gang
+
+    def _certified(self, asked: Sequence[Workload], found: list[Outcome], mark: Mark) -> list[Outcome]:
+        """Return outcomes with the word of an exact search, and charge what it has placed."""
+        self._searches_left -= 1
+        changed = certified(self._trial, mark, asked, found, self._exact_seconds)
+        for workload, before, after in zip(asked, found, changed, strict=True):
+            self._before.take(workload, after.placed - before.placed)
+        return changed
+
+    def _judge(self, batch: Batch) -> Outcome:
+        """Return what becomes of a batch, and leave its replicas placed."""
+        if not 0 <= batch.replicas <= REPLICAS_MAX:
+            raise InputError(
+                f"workload {batch.key} asks for {batch.replicas} replicas", remedy=f"use 0 to {REPLICAS_MAX}"
+            )
+        workload = self._before.completed(batch.workload)
+        taken = self._trial.columns.taken(workload)
+        outcome = Outcome(workload.key, workload.kind, batch.replicas, 0, "ok", (), requests=taken)
+        refusal = self._refused_outright(workload, batch.replicas)
+        if refusal is not None:
+            final = workload.state in {"error", "deleted"}
+            state = workload.state if final else "error"
+            return outcome._replace(state=state, refusal=refusal, certificate="impossible")
+        running = self._running.replicas_of(workload)
+        admitted, bound = self._before.admits(workload, batch.replicas, running)
+        found = self._placed(workload, running, outcome._replace(replicas=admitted))
+        self._before.take(workload, found.placed)
+        return _with_bound(found, batch.replicas, bound) if bound else found
+
+    def _placed(self, workload: Workload, running: Sequence[Workload], outcome: Outcome) -> Outcome:
+        itself = self._trial.columns.snapshot.workloads.get(workload.key)
+        if itself is not None and itself.holds_capacity and outcome.replicas == 1:
+            if workload.node in {"", itself.node}:
+                return self._resize(itself, workload, outcome._replace(action="resize"))
+            return self._place(workload, outcome)
+        return self._update(running, workload, outcome) if running else self._place(workload, outcome)
+
+    def _refused_outright(self, workload: Workload, replicas: int) -> Refusal | None:
+        """Return why a workload is not even tried."""
+        if workload.state in {"error", "deleted"}:
+            reason = f"its state is {workload.state}, which is final"
+            return Refusal(workload.key, replicas, reason, remedy="ask for it anew, in state init")
+        too_small = refused_by_kind(workload.kind, workload.requests, self._rules)
+        if too_small:
+            return Refusal(workload.key, replicas, too_small, remedy="raise its memory request")
+        bound = self._before.refusal(workload)
+        if bound:
+            parts = bound.split("; ")
+            facts, fixes = parts[::2], parts[1::2]
+            return Refusal(workload.key, replicas, "; ".join(facts), remedy=" and ".join(fixes))
+        gates = workload.constraints.scheduling_gates
+        if gates:
+            reason = f"it is held back by scheduling gates ({', '.join(sorted(gates))})"
+            return Refusal(workload.key, replicas, reason, remedy="remove the gates")
+        return None
+
+    def _resize(self, running: Workload, asked: Workload, outcome: Outcome) -> Outcome:
+        """Judge a workload that runs already: only what it grows by is new."""
+        trial = self._trial
+        before = msgspec.structs.replace(running, requests=trial.columns.taken(running))
+        after = msgspec.structs.replace(asked, requests=outcome.requests)
+        row = trial.row_of[running.node]
+        verdict = admit_resize(trial.place_of(row), before, after)
+        if not verdict.admitted:
+            remedy = resize_remedy(verdict.shortfalls, trial.columns.snapshot.resource_types)
+            refusal = Refusal(outcome.subject, 1, verdict.reason, verdict.shortfalls, remedy)
+            return outcome._replace(state="error", verdict=verdict, refusal=refusal)
+        mark, shape = trial.mark(), trial.shape_of(asked)
+        trial.evict(running)
+        lacking = trial.devices.lacking(shape, row, trial.shape_of(running))
+        if lacking:
+            trial.undo(mark)
+            remedy = "ask for less of a device, or move it to a node with more free"
+            refusal = Refusal(outcome.subject, 1, f"{running.node}: {lacking}", remedy=remedy)
+            return outcome._replace(state="error", refusal=refusal)
+        trial.place(shape, row)
+        return outcome._replace(placed=1, nodes=((running.node, 1),), verdict=verdict)
+
+    def _update(self, running: Sequence[Workload], asked: Workload, outcome: Outcome) -> Outcome:
+        """Judge a set of replicas of which some run already.
+
+        Those stay where they are while their node has room for the new size; the others give up their place
+        and are placed anew, and what is too many goes.
+        """
+        trial = self._trial
+        shape = trial.shape_of(asked)
+        counts: dict[str, int] = {}
+        for position, replica in enumerate(running):
+            held = trial.columns.taken(replica)
+            row = trial.row_of[replica.node]
+            stays = position < outcome.replicas and (
+                held == outcome.requests
+                or judge(trial.place_of(row), asked.key, outcome.requests, held=held).admitted
+            )
+            trial.evict(replica)
+            if stays and not trial.devices.lacking(shape, row, trial.shape_of(replica)):
+                trial.place(shape, row)
+                counts[replica.node] = counts.get(replica.node, 0) + 1
+        kept = sum(counts.values())
+        own = Own(frozenset(each.key for each in running), kept)
+        added = self._place(asked, outcome._replace(replicas=outcome.replicas - kept), own)
+        for node, count in added.nodes:
+            counts[node] = counts.get(node, 0) + count
+        same = kept == len(running) and all(trial.columns.taken(each) == outcome.requests for each in running)
+        return added._replace(
+            replicas=outcome.replicas,
+            placed=kept + added.placed,
+            nodes=tuple(sorted(counts.items())),
+            action="keep" if same and not added.nodes else "resize",
+        )
+
+    def _place(self, asked: Workload, outcome: Outcome, own: Own = NONE_OWN) -> Outcome:
+        """Place replicas on the nodes that score best."""
+        trial = self._trial
+        shape = trial.shape_of(asked)
+        taking = msgspec.structs.replace(asked, requests=outcome.requests)
+        first = trial.pick(shape) if outcome.replicas else -1
+        verdict = admit(trial.place_of(first), taking) if first >= 0 else None
+        mark = trial.mark()
+        counts = place_replicas(trial, shape, outcome.replicas)
+        placed = sum(counts.values())
+        nodes = tuple(sorted((trial.nodes[row].name, count) for row, count in counts.items()))
+        outcome = outcome._replace(placed=placed, nodes=nodes, verdict=verdict)
+        if placed == outcome.replicas:
+            return outcome
+        refusal = explain_refusal(trial, shape, taking, outcome.replicas - placed)
+        if refusal.shortfalls:
+            nearest = trial.row_of[refusal.shortfalls[0].node]
+            verdict = admit(trial.place_of(nearest), taking)
+        refusal = self._with_remedies(refusal, asked, outcome, mark, own)
+        return outcome._replace(state="error", verdict=verdict, refusal=refusal, certificate="unknown")
+
+    def _with_remedies(
+        self, refusal: Refusal, asked: Workload, outcome: Outcome, mark: Mark, own: Own
+    ) -> Refusal:
+        """Return a refusal with what would help, tried on the state before the batch, which is restored."""
+        if self._remedies_left <= 0:
+            return refusal
+        self._remedies_left -= 1
+        trial = self._trial
+        trial.undo(mark)
+        found = Remedies(self._around, asked, outcome.replicas, outcome.placed, own).find()
+        shape = trial.shape_of(asked)
+        for node, count in outcome.nodes:
+            trial.place(shape, trial.row_of[node], count)
+        if not found:
+            return refusal
+        texts = "; or ".join(each.text for each in found[:REMEDIES_TOLD])
+        return msgspec.structs.replace(refusal, remedy=texts, remedies=found)
+
+
+def _of_gang(outcome: Outcome, first: Workload) -> Outcome:
+    """Return an outcome of a gang of which a part is enough: that all have no place proves nothing then."""
+    if first.gang_min and outcome.certificate == "impossible" and outcome.certificate_note:
+        note = f"{first.gang_min} of gang {first.gang} would be enough, and are not searched for"
+        return outcome._replace(certificate="unknown", certificate_note=note)
+    return outcome
+
+
+def _with_bound(outcome: Outcome, replicas: int, bound: str) -> Outcome:
+    """Return an outcome of which a quota lets in only a part, or of which that part has no place either."""
+    reason, _, remedy = bound.rpartition("; ")
+    count = replicas - outcome.placed
+    refusal = outcome.refusal
+    if refusal is not None:
+        reason = f"{reason}; and of what it admits: {refusal.reason}"
+        remedy = f"{remedy}; and then: {refusal.remedy}"
+    refusal = Refusal(outcome.subject, count, reason, refusal.shortfalls if refusal else (), remedy)
+    return outcome._replace(replicas=replicas, state="error", refusal=refusal, certificate="impossible")

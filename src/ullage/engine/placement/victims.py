@@ -1,0 +1,149 @@
+"""Running workloads that could make room for another: the fewest of one node, the least important first.
+
+All of them are columns, read once for a question: which single one would do is one comparison, and only nodes
+on which several together would do are looked at one by one.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from ullage.engine.placement.shapes import Integers, Shape, size_of
+from ullage.engine.redundancy.budgets import Budgets
+from ullage.engine.redundancy.daemons import is_daemon
+from ullage.engine.trial import Trial
+from ullage.model.cluster import Workload
+
+EVICTED_MAX: Final = 8
+ROWS_TRIED_MAX: Final = 50
+
+
+class _Candidate(NamedTuple):
+    """Workloads of a node that would free enough, told by how many, the most important of them, the node."""
+
+    number: int
+    priority: int
+    size: int
+    row: int
+    places: list[int]
+
+
+class Victims:
+    """All that could be evicted, by node, then by priority, size and name."""
+
+    def __init__(self, trial: Trial) -> None:
+        self._trial = trial
+        self._budgets = Budgets(trial.columns.snapshot)
+        wholes = trial.wholes()
+        known = [
+            (trial.row_of[each.node], each.priority, size_of(trial.shape_of(each), wholes), each.key, each)
+            for each in trial.columns.snapshot.workloads
+            if each.holds_capacity and not is_daemon(each)
+        ]
+        known.sort(key=lambda each: each[:4])
+        self._workloads = [each[4] for each in known]
+        self._place_of = {each.key: place for place, each in enumerate(self._workloads)}
+        self._rows: Integers = np.array([each[0] for each in known], np.int64)
+        self._priorities: Integers = np.array([each[1] for each in known], np.int64)
+        self._sizes: Integers = np.array([each[2] for each in known], np.int64)
+        vectors = [trial.shape_of(each).vector for each in self._workloads]
+        self._vectors: Integers = np.array(vectors, np.int64).reshape(len(known), len(wholes))
+        self._of = [self._budgets.of(each) for each in self._workloads]
+
+    def fewest(
+        self, shape: Shape, priority_max: int, kept: Collection[str], gone: Sequence[Workload]
+    ) -> list[Workload]:
+        """Return the fewest workloads of one node whose place one more of a shape could have; none for none.
+
+        Only those up to a priority go, and none of those that are `kept` or `gone` already.
+        """
+        trial = self._trial
+        lacking = np.maximum(shape.amounts[:, None] - trial.room.free[shape.columns], 0)
+        may_go = (self._priorities <= priority_max) & shape.open[self._rows]
+        for key in (*kept, *(victim.key for victim in gone)):
+            if key in self._place_of:
+                may_go[self._place_of[key]] = False
+        places = np.flatnonzero(may_go)
+        allowed = self._allowed(gone)
+        chosen = [
+            *self._single(shape, places, lacking, allowed),
+            *self._several(shape, places, lacking, allowed),
+        ]
+        one_for_each_row = {each.row: each for each in sorted(chosen, reverse=True)}
+        for each in sorted(one_for_each_row.values())[:ROWS_TRIED_MAX]:
+            victims = [self._workloads[place] for place in each.places]
+            if self._makes_room(shape, each.row, victims):
+                return victims
+        return []
+
+    def _single(
+        self, shape: Shape, places: Integers, lacking: Integers, allowed: Sequence[int]
+    ) -> list[_Candidate]:
+        """Return, of each node, the first workload that frees enough by itself."""
+        enough = (self._vectors[places][:, shape.columns] >= lacking[:, self._rows[places]].T).all(axis=1)
+        found: dict[int, _Candidate] = {}
+        for place in places[enough].tolist():
+            row = int(self._rows[place])
+            if row not in found and all(allowed[number] > 0 for number in self._of[place]):
+                found[row] = self._candidate(row, [place])
+        return list(found.values())
+
+    def _several(
+        self, shape: Shape, places: Integers, lacking: Integers, allowed: Sequence[int]
+    ) -> list[_Candidate]:
+        """Return, of each node, the first workloads that free enough together."""
+        frees = np.zeros(lacking.shape, np.int64).T
+        np.add.at(frees, self._rows[places], self._vectors[places][:, shape.columns])
+        enough = set(np.flatnonzero((lacking <= frees.T).all(axis=0)).tolist())
+        found = []
+        for group in _split(places, self._rows[places]):
+            row = int(self._rows[group[0]])
+            if row in enough:
+                together = self._together(shape, group, lacking[:, row].tolist(), list(allowed))
+                if together:
+                    found.append(self._candidate(row, together))
+        return found
+
+    def _together(self, shape: Shape, places: Integers, lacking: list[int], allowed: list[int]) -> list[int]:
+        chosen: list[int] = []
+        for place, vector in zip(
+            places.tolist(), self._vectors[places][:, shape.columns].tolist(), strict=True
+        ):
+            if len(chosen) == EVICTED_MAX:
+                break
+            of = self._of[place]
+            if all(allowed[number] > 0 for number in of):
+                for number in of:
+                    allowed[number] -= 1
+                chosen.append(place)
+                lacking = [amount - freed for amount, freed in zip(lacking, vector, strict=True)]
+                if max(lacking, default=0) <= 0:
+                    return chosen
+        return []
+
+    def _candidate(self, row: int, places: list[int]) -> _Candidate:
+        last = max((int(self._priorities[place]), int(self._sizes[place])) for place in places)
+        return _Candidate(len(places), *last, row, places)
+
+    def _allowed(self, gone: Sequence[Workload]) -> list[int]:
+        """Return how many more each budget lets go."""
+        allowed = [budget.allowed for budget in self._budgets.all]
+        for victim in gone:
+            for number in self._budgets.of(victim):
+                allowed[number] -= 1
+        return allowed
+
+    def _makes_room(self, shape: Shape, row: int, victims: Sequence[Workload]) -> bool:
+        trial = self._trial
+        mark = trial.mark()
+        for each in victims:
+            trial.evict(each)
+        fits = bool(trial.feasible(shape)[row])
+        trial.undo(mark)
+        return fits
+
+
+def _split(places: Integers, rows: Integers) -> list[Integers]:
+    """Return places, which are in the order of their rows, by row."""
+    return np.split(places, np.flatnonzero(np.diff(rows)) + 1) if len(places) else []
