@@ -6,12 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import cluster, node, pod, waiting
+from builders import cluster, container, node, pod, waiting
 from placement_strategies import clusters, workloads
 from ullage.engine.columns import Columns
 from ullage.engine.placement import room
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Snapshot, Workload
+from ullage.model.constraints import (
+    Affinity,
+    Constraints,
+    LabelSelector,
+    PodAffinity,
+    PodAffinityTerm,
+    WeightedPodAffinityTerm,
+)
 from ullage.model.delta import Delta, apply
 
 asked = st.lists(st.integers(0, 9), min_size=1, max_size=4).flatmap(
@@ -19,8 +27,8 @@ asked = st.lists(st.integers(0, 9), min_size=1, max_size=4).flatmap(
 )
 
 
-def fresh(snapshot: Snapshot) -> Trial:
-    return Trial(Columns(snapshot))
+def fresh(snapshot: Snapshot, policy: str = "spread") -> Trial:
+    return Trial(Columns(snapshot), policy)
 
 
 def feasible(trial: Trial, wanted: list[Workload]) -> list[list[str]]:
@@ -110,6 +118,78 @@ def test_more_nodes_are_as_if_they_had_always_been_there(snapshot, wanted):
     assert feasible(trial.with_nodes(more), wanted) == feasible(fresh(apply(snapshot, more)), wanted)
 
 
+def test_more_nodes_leave_preferences_as_a_trial_of_that_cluster_has_them():
+    nothing, half = pod("x", containers=(container("c"),)), pod("y", containers=(container("c", cpu="1"),))
+    many = pod("z", containers=tuple(container(name) for name in "cdef"))
+    snapshot = cluster(
+        node("b", cpu="2", memory="2Gi").holding(nothing, half),
+        node("d", cpu="2", memory="2Gi").holding(many),
+    )
+    wanted = [waiting("w", cpu="100m", memory="1Mi"), waiting("v", containers=(container("c"),))]
+    trial = fresh(snapshot, "preferences")
+    added = [node(name, cpu="2", memory="2Gi").record for name in "ace"]
+    daemons = [running(each, f"daemon-{name}", name) for name, each in (("a", many), ("e", nothing))]
+    moved = [running(half, "y", "e")]
+    dropped = {"workloads": ("z",)}
+    for more in (
+        Delta(nodes=tuple(added), workloads=tuple(daemons)),
+        Delta(nodes=tuple(added), workloads=(*daemons, *moved), dropped=dropped),
+    ):
+        larger, wholly_new = trial.with_nodes(more), fresh(apply(snapshot, more), "preferences")
+        for each in wanted:
+            scores = [either.scores(either.shape_of(each)).tolist() for either in (larger, wholly_new)]
+            assert scores[0] == scores[1]
+            assert len(set(scores[0])) > 1
+
+
+def test_terms_of_workloads_on_more_nodes_draw_as_in_a_trial_of_that_cluster():
+    term = PodAffinityTerm("name", LabelSelector(match_labels={"app": "w"}))
+    drawing = Affinity(pod_affinity=PodAffinity(preferred=(WeightedPodAffinityTerm(100, term),)))
+    daemon = running(pod("x", constraints=Constraints(affinity=drawing)), "daemon", "z")
+    parts = [node(name, cpu="2", memory="2Gi").labelled({"name": name}) for name in "ayz"]
+    snapshot = cluster(*parts[:2])
+    more = Delta(nodes=(parts[2].record,), workloads=(daemon,))
+    wanted = waiting("w", cpu="1", labels={"app": "w"})
+    for trial in (
+        fresh(snapshot, "preferences").with_nodes(more),
+        fresh(apply(snapshot, more), "preferences"),
+    ):
+        assert trial.nodes[trial.pick(trial.shape_of(wanted))].name == "z"
+
+
+@pytest.mark.parametrize("policy", ["spread", "pack", "balanced", "preferences"])
+@pytest.mark.parametrize("alike", [True, False], ids=["nodes alike", "nodes of all sizes"])
+def test_scores_looked_at_now_and_then_are_those_of_a_trial_that_never_looked(policy, alike):
+    sizes = [0] * 1100 if alike else [number % 7 for number in range(1100)]
+    snapshot = cluster(
+        *(
+            node(f"n{number:04}", cpu=str(30 + size), memory=f"{60 + size}Gi", pods="50")
+            for number, size in enumerate(sizes)
+        )
+    )
+    looked, unseen = (fresh(snapshot, policy) for _ in range(2))
+    wanted = [
+        waiting("w", cpu="9", memory="1Gi", pods="1"),
+        waiting("v", cpu="1", pods="20"),
+        waiting("u", memory="25Gi"),
+        waiting("t"),
+    ]
+    looked.scores(looked.shape_of(wanted[0]))
+    rows = np.random.default_rng(1).integers(0, len(sizes), 2000).tolist()
+    at = 0
+    for changes in (1, 7, 1, 8, 9, 32, 129, 3, 257, 512, 513, 90):
+        for row in rows[at : at + changes]:
+            for trial in (looked, unseen):
+                trial.place(trial.shape_of(wanted[at % len(wanted)]), row)
+            at += 1
+        for each in wanted if changes % 2 else wanted[:1]:
+            shape, anew = looked.shape_of(each), unseen.compile(each)
+            assert looked.scores(shape).tolist() == unseen.scores(anew).tolist()
+            if policy == "spread" and len(shape.columns):
+                left = looked.room.shares(shape, slice(None)).min(axis=0)
+                assert looked.scores(shape).tolist() == left.tolist()
+
+
 class TestPick:
     def test_the_best_score_wins_and_of_equals_the_first_by_name(self):
         trial = fresh(cluster(node("b", memory="8"), node("a", memory="8"), node("c", memory="9")))
@@ -183,3 +263,15 @@ def test_every_policy_places_all_that_fits(policy):
         trial.place(shape, row)
         placed += 1
     assert placed == 7
+
+
+def test_what_a_tiny_node_holds_beyond_all_counting_is_taken_off_and_put_back():
+    held = pod("a", cpu="130m")
+    trial = Trial(Columns(cluster(node("n1", cpu="1m").holding(held), node("n2", cpu="1"))))
+    before = trial.room.free.copy()
+    mark = trial.mark()
+    trial.evict(trial.columns.snapshot.workloads["a"])
+    assert feasible(trial, [waiting("b", cpu="1m")]) == [["n1", "n2"]]
+    trial.undo(mark)
+    assert (trial.room.free == before).all()
+    assert feasible(trial, [waiting("b", cpu="1m")]) == [["n2"]]

@@ -141,6 +141,11 @@ def test_names(mixed, name, namespace, found):
     assert find_workload(mixed, name, namespace).key == found
 
 
+def test_without_a_namespace_a_pod_without_one_is_meant_first():
+    snapshot = cluster(node("n1", cpu="1"), waiting("a"), waiting("web/a"))
+    assert find_workload(snapshot, "a").key == "a"
+
+
 @pytest.mark.parametrize(
     ("name", "namespace", "message"),
     [

@@ -27,7 +27,7 @@ from ullage.engine.placement.preferences import Preferences
 from ullage.engine.placement.room import Room, RowArray
 from ullage.engine.placement.rule_book import RuleBook
 from ullage.engine.placement.rules import EVERY, SIZE_REASON, Fixed, Rows, Spread
-from ullage.engine.placement.scoring import CLOSED, SCORES
+from ullage.engine.placement.scoring import CLOSED, SCORES, best_row
 from ullage.engine.placement.shapes import Integers, Shape
 from ullage.engine.placement.volumes import Volumes
 from ullage.model.cluster import Node, Workload
@@ -69,10 +69,13 @@ class Look(NamedTuple):
 class Trial:
     """The cluster as it would be; rows are nodes in the order in which ties are decided.
 
-    With a seed the order of nodes is shuffled by it, else it is that of their names.
+    With a seed the order of nodes is shuffled by it, else it is that of their names. `like` is a trial of a
+    cluster from which this one differs little, and whose counts of running workloads serve again.
     """
 
-    def __init__(self, columns: Columns, policy: str = "spread", seed: int | None = None) -> None:
+    def __init__(
+        self, columns: Columns, policy: str = "spread", seed: int | None = None, like: "Trial | None" = None
+    ) -> None:
         self.columns = columns
         self.policy = policy
         count = len(columns.nodes)
@@ -95,9 +98,9 @@ class Trial:
         self.node_columns = NodeColumns(self.nodes)
         self.rules = RuleBook(columns.snapshot, self.node_columns, self.log)
         self.devices = Devices(columns, self.node_columns, self.room, self.log, weighs=policy == "pack")
-        weighed = policy == "preferences"
-        self.preferences = Preferences(columns, order, self.rules) if weighed else None
-        if weighed:
+        self.preferences: Preferences | None = None
+        if policy == "preferences":
+            self.preferences = Preferences(columns, order, self.rules, like.preferences if like else None)
             self.room.watch_tight_nodes()
 
     # Shapes
@@ -207,7 +210,7 @@ class Trial:
             shape.scores = self._scores(shape, EVERY)
             self._keep_scores(shape)
         elif behind:
-            rows = room.changed_since(shape.seen)
+            rows = room.last_changed(behind)
             if self._looks is not None:
                 self._looks.append(Look(shape, shape.seen, rows.copy(), shape.scores[rows]))
             shape.scores[rows] = self._scores(shape, rows)
@@ -261,17 +264,13 @@ class Trial:
     def pick(self, shape: Shape) -> int:
         """Return the best node for one more workload of a shape, -1 where there is none."""
         scores = self.scores(shape)
-        wide = self.wide_open(shape)
+        wide = self.wide_open(shape) if shape.wide_rules else None
         if self.preferences is not None:
             return self.preferences.pick(shape, scores, wide)
-        if wide is not None:
-            scores = np.where(wide, scores, CLOSED)
-        if not len(scores):
-            return -1
-        row = int(scores.argmax())
-        if scores[row] < 0:
-            return -1
-        return self.devices.pick(shape, scores) if self.devices.weighs(row) else row
+        row = best_row(scores, wide)
+        if row < 0 or not self.devices.weighs(row):
+            return row
+        return self.devices.pick(shape, scores if wide is None else np.where(wide, scores, CLOSED))
 
     # What changes
 
@@ -286,9 +285,10 @@ class Trial:
         self._apply_many(shape, rows, counts)
 
     def _apply(self, shape: Shape, row: int, count: int) -> None:
-        if self.room.changes == self.room.changes_max:
+        room = self.room
+        if room.changes == room.changes_max:
             self._make_space(1)
-        self.room.take(shape, row, count)
+        room.take(shape, row, count)
         for counter in self.rules.counted_by(shape.member):
             counter.add(row, count)
         for taken in shape.takes:
@@ -305,7 +305,7 @@ class Trial:
 
     def with_nodes(self, delta: Delta) -> "Trial":
         """Return a trial of its own of the cluster with more nodes, with everything placed as in this one."""
-        other = Trial(self.columns.copy().advance(delta), self.policy)
+        other = Trial(self.columns.copy().advance(delta), self.policy, like=self)
         other.devices.expect(self.devices.expected)
         for shape, rows, counts in self.log:
             twin = other.shape_of(shape.workload)

@@ -104,6 +104,8 @@ def find_workload(snapshot: Snapshot, name: str, namespace: str = "") -> Workloa
     alike = [each for each in snapshot.workloads if each.name == short]
     if not alike:
         raise unknown("pod", name, _near(snapshot, short, ""))
+    if len(alike) > 1 and name in snapshot.workloads:
+        return snapshot.workloads[name]
     if len(alike) > 1:
         keys = [f"pod/{each.key}" for each in alike[:SAME_NAMES_TOLD]]
         count = len(alike)

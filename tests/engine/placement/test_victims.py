@@ -13,9 +13,7 @@ ASKED = waiting("a", memory="4")
 def fewest(*nodes, asked=ASKED, priority=0, kept=(), gone=()):
     trial = Trial(Columns(cluster(*nodes)))
     running = trial.columns.snapshot.workloads
-    found = Victims(trial).fewest(
-        trial.shape_of(asked), priority, kept, [running[name] for name in gone]
-    )
+    found = Victims(trial).fewest(trial.shape_of(asked), priority, kept, [running[name] for name in gone])
     assert trial.mark().placements == 0
     return [each.name for each in found]
 
@@ -71,3 +69,8 @@ def test_no_more_than_a_few_go():
 
 def test_an_empty_cluster_has_no_victims():
     assert fewest(node("n1", memory="1")) == []
+
+
+def test_sizes_beyond_64_bits_are_compared_all_the_same():
+    crowded = node("n1", memory="1").holding(pod("x", memory=str(1 << 40)), pod("y", memory=str(1 << 39)))
+    assert fewest(crowded, node("n2", memory="1"), asked=waiting("a", memory="1")) == []

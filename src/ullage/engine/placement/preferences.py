@@ -16,7 +16,7 @@ The hard thing is that every score but the first two is normalised over the node
 workload; what follows from that set of nodes is kept until the set is another one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -38,7 +38,7 @@ from ullage.engine.placement.preference_terms import (
 )
 from ullage.engine.placement.rule_book import RuleBook
 from ullage.engine.placement.rules import EVERY, Rows
-from ullage.engine.placement.scoring import CLOSED
+from ullage.engine.placement.scoring import best_row
 from ullage.engine.placement.selectors import (
     Requirements,
     WorkloadSelector,
@@ -48,7 +48,7 @@ from ullage.engine.placement.selectors import (
     with_label_keys,
 )
 from ullage.engine.placement.shapes import Shape
-from ullage.model.cluster import Snapshot, Workload
+from ullage.model.cluster import Workload
 from ullage.model.constraints import Constraints, LabelSelector, TopologySpread
 
 Integers = npt.NDArray[np.int64]
@@ -86,7 +86,7 @@ class On(NamedTuple):
 class Wishes:
     """What a shape prefers, apart from room; None or nothing where it is all one to it."""
 
-    __slots__ = ("affinity", "load", "pulls", "spread", "taints", "terms_seen")
+    __slots__ = ("affinity", "load", "none", "pulls", "spread", "taints", "terms_seen")
 
     def __init__(self, load: Load) -> None:
         self.load = load
@@ -95,44 +95,58 @@ class Wishes:
         self.spread: SoftSpread | None = None
         self.pulls = Pulls()
         self.terms_seen = -1
+        self.none = False
 
-    @property
-    def none(self) -> bool:
-        """Whether room alone decides."""
-        return self.taints is None and self.affinity is None and self.spread is None and not self.pulls
+    def settle(self, terms: int) -> None:
+        """Take note that so many terms were looked at, and of whether room alone decides."""
+        self.terms_seen = terms
+        self.none = self.taints is None and self.affinity is None and self.spread is None and not self.pulls
 
 
 class Preferences:
     """The preferences of all shapes of a trial."""
 
-    def __init__(self, columns: Columns, order: npt.NDArray[np.intp], rules: RuleBook) -> None:
+    def __init__(
+        self,
+        columns: Columns,
+        order: npt.NDArray[np.intp],
+        rules: RuleBook,
+        like: "Preferences | None" = None,
+    ) -> None:
         self._rules = rules
         self._nodes = rules.nodes
-        self._loads = Loads(columns, order)
         self._wishes: dict[Shape, Wishes] = {}
         self._kept: dict[tuple[Wishes, int, bytes], On] = {}
         self._kept_max = max(8, KEPT_BYTES_MAX // max(KEPT_BYTES_EACH * len(order), 1))
         self._terms: list[tuple[Term, int, Callable[[Member], bool]]] = []
         self._terms_known: set[tuple[Term, int]] = set()
         self._weights_of: dict[Member, Mapping[Term, int]] = {}
-        if _draws(columns.snapshot):
+        workloads = columns.snapshot.workloads
+        if like is None:
+            self.loads = Loads(columns, order)
+            self.any_draws: bool = _any_draws(workloads.runs())
+        else:
+            self.loads = Loads(columns, order, like.loads)
+            others, _ = like.loads.columns.snapshot.workloads.difference(workloads)
+            self.any_draws = like.any_draws or _any_draws([others])
+        if self.any_draws:
             for member in rules.members.running():
                 self._know_terms(member)
 
     def told_apart_by(self, workload: Workload) -> tuple[object, ...]:
         """Return what makes workloads two shapes here though they ask for the same."""
-        return (*self._loads.counted(workload), _is_of_set(workload))
+        return (*self.loads.counted(workload), _is_of_set(workload))
 
     def compile(self, shape: Shape) -> None:
         """Take note of a new shape."""
-        load = Load(self._loads, self._loads.amounts(shape.workload, shape.requests))
+        load = Load(self.loads, self.loads.amounts(shape.workload, shape.requests))
         self._wishes[shape] = Wishes(load)
         shape.takes.append(load)
         self._know_terms(shape.member)
 
     def room_scores(self, shape: Shape, rows: Rows) -> Integers:
         """Return the two scores that each node has by itself, added up, less what all nodes have."""
-        return self._loads.scores(self._wishes[shape].load.amounts, rows)
+        return self.loads.scores(self._wishes[shape].load.amounts, rows)
 
     def pick(self, shape: Shape, scores: Integers, wide: Flags | None) -> int:
         """Return the first of the nodes with the highest total, -1 where none would take the shape.
@@ -143,10 +157,7 @@ class Preferences:
         if wishes.terms_seen < len(self._terms):
             self._wish(shape, wishes)
         if wishes.none:
-            if wide is not None:
-                scores = np.where(wide, scores, CLOSED)
-            row = int(scores.argmax()) if len(scores) else -1
-            return row if row >= 0 and scores[row] >= 0 else -1
+            return best_row(scores, wide)
         on = self._on(wishes, scores, wide)
         totals = scores[on.rows]
         if not len(totals):
@@ -172,8 +183,8 @@ class Preferences:
         taints = self._nodes.preferred_taints(shape.workload.constraints.tolerations)[on.rows]
         affinity = nothing if wishes.affinity is None else wishes.affinity[on.rows]
         return {
-            "NodeResourcesFit": self._loads.least(wishes.load.amounts, on.rows),
-            "NodeResourcesBalancedAllocation": self._loads.balanced(wishes.load.amounts, on.rows),
+            "NodeResourcesFit": self.loads.least(wishes.load.amounts, on.rows),
+            "NodeResourcesBalancedAllocation": self.loads.balanced(wishes.load.amounts, on.rows),
             "TaintToleration": nothing + normalised(taints, TAINT_WEIGHT, fewest_best=True),
             "NodeAffinity": nothing + normalised(affinity, AFFINITY_WEIGHT, fewest_best=False),
             "PodTopologySpread": nothing if on.spread is None else on.spread.scores(count),
@@ -213,11 +224,10 @@ class Preferences:
             wishes.spread = self._soft_spread(shape)
             for term, weight in _preferred_terms(shape.member).items():
                 self._pull(wishes, term, weight, partial(self._rules.means, term[0]), "meant")
-            wishes.terms_seen = 0
-        for term, weight, owns in self._terms[wishes.terms_seen :]:
+        for term, weight, owns in self._terms[max(0, wishes.terms_seen) :]:
             if self._rules.means(term[0], shape.member, of_newcomer=False):
                 self._pull(wishes, term, weight, owns, "drawn")
-        wishes.terms_seen = len(self._terms)
+        wishes.settle(len(self._terms))
 
     def _wish_for_nodes(self, constraints: Constraints, wishes: Wishes) -> None:
         taints = self._nodes.preferred_taints(constraints.tolerations)
@@ -327,9 +337,9 @@ def _default_spreads(labels: Mapping[str, str]) -> list[TopologySpread]:
     return [TopologySpread(skew_max, label, SOFT, selector) for label, skew_max in DEFAULT_SKEWS]
 
 
-def _draws(snapshot: Snapshot) -> bool:
-    """Whether a running workload has terms that draw others: few constraints are distinct."""
-    distinct = {id(each.constraints): each.constraints for run in snapshot.workloads.runs() for each in run}
+def _any_draws(runs: Iterable[Sequence[Workload]]) -> bool:
+    """Whether some workload has terms that draw others: few constraints are distinct."""
+    distinct = {id(each.constraints): each.constraints for run in runs for each in run}
     sides = [
         side
         for each in distinct.values()

@@ -6,7 +6,7 @@ limit. No division is needed, equal nodes have equal shares, and a share below 0
 resource.
 """
 
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ullage.engine.columns import Columns
 from ullage.engine.placement.node_columns import Flags
 from ullage.engine.placement.rules import EVERY, Rows
-from ullage.engine.placement.shapes import Integers, Shape
+from ullage.engine.placement.shapes import Integers, Needs, Shape
 
 RowArray = npt.NDArray[np.intp]
 
@@ -23,12 +23,26 @@ STEPS: Final = 1 << STEPS_BITS
 """The share of an empty node."""
 INVERSE_BITS: Final = 56
 SHIFT: Final = INVERSE_BITS - STEPS_BITS
+_SHIFT: Final = np.array(SHIFT)
 UNBOUNDED: Final = 1 << INVERSE_BITS
 """Room of a resource that the policy does not bound."""
 TIMES_MAX: Final = 60
 """A request or an over-commitment of more limits than this could not be told in 64 bits."""
+FAR_BELOW: Final = -TIMES_MAX << INVERSE_BITS
+"""What counts as the weighted room of a node that is over-committed beyond counting."""
 TOUCHED_MAX: Final = 1 << 20
 """Changes noted before all scores are made anew, so that memory stays bounded."""
+WINDOWS: Final = (8, 32, 128, 256, 512)
+"""How many of the last changes are looked at together: few sizes, so that arrays can be used again."""
+_WINDOW_OF: Final = [next(size for size in WINDOWS if behind <= size) for behind in range(WINDOWS[-1] + 1)]
+
+
+class Desk(NamedTuple):
+    """Space to work out what is left of so many resources on so many nodes, used again and again."""
+
+    left: Integers
+    taken: Integers
+    parts: list[Integers]
 
 
 class Room:
@@ -43,7 +57,8 @@ class Room:
         self._actual = _actual_above_reserve(columns, order, self.bounded)
         self.free: Integers = self._bound - self._committed(EVERY)
         self.inverse: Integers = np.where(self.limit > 0, UNBOUNDED // np.maximum(self.limit, 1), 1)
-        self._weighted: Integers = self.free * self.inverse
+        self._lowest: Integers = self.limit * -TIMES_MAX
+        self._weighted: Integers = self._weigh((EVERY, EVERY))
         self._free_items = self.free.reshape(-1).data
         self._inverse_items = self.inverse.reshape(-1).data
         self._weighted_items = self._weighted.reshape(-1).data
@@ -51,14 +66,22 @@ class Room:
         self._smallest: dict[int, int] = {}
         self._largest: list[int] | None = None
         self._tight: Flags = np.zeros(len(order), np.bool_)
+        self._any_tight = False
         self.changes = 0
-        self._changed: RowArray = np.empty(TOUCHED_MAX, np.intp)
+        self._note_changes(TOUCHED_MAX)
+        self._desks: dict[tuple[int, int], Desk] = {}
+        self._even: list[bool] = [bool((each == each[:1]).all()) for each in self.inverse]
 
     def _committed(self, rows: Rows | int) -> Integers:
         promised = self._promised[:, rows]
         if self._actual is not None:
             promised = np.maximum(promised, self._actual[:, rows])
         return np.where(self.bounded[:, rows], promised, 0)
+
+    def _weigh(self, where: tuple[Any, Any]) -> Integers:
+        """Return free * inverse, which stays countable however far a node is over-committed."""
+        weighted: Integers = np.maximum(self.free[where], self._lowest[where]) * self.inverse[where]
+        return weighted
 
     def promised(self, row: int) -> list[int]:
         """Return what is promised of each resource on a node, with everything that was placed there."""
@@ -85,20 +108,30 @@ class Room:
         """Return the least of these shares on each node; all of the node where a shape takes nothing."""
         if not shape.takings:
             return np.full(self._count if isinstance(rows, slice) else len(rows), STEPS, np.int64)
-        least: Integers | None = None
+        weighted, needed, is_even, places = shape.needs or self._needs_of(shape)
         if isinstance(rows, slice):
-            for column, amount in shape.takings:
-                part = self.inverse[column] * -amount
-                part += self._weighted[column]
-                least = part if least is None else np.minimum(least, part, out=least)
+            parts = list(weighted - needed)
         else:
-            for weighted, needed in shape.needs or self._needs_of(shape):
-                part = weighted[rows]
-                part -= needed[rows]
-                least = part if least is None else np.minimum(least, part, out=least)
-        assert least is not None  # noqa: S101 - it takes something
-        least >>= SHIFT
-        return least
+            key = len(weighted), len(rows)
+            left, taken, parts = self._desks.get(key) or self._desk(*key)
+            weighted.take(rows, 1, left, "clip")
+            if is_even:
+                taken[...] = needed
+            else:
+                needed.take(rows, 1, taken, "clip")
+            np.subtract(left, taken, left)
+        least = parts[places[0]]
+        for place in places[1:]:
+            np.minimum(least, parts[place], out=least)
+        shares: Integers = np.right_shift(least, _SHIFT)
+        return shares
+
+    def _desk(self, resources: int, nodes: int) -> Desk:
+        left, taken = np.empty((2, resources, nodes), np.int64)
+        desk = Desk(left, taken, list(left))
+        if nodes in WINDOWS:
+            self._desks[resources, nodes] = desk
+        return desk
 
     def watch_tight_nodes(self) -> None:
         """From now on, know the nodes that lack room for the largest request of some shape."""
@@ -113,20 +146,25 @@ class Room:
 
     def _look_at(self, rows: Rows | int) -> None:
         largest = np.array(self._largest, np.int64)
-        self._tight[rows] = (largest > self.free[:, rows].T).any(axis=-1)
+        tight = self._tight[rows] = (largest > self.free[:, rows].T).any(axis=-1)
+        self._any_tight = bool(tight.any() if isinstance(rows, slice) else self._any_tight or tight.any())
 
     def has_room(self, shape: Shape, rows: Rows) -> Flags | None:
         """Return which nodes have room for one more; None where all have, as is known without comparing."""
-        if self._largest is not None and not self._tight[rows].any():
+        if self._largest is not None and (not self._any_tight or not self._tight[rows].any()):
             return None
         fits: Flags = self.least(shape, rows) >= 0
         return fits
 
-    def _needs_of(self, shape: Shape) -> list[tuple[Integers, Integers]]:
-        """Return the weighted room of each resource beside what a shape takes of it; the shape keeps them."""
-        shape.needs = [
-            (self._weighted[column], self.inverse[column] * amount) for column, amount in shape.takings
-        ]
+    def _needs_of(self, shape: Shape) -> Needs:
+        """Return what a shape takes of each node beside the weighted room; the shape keeps it."""
+        first, last = shape.takings[0][0], shape.takings[-1][0]
+        span = slice(first, last + 1)
+        is_even = all(self._even[span])
+        needed = self.inverse[span, : 1 if is_even else None] * shape.vector[span, None]
+        shape.needs = Needs(
+            self._weighted[span], needed, is_even, tuple(column - first for column, _ in shape.takings)
+        )
         return shape.needs
 
     def is_small(self, amount: int, column: int) -> bool:
@@ -156,31 +194,32 @@ class Room:
         """Promise what workloads of a shape take on a node; a negative count gives it back."""
         if self._actual is None:
             free, weighted, inverse = self._free_items, self._weighted_items, self._inverse_items
+            nodes = self._count
             for column, amount in shape.takings:
-                place = column * self._count + row
-                taken = amount * count
-                free[place] -= taken
-                weighted[place] -= taken * inverse[place]
+                place = column * nodes + row
+                left = free[place] = free[place] - amount * count
+                room = left * inverse[place]
+                weighted[place] = room if room > FAR_BELOW else FAR_BELOW  # noqa: FURB136 - a call costs more
             if self._largest is not None:
-                self._look_after(shape, row, count)
+                if count > 0:
+                    self._look_after(shape, row, self._largest)
+                elif self._any_tight and self._tight[row]:
+                    self._look_at(row)
         else:
             self._promised[:, row] += shape.vector * count
             self.free[:, row] = self._bound[:, row] - self._committed(row)
-            self._weighted[:, row] = self.free[:, row] * self.inverse[:, row]
+            self._weighted[:, row] = self._weigh((EVERY, row))
             if self._largest is not None:
                 self._look_at(row)
-        self._changed[self.changes] = row
+        self._changed_items[self.changes] = row
         self.changes += 1
 
-    def _look_after(self, shape: Shape, row: int, count: int) -> None:
-        """Judge a node again: what was taken can only have made it tight, what was given back may not."""
-        if count < 0:
-            self._look_at(row)
-            return
-        largest = self._largest or ()
+    def _look_after(self, shape: Shape, row: int, largest: list[int]) -> None:
+        """Judge a node again of which a shape has taken more: that can only have made it tight."""
+        free, nodes = self._free_items, self._count
         for column, _ in shape.takings:
-            if self._free_items[column * self._count + row] < largest[column]:
-                self._tight[row] = True
+            if free[column * nodes + row] < largest[column]:
+                self._tight[row] = self._any_tight = True
 
     def note(self, row: int) -> None:
         """Take note that something about a node has changed."""
@@ -191,13 +230,12 @@ class Room:
         """Promise what so many workloads of a shape take on each of these nodes, no node twice."""
         if self._actual is None:
             where = shape.columns[:, None], rows
-            taken = shape.amounts[:, None] * counts
-            self.free[where] -= taken
-            self._weighted[where] -= taken * self.inverse[where]
+            self.free[where] -= shape.amounts[:, None] * counts
+            self._weighted[where] = self._weigh(where)
         else:
             self._promised[:, rows] += shape.vector[:, None] * counts
             self.free[:, rows] = self._bound[:, rows] - self._committed(rows)
-            self._weighted[:, rows] = self.free[:, rows] * self.inverse[:, rows]
+            self._weighted[:, rows] = self._weigh((EVERY, rows))
         if self._largest is not None:
             self._look_at(rows)
         after = self.changes + len(rows)
@@ -208,16 +246,23 @@ class Room:
         """Return the nodes that have changed since a number of changes."""
         return self._changed[seen : self.changes]
 
-    @property
-    def changes_max(self) -> int:
-        """How many changes can be noted."""
-        return len(self._changed)
+    def last_changed(self, count: int) -> RowArray:
+        """Return the nodes of so many last changes at least: mostly of some more, see WINDOWS."""
+        end = self.changes + WINDOWS[-1]
+        return self._noted[end - (_WINDOW_OF[count] if count <= WINDOWS[-1] else count) : end]
+
+    def _note_changes(self, most: int) -> None:
+        """Make space for so many changes; before the first there is a window full of the first node."""
+        self._noted: RowArray = np.zeros(WINDOWS[-1] + most, np.intp)
+        self._changed: RowArray = self._noted[WINDOWS[-1] :]
+        self._changed_items = self._changed.data
+        self.changes_max = most
 
     def forget_changes(self, coming: int) -> None:
         """Start counting changes anew, with space for at least so many."""
         self.changes = 0
-        if coming > len(self._changed):
-            self._changed = np.empty(coming, np.intp)
+        if coming > self.changes_max:
+            self._note_changes(coming)
 
 
 def _actual_above_reserve(columns: Columns, order: RowArray, bounded: Flags) -> Integers | None:

@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from ullage.engine.placement.node_columns import Flags
 from ullage.engine.placement.room import STEPS, STEPS_BITS, Room
 from ullage.engine.placement.rules import Rows
 from ullage.engine.placement.shapes import Integers, Shape
@@ -23,11 +24,6 @@ BALANCE_BITS: Final = 10
 
 Scores = Callable[[Room, Shape, Rows], Integers]
 """Scores of some nodes for one more workload of a shape."""
-
-
-def spread(room: Room, shape: Shape, rows: Rows) -> Integers:
-    """Return the least share left."""
-    return room.least(shape, rows)
 
 
 def pack(room: Room, shape: Shape, rows: Rows) -> Integers:
@@ -46,9 +42,20 @@ def balanced(room: Room, shape: Shape, rows: Rows) -> Integers:
     return np.where(least < 0, CLOSED, even + least)
 
 
+def best_row(scores: Integers, wide: Flags | None) -> int:
+    """Return the first node with the highest score among those that rules over zones allow, -1 for none."""
+    if not len(scores):
+        return -1
+    row = int(scores.argmax())
+    if wide is not None and not wide[row]:
+        scores = np.where(wide, scores, CLOSED)
+        row = int(scores.argmax())
+    return row if scores.item(row) >= 0 else -1
+
+
 SCORES: Final[dict[str, Scores]] = {
-    "spread": spread,
+    "spread": Room.least,
     "pack": pack,
     "balanced": balanced,
-    "preferences": spread,  # says where there is room; preferences.py weighs those nodes
+    "preferences": Room.least,  # says where there is room; preferences.py weighs those nodes
 }

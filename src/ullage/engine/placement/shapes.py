@@ -5,7 +5,7 @@ are compiled once (rule_book.py); placing then only looks at what has changed si
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +23,25 @@ SIZE_STEPS: Final = 1 << 30
 """Sizes are told apart in parts of this of all there is."""
 
 
+class Needs(NamedTuple):
+    """What a shape would take of each node, as room.py weighs it, beside the room that there is.
+
+    Both are of a span of resources; `places` are those in it that the shape takes. Where all nodes are alike,
+    `needed` is one column for all.
+    """
+
+    weighted: Integers
+    needed: Integers
+    is_even: bool
+    places: tuple[int, ...]
+
+
 class Shape(Dependent):
     """One kind of workload in a trial: what it takes, where it may go, and its scores as last computed.
 
     `vector` is what it takes of every resource; `columns` and `amounts` are those of which it takes any, and
-    `needs` the room's weighted columns beside what it would take of each node (room.py). Rules hold on top of
-    `closed`: local ones are part of the scores, wide ones of `wide_open`.
+    `needs` what it would take of each node. Rules hold on top of `closed`: local ones are part of the scores,
+    wide ones of `wide_open`.
     """
 
     __slots__ = (
@@ -47,7 +60,7 @@ class Shape(Dependent):
         self.columns = np.flatnonzero(vector > 0)
         self.amounts = vector[self.columns]
         self.takings = tuple(zip(self.columns.tolist(), self.amounts.tolist(), strict=True))
-        self.needs: list[tuple[Integers, Integers]] | None = None
+        self.needs: Needs | None = None
         self.member = member
         self.closed = closed
         self.open: Flags = closed.open

@@ -46,7 +46,7 @@ class Victims:
         self._place_of = {each.key: place for place, each in enumerate(self._workloads)}
         self._rows: Integers = np.array([each[0] for each in known], np.int64)
         self._priorities: Integers = np.array([each[1] for each in known], np.int64)
-        self._sizes: Integers = np.array([each[2] for each in known], np.int64)
+        self._sizes = [each[2] for each in known]
         vectors = [trial.shape_of(each).vector for each in self._workloads]
         self._vectors: Integers = np.array(vectors, np.int64).reshape(len(known), len(wholes))
         self._of = [self._budgets.of(each) for each in self._workloads]
@@ -123,7 +123,7 @@ class Victims:
         return []
 
     def _candidate(self, row: int, places: list[int]) -> _Candidate:
-        last = max((int(self._priorities[place]), int(self._sizes[place])) for place in places)
+        last = max((int(self._priorities[place]), self._sizes[place]) for place in places)
         return _Candidate(len(places), *last, row, places)
 
     def _allowed(self, gone: Sequence[Workload]) -> list[int]:
