@@ -8,7 +8,7 @@ UV_VERSION := 0.13.7
 ZENSICAL_VERSION := 0.0.73
 
 # What the tests want from Debian, beyond Python, make and Go: chromium renders the HTML report.
-TEST_PACKAGES := chromium
+TEST_PACKAGES := chromium ganeti-htools
 
 BIN := .venv/bin
 UV := $(BIN)/uv

@@ -19,6 +19,7 @@ from constraint_strategies import (
     texts,
     tuples_of,
 )
+from ganeti_strategies import ganeti_groups, ganeti_instances, ganeti_nodes, ganeti_policies
 from object_strategies import OBJECT_ROWS
 from ullage.engine.requests import effective_request
 from ullage.model.checks import check_snapshot, unique
@@ -93,10 +94,11 @@ def nodes(name: st.SearchStrategy[str] = names) -> st.SearchStrategy[Node]:
         volume_groups=tuples_of(volume_groups()),
         attach_limits=st.dictionaries(texts, sizes, max_size=2),
         qualities=label_maps,
+        host=optional(ganeti_nodes),
     )
 
 
-groups = st.builds(Group, names, label_maps)
+groups = st.builds(Group, names, label_maps, optional(ganeti_groups))
 parts = resource_maps(st.integers(0, 1 << 44))
 containers = st.builds(Container, texts, st.sampled_from(("main", "init", "sidecar")), parts, resources)
 volumes = st.builds(Volume, texts, texts, texts, sizes, st.booleans(), texts)
@@ -151,6 +153,7 @@ def workloads(
         priority_class=texts,
         runtime_class=texts,
         qualities=label_maps,
+        instance=optional(ganeti_instances),
     ).map(consistent)
 
 
@@ -251,6 +254,8 @@ def snapshots(draw: st.DrawFn, name: st.SearchStrategy[str] = names) -> Snapshot
             policy=draw(policies),
             resource_types=TYPES,
             unknowns=draw(tuples_of(texts)),
+            tags=draw(tuples_of(texts)),
+            instance_policy=draw(optional(ganeti_policies)),
             **{table: unique(each, TABLE_FACTS[table].singular) for table, each in rows.items()},
         )
     )

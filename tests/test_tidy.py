@@ -20,7 +20,7 @@ FUNCTION_LINES_MAX = 70
 
 LONGER_FILES: frozenset[str] = frozenset()
 LONGER_FUNCTIONS: frozenset[str] = frozenset()
-FLOATS_ALLOWED: frozenset[str] = frozenset()
+FLOATS_ALLOWED = ("src/ullage/engine/balance/",)  # scores are compared with those of Ganeti's tools
 NAMES_FROM_OUTSIDE = frozenset(
     {
         "pv_pe_alloc_count",  # a field of LVM's own report
@@ -163,7 +163,9 @@ def test_the_model_and_the_engine_write_no_floats():
         for layer in ("model", "engine")
         for name, _, tree in python_files(SOURCE / layer)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, float) and name not in FLOATS_ALLOWED
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, float)
+        and not name.startswith(FLOATS_ALLOWED)
     ]
     assert not found, listed("use an integer in a small unit, or a Fraction", found)
 

@@ -302,3 +302,62 @@ def host_documents(data: bytes) -> None:
     from ullage.sources.host_cluster import hosts_snapshot, read_facts
 
     hosts_snapshot(read_facts(document) for document in documents_of(data, "f"))
+
+
+@target(
+    b"g|u|preferred|t|n\n\nn1|64|1|60|100|90|4|M|u|2|r:1|Y|1|2|1.5\nn2|?|1|6|10|9|4|N|u\n\n"
+    b"i|1|2|1|running|Y|n1|n2|drbd|a:1|1|-|N\n\nhtools:iextags:a\n\n"
+    b"|1,1,1,1,1,1|1,1,1,1,1,1;9,9,9,9,9,9|drbd,ext|4.0|32.0|1.5\n",
+    b"\n\n\n\n",
+)
+def ganeti_texts(data: bytes) -> None:
+    """Any text in Ganeti's format: what is read is written so that it reads back as the same cluster."""
+    from ullage.sources.ganeti.text import read_text
+    from ullage.sources.ganeti.text_writer import write_text
+
+    cluster = read_text(data.decode("utf-8", "replace"), "data.txt")
+    text = write_text(cluster, complete=False)
+    assert write_text(read_text(text), complete=False) == text
+
+
+@target(b"p,2,8T,64g,16", b"last_resort,1,100 GiB,4096,2,3,True", b"u,0,0,0,0,0,False")
+def simulated_groups(data: bytes) -> None:
+    """Any text as a group to simulate."""
+    from ullage.sources.ganeti.simulated import simulated
+
+    simulated([data.decode("utf-8", "replace")])
+
+
+@target(b"web 0.85 1 0.1 1e-3\n", b"a 1 2 3\n")
+def utilisations(data: bytes) -> None:
+    """Any text as loads of instances."""
+    from ullage.sources.ganeti.utilisation import read_utilisation
+
+    read_utilisation(data.decode("utf-8", "replace"), "f")
+
+
+@target(
+    b'[{"name":"g","uuid":"u","alloc_policy":"preferred","tags":[],"ipolicy":{"std":{},"minmax":[]}}]\0'
+    b'[{"name":"n","group.uuid":"u","offline":true,"drained":false,"ndparams":{"exclusive_storage":false,'
+    b'"spindle_count":1},"tags":[]}]\0[{"name":"i","pnode":"n","snodes":[],"beparams":{"maxmem":1}}]\0'
+    b'{"master":"n","default_hypervisor":"kvm","tags":[],"ipolicy":{}}',
+    b"[]\0[]\0[]\0{}",
+)
+def ganeti_documents(data: bytes) -> None:
+    """Any four documents of Ganeti's remote interface."""
+    from ullage.sources.ganeti.rapi import OWN_RULES, cluster_of_documents
+
+    parts = dict(
+        zip(("groups", "nodes", "instances", "info"), [*data.split(b"\0"), *[b""] * 4], strict=False)
+    )
+    cluster_of_documents(parts.__getitem__, OWN_RULES)
+
+
+@target(b"https://a:b@m:5080?ca=f&sha256=00", b"m:80", b"http://[::1]:1/")
+def ganeti_addresses(data: bytes) -> None:
+    """Any text as the address of a server of Ganeti; no file is read."""
+    from ullage.sources.ganeti.rapi_server import parse_server
+
+    text = data.decode("utf-8", "replace")
+    if "netrc" not in text:
+        parse_server(text)

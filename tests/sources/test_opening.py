@@ -154,11 +154,23 @@ def test_a_snapshot_names_its_profile(tmp_path):
         assert (source.profile, source.name) == (expected, "s.yaml")
 
 
-@pytest.mark.parametrize("spec", ["ganeti:cluster.txt", "ganeti:https://rapi", "http://a", "https://a"])
+@pytest.mark.parametrize("spec", ["http://a", "https://a"])
 def test_a_source_that_is_not_there_yet_says_what_to_use(spec):
     with pytest.raises(InputError, match=r"this version cannot read .* directly; write ") as raised:
         open_source(spec)
     assert spec in str(raised.value)
+
+
+def test_a_cluster_of_ganeti_is_a_file_a_folder_or_a_server(tmp_path):
+    (tmp_path / "data.txt").write_text("g|u|preferred|\n\nn1|64|1|60|9|9|4|M|u\n\n\n\n", encoding="utf-8")
+    source = open_source(f"ganeti:{tmp_path}/data.txt")
+    assert (source.name, source.profile) == ("data.txt", "ganeti")
+    assert list(source.read().nodes.keys()) == ["n1"]
+    piped = open_source("ganeti:-", stdin=io.BytesIO((tmp_path / "data.txt").read_bytes()))
+    assert (piped.name, len(piped.read().nodes)) == ("standard input", 1)
+    assert open_source("ganeti:https://me:secret@rapi").name == "https://rapi:5080"
+    with pytest.raises(InputError, match=r"groups.json: No such file or directory"):
+        open_source(f"ganeti:{tmp_path}").read()
 
 
 CONFIG = """

@@ -25,6 +25,7 @@ from ullage.model.constraints import (
     Toleration,
 )
 from ullage.model.delta import TABLES
+from ullage.model.ganeti import GanetiGroup, GanetiNode, Instance
 from ullage.model.policy import Layer, Policy
 from ullage.model.resources import NOTHING
 from ullage.model.settings import rules_for
@@ -75,6 +76,11 @@ def secret_objects(draw):
     return {table: unique([row], table) for table, row in rows.items()}
 
 
+def secret_group(draw):
+    tags, networks = (f"{draw(secrets)}:{draw(secrets)}",), (draw(secrets),)
+    return GanetiGroup(draw(secrets), draw(secrets), tags=tags, networks=networks)
+
+
 @st.composite
 def secret_snapshots(draw):
     nodes = {
@@ -86,6 +92,7 @@ def secret_snapshots(draw):
             labels={**draw(secret_labels), "kubernetes.io/hostname": name},
             attach_limits=dict.fromkeys(draw(st.sets(secrets, max_size=2)), 3),
             qualities=draw(secret_labels),
+            host=GanetiNode(name, draw(secrets), tags=(draw(secrets),), hypervisor=draw(secrets)),
         )
         for name in draw(st.sets(secrets, min_size=1, max_size=3))
     }
@@ -113,6 +120,9 @@ def secret_snapshots(draw):
             gang=draw(secrets),
             priority_class=draw(secrets),
             runtime_class=draw(secrets),
+            instance=Instance(
+                name, 1, (), 1, draw(secrets), draw(secrets), tags=(draw(secrets),), networks=(draw(secrets),)
+            ),
         )
         for name in draw(st.sets(secrets, max_size=3))
     ]
@@ -124,7 +134,11 @@ def secret_snapshots(draw):
                 draw(secrets), (Layer(draw(secrets), nodes={name: {"swap": "1Gi"} for name in nodes}),)
             ),
             nodes=unique(nodes.values(), "node"),
+            groups=unique(
+                [Group(each, ganeti=secret_group(draw)) for each in draw(st.sets(secrets))], "group"
+            ),
             workloads=unique(workloads, "workload"),
+            tags=(f"htools:iextags:{draw(secrets)}",),
             quotas=unique([quota(f"{space}q", namespaces=(space,)) for space in spaces], "quota"),
             **secret_objects(draw),
             unknowns=tuple(draw(st.lists(secrets, max_size=2))),

@@ -31,6 +31,7 @@ COMMANDS: Final = MappingProxyType(
         "check": "What is wrong, and what breaks when nodes are lost.",
         "balance": "How a node is emptied: moves with destinations, in order.",
         "buy": "The cheapest nodes from a catalog with which everything fits.",
+        "htools": "Ganeti's tools (hbal, hspace, hcheck, hail, ...), line by line.",
         "explain": "Every number behind a node or a resource.",
         "inspect": "What this host (or others, over SSH) can give.",
         "policy": "Show, set and check the rules that apply.",

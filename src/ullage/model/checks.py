@@ -16,6 +16,7 @@ from ullage.model.admission import DisruptionBudget, LimitRange, PriorityClass, 
 from ullage.model.cluster import Group, Node, Quota, Snapshot, Workload
 from ullage.model.delta import TABLE_FACTS, TABLES, Delta
 from ullage.model.errors import InputError
+from ullage.model.ganeti_checks import check_group, check_host, check_instance, check_policy
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.quantity import INT64_MAX, parse_nano
 from ullage.model.resources import Resources, ResourceTypes
@@ -45,6 +46,8 @@ def check_snapshot(snapshot: Snapshot) -> Snapshot:
     """Return the snapshot, with a group for every group that a node names; else raise an InputError."""
     if not 0 <= snapshot.revision <= INT64_MAX:
         raise InputError("the revision is not a number from 0 to 2^63 - 1", remedy="leave it out")
+    if snapshot.instance_policy is not None:
+        check_policy(snapshot.instance_policy, "instancePolicy")
     rows = _Rows(snapshot.resource_types)
     for node in snapshot.nodes:
         rows.node(node)
@@ -116,6 +119,8 @@ class _Rows:
                 where=where,
                 remedy=f"use more than 0 and at most {FACTOR_MAX}",
             )
+        if node.host is not None:
+            check_host(node.host, where)
         if node.swap_bytes is not None:
             _check_size(node.swap_bytes, where, "swapBytes")
         for driver, most in node.attach_limits.items():
@@ -147,6 +152,8 @@ class _Rows:
             raise _too_large(f"workload {workload.key}", "createdSeconds")
         if workload.gang_min:
             _check_size(workload.gang_min, f"workload {workload.key}", "gangMin")
+        if workload.instance is not None:
+            check_instance(workload.instance, f"workload {workload.key}")
         if workload.containers or workload.volumes or workload.overhead:
             self._workload_parts(workload)
 
@@ -172,6 +179,8 @@ class _Rows:
         where = f"{what} {row.key}"
         if isinstance(row, Quota):
             self._quota(row)
+        elif isinstance(row, Group) and row.ganeti is not None:
+            check_group(row.ganeti, where)
         elif isinstance(row, Claim | PersistentVolume):
             _check_size(row.size_bytes, where, "sizeBytes")
         elif isinstance(row, StorageCapacity):

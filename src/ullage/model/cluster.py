@@ -20,6 +20,7 @@ from ullage.model.admission import (
     RuntimeClass,
 )
 from ullage.model.constraints import UNCONSTRAINED, Constraints, Record
+from ullage.model.ganeti import GanetiGroup, GanetiNode, Instance, InstancePolicy
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.policy import Policy
 from ullage.model.resources import NOTHING, Resources, ResourceTypes
@@ -88,7 +89,7 @@ class Node(Record, frozen=True):
 
     `reserve` is what the source states (None: the policy's rule decides, resource by resource where the
     map does not name one). `actual` is what is really in use on the machine, system included.
-    `attach_limits` says how many volumes of each storage driver it can have.
+    `attach_limits` says how many volumes of each storage driver it can have. `host` is what Ganeti says.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Node(Record, frozen=True):
     volume_groups: tuple[VolumeGroup, ...] = ()
     attach_limits: Mapping[str, int] = {}
     qualities: Mapping[str, str] = {}
+    host: GanetiNode | None = None
 
     @property
     def key(self) -> str:
@@ -119,6 +121,7 @@ class Group(Record, frozen=True):
 
     name: str
     labels: Mapping[str, str] = {}
+    ganeti: GanetiGroup | None = None
 
     @property
     def key(self) -> str:
@@ -152,7 +155,7 @@ class Workload(Record, frozen=True):
     `requests` is the effective request: what the node gives up for it. A resource missing from `limits`
     is unbounded. `containers` and `overhead` are the terms that the request was made of. Workloads of one
     `gang` in a namespace are placed all together or not at all; where `gang_min` is not 0, that many of them
-    are enough.
+    are enough. `instance` is what Ganeti says of a virtual machine.
     """
 
     name: str
@@ -179,6 +182,7 @@ class Workload(Record, frozen=True):
     priority_class: str = ""
     runtime_class: str = ""
     qualities: Mapping[str, str] = {}
+    instance: Instance | None = None
 
     @property
     def key(self) -> str:
@@ -226,7 +230,8 @@ class Quota(Record, frozen=True):
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The whole cluster at one revision, with the policy that applies to it.
 
-    `unknowns` says what the source could not tell or what is not modelled: every answer repeats it.
+    `unknowns` says what the source could not tell or what is not modelled: every answer repeats it. `tags`
+    and `instance_policy` are those of a Ganeti cluster.
     """
 
     name: str = ""
@@ -250,3 +255,5 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     runtime_classes: Table[RuntimeClass] = Table()
     disruption_budgets: Table[DisruptionBudget] = Table()
     unknowns: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    instance_policy: InstancePolicy | None = None

@@ -156,9 +156,9 @@ def _fields(row: Any, types: ResourceTypes) -> dict[str, Any]:
 
 
 def _other_changes(old: Snapshot, new: Snapshot) -> list[RowChange]:
-    """Return what differs beside the tables: the policy, the resource types, what is unknown."""
+    """Return what differs beside the tables: the policy, the resource types, what is unknown, what Ganeti says."""
     found = []
-    for name in ("policy", "unknowns"):
+    for name in ("policy", "unknowns", "tags", "instance_policy"):
         before, after = (to_builtins(getattr(each, name), each.resource_types) for each in (old, new))
         if before != after:
             old_fields, new_fields = flat({name: before}), flat({name: after})

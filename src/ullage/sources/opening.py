@@ -41,7 +41,6 @@ KUBERNETES: Final = "kubernetes"
 TYPES_ONLY: Final = "ResourceTypes"
 _DUMP_REMEDY: Final = "write a dump and read that: kubectl get nodes,pods -A -o json > dump.json"
 _NOT_YET: Final = (
-    ("ganeti:", "Ganeti", "write the nodes and instances as CSV or as a Snapshot document"),
     ("http://", "a server", _DUMP_REMEDY),
     ("https://", "a server", _DUMP_REMEDY),
 )
@@ -92,7 +91,7 @@ class SnapshotSource:
 
 
 def open_source(spec: str, *, options: Options | None = None, stdin: BinaryIO | None = None) -> Source:
-    """Return the source behind `kube`, `demo`, `synthetic:…`, `csv:FILE,FILE`, `-`, a file or a folder."""
+    """Return the source behind `kube`, `demo`, `synthetic:…`, `csv:…`, `ganeti:…`, a file or a folder."""
     options = options or Options()
     word, colon, rest = spec.partition(":")
     if spec == "demo":
@@ -105,6 +104,10 @@ def open_source(spec: str, *, options: Options | None = None, stdin: BinaryIO | 
         return _synthetic(rest)
     if word == "csv" and colon:
         return _csv(rest, rest.split(","), options)
+    if word == "ganeti" and rest:
+        from ullage.sources.ganeti.snapshot import GanetiSource
+
+        return GanetiSource(rest, limits=options.limits, stdin=stdin)
     for start, what, remedy in _NOT_YET:
         if spec.startswith(start):
             raise InputError(

@@ -114,6 +114,8 @@ def read_snapshot(document: Document, types: ResourceTypes = _BUILT_IN_TYPES) ->
         policy=read.policy,
         resource_types=types,
         unknowns=read.unknowns,
+        tags=read.tags,
+        instance_policy=read.instance_policy,
         **tables,
     )
     workloads = _placed(document, lambda each: completed(each, types), snapshot.workloads)

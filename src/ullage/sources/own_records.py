@@ -19,6 +19,7 @@ from ullage.model.admission import (
 )
 from ullage.model.cluster import Batch, Group, Node, Quota, Workload, WorkloadState
 from ullage.model.constraints import Record
+from ullage.model.ganeti import InstancePolicy
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.policy import Policy
 from ullage.model.resources import NOTHING, Resources, ResourceTypes
@@ -94,6 +95,8 @@ class SnapshotDocument(Record, frozen=True, kw_only=True):
     runtime_classes: tuple[RuntimeClass, ...] = ()
     disruption_budgets: tuple[DisruptionBudget, ...] = ()
     unknowns: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    instance_policy: InstancePolicy | None = None
 
 
 class DeltaDocument(Record, frozen=True, kw_only=True):

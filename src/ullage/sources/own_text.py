@@ -47,6 +47,8 @@ def snapshot_text(snapshot: Snapshot, form: Form = "yaml") -> bytes:
         policy=snapshot.policy,
         resource_types=_added(snapshot.resource_types),
         unknowns=snapshot.unknowns,
+        tags=snapshot.tags,
+        instance_policy=snapshot.instance_policy,
         **rows,
     )
     return document_text(document, form, snapshot.resource_types)

@@ -18,6 +18,7 @@ from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.policy import PROFILE_NAMES, Layer, Policy
 from ullage.sources.redact_admission import AdmissionRedactor
 from ullage.sources.redact_constraints import ConstraintRedactor, numeric_keys
+from ullage.sources.redact_ganeti import GanetiRedactor
 from ullage.sources.redact_names import Pseudonyms, keeps_values
 from ullage.sources.redact_storage import StorageRedactor
 
@@ -41,6 +42,8 @@ def redact(snapshot: Snapshot, seed: str) -> Snapshot:
             quotas=unique(map(redactor.quota, snapshot.quotas), "quota"),
             reservations=unique(map(redactor.reservation, snapshot.reservations), "reservation"),
             **redactor.objects(snapshot),
+            tags=redactor.ganeti.tags(snapshot.tags),
+            instance_policy=snapshot.instance_policy,
             unknowns=(f"{notes} notes of the source were left out by the redaction",) if notes else (),
         )
     )
@@ -55,6 +58,7 @@ class _Redactor:
         self.labels = self.constraints.labels
         self.storage = StorageRedactor(self.constraints)
         self.admission = AdmissionRedactor(self.constraints, self.storage)
+        self.ganeti = GanetiRedactor(self.names)
         self.capacities: dict[str, str] = {}
 
     def node(self, node: Node) -> Node:
@@ -87,6 +91,7 @@ class _Redactor:
             ),
             attach_limits=self.storage.attach_limits(node.attach_limits),
             qualities=self._qualities(node.qualities),
+            host=self.ganeti.node(node.host),
         )
 
     def _device(self, device: Device) -> Device:
@@ -100,7 +105,9 @@ class _Redactor:
         return {name("quality", key): name("value", value) for key, value in qualities.items()}
 
     def group(self, group: Group) -> Group:
-        return Group(self.names.of("group", group.name), self.labels(group.labels))
+        return Group(
+            self.names.of("group", group.name), self.labels(group.labels), self.ganeti.group(group.ganeti)
+        )
 
     def workload(self, workload: Workload) -> Workload:
         name = self.names.of
@@ -131,6 +138,7 @@ class _Redactor:
             priority_class=self.admission.priority_name(workload.priority_class),
             runtime_class=self.admission.runtime_name(workload.runtime_class),
             qualities=self._qualities(workload.qualities),
+            instance=self.ganeti.instance(workload.instance),
         )
 
     def _container(self, container: Container) -> Container:

@@ -77,6 +77,9 @@ def _schema(info: Any, parts: dict[str, Any]) -> dict[str, Any]:
             return {"anyOf": [_schema(each, parts) for each in types]}
         case inspect.VarTupleType(item_type=item):
             return {"type": "array", "items": _schema(item, parts)}
+        case inspect.TupleType(item_types=items):
+            each = [_schema(item, parts) for item in items]
+            return {"type": "array", "prefixItems": each, "minItems": len(each), "maxItems": len(each)}
         case inspect.DictType(value_type=value):
             return {"type": "object", "additionalProperties": _schema(value, parts)}
         case _:

@@ -22,6 +22,7 @@ from ullage.model.checks import check_snapshot, unique
 from ullage.model.cluster import Snapshot
 from ullage.model.delta import TABLE_FACTS
 from ullage.model.errors import InputError
+from ullage.model.ganeti import InstancePolicy
 from ullage.model.policy import Policy
 from ullage.model.resources import ResourceType, ResourceTypes
 from ullage.sources.atomic_file import write_atomically
@@ -30,7 +31,7 @@ from ullage.sources.input_files import read_files
 from ullage.sources.limits import DEFAULT_LIMITS, GIB, MIB, Limits
 from ullage.sources.own_format import read_snapshot
 from ullage.sources.places import Bytes
-from ullage.sources.snapshot_columns import Columns, damaged, pack, unpack
+from ullage.sources.snapshot_columns import Columns, damaged, exact_values, own_values, pack, unpack
 
 MAGIC: Final = b"\x89ULLAGE\n"
 VERSION: Final = 1
@@ -53,10 +54,12 @@ class _Content(msgspec.Struct, frozen=True):
     resource_types: list[ResourceType]
     unknowns: tuple[str, ...]
     tables: dict[str, Columns]
+    tags: tuple[str, ...] = ()
+    instance_policy: InstancePolicy | None = None
 
 
-_ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
-_DECODER: Final = msgspec.msgpack.Decoder(_Content)
+_ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=exact_values, order="deterministic")
+_DECODER: Final = msgspec.msgpack.Decoder(_Content, dec_hook=own_values)
 
 
 def is_snapshot_bytes(data: Bytes) -> bool:
@@ -77,6 +80,8 @@ def snapshot_bytes(snapshot: Snapshot) -> bytes:
         resource_types=list(snapshot.resource_types.added()),
         unknowns=snapshot.unknowns,
         tables=tables,
+        tags=snapshot.tags,
+        instance_policy=snapshot.instance_policy,
     )
     blocks = b"".join(_compressed(_ENCODER.encode(content)))
     return _HEADER.pack(MAGIC, VERSION, hashlib.sha256(blocks).digest()) + blocks
@@ -194,6 +199,8 @@ def _snapshot(content: bytearray) -> Snapshot:
             policy=read.policy,
             resource_types=ResourceTypes(read.resource_types),
             unknowns=read.unknowns,
+            tags=read.tags,
+            instance_policy=read.instance_policy,
             **tables,
         )
     )

@@ -1,0 +1,138 @@
+"""Hosts that are online as columns of numbers, for trying a new machine on all of them at once.
+
+The rules are those of the primitives and the values those of the terms of the score, for machines that run,
+reserve memory on their standby and have no tags; tests hold both to the plain code. Only the hosts that a
+placement touched are read again.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ullage.engine.balance.fleet import Fleet
+from ullage.engine.balance.score import TERMS, statistics
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+
+EXACT_MAX: Final = 1 << 53
+UNBOUNDED: Final = 1 << 62
+HOSTS_MAX: Final = 4000
+"""Beyond this a matrix of all pairs takes too much memory."""
+
+
+def suits(fleet: Fleet) -> bool:
+    """Return whether numbers are small enough for exact shares, and hosts few enough for all pairs."""
+    hosts = [fleet.hosts[number] for number in fleet.scope]
+    sizes = [max(host.memory, host.disk, host.cpu, -host.memory_floor) for host in hosts]
+    return len(hosts) <= HOSTS_MAX and max(sizes, default=0) * 4 < EXACT_MAX
+
+
+class Columns:
+    """What hosts that are online have, and what is left of it now and later."""
+
+    def __init__(self, fleet: Fleet, targets: Iterable[int]) -> None:
+        self.numbers = [number for number in fleet.scope if not fleet.hosts[number].offline]
+        self.position = {number: at for at, number in enumerate(self.numbers)}
+        hosts = [fleet.hosts[number] for number in self.numbers]
+        chosen = set(targets)
+        self.is_target: Booleans = np.array([number in chosen for number in self.numbers], dtype=bool)
+        self.group = _integers(host.group for host in hosts)
+        self.floor = _integers(host.memory_floor + (0 if host.exact else 1) for host in hosts)
+        self.disk_floor = _integers(max(host.disk_low, 0 if host.exact else 1) for host in hosts)
+        self.exclusive: Booleans = np.array([host.exclusive for host in hosts], dtype=bool)
+        self.any_exclusive = bool(self.exclusive.any())
+        self.spindles_high = _floats(host.spindles_high for host in hosts)
+        self.cpu_ratio = _floats(host.cpu_ratio if host.cpu_ratio >= 0 else np.inf for host in hosts)
+        self.cpu_speed = _floats(host.cpu_speed for host in hosts)
+        self.memory = _whole(host.memory for host in hosts)
+        self.memory_whole = _whole(host.memory_whole for host in hosts)
+        self.disk_whole = _whole(host.spindles if host.exclusive else host.disk for host in hosts)
+        self.cpu_whole = _whole(host.cpu for host in hosts)
+        self.spindles_whole = _whole(host.spindles_high for host in hosts)
+        count = len(hosts)
+        self.values: Floats = np.zeros((len(TERMS), count))
+        self._held: Integers = np.zeros((10, count), dtype=np.int64)
+        self._busy: Floats = np.zeros((2, count))
+        self.peers: Integers = np.zeros((count, count), dtype=np.int64)
+        same = self.group[:, None] == self.group[None, :]
+        self.pairs: Booleans = same & self.is_target[:, None] & self.is_target[None, :]
+        np.fill_diagonal(self.pairs, val=False)
+        kinds = self.group * 2 + self.exclusive
+        firsts = {int(kind): number for kind, number in zip(kinds[::-1], self.numbers[::-1], strict=True)}
+        self.alike = [(kinds == kind, number) for kind, number in firsts.items()]
+        """Hosts that one policy treats alike, each with the number of one of them."""
+        self.shared = _shared(fleet, self.numbers)
+        known = statistics([fleet.hosts[at] for at in fleet.scope], [fleet.states[at] for at in fleet.scope])
+        self.fixed = [
+            (at, known[at].total) for at, term in enumerate(TERMS) if term.kind in {"sum offline", "pairs"}
+        ]
+        """Terms that a new machine without tags on a host that is online does not change, and their sums."""
+        self.read(fleet, self.numbers)
+
+    def read(self, fleet: Fleet, numbers: Iterable[int]) -> None:
+        """Read some hosts again."""
+        for number in numbers:
+            at = self.position[number]
+            host, state = fleet.hosts[number], fleet.states[number]
+            now, later = state.now, state.later
+            self.values[:, at] = [term.value(host, state) for term in TERMS]
+            self._held[:, at] = (
+                now.memory_free, now.disk_free, now.cpu, now.spindles_free,
+                later.memory_free, later.disk_free, later.cpu, later.spindles_free,
+                state.reserved, state.fails,
+            )  # fmt: skip
+            self._busy[:, at] = (now.spindles, later.spindles)
+            self.peers[:, at] = 0
+            for primary, memory in state.peers.items():
+                row = self.position.get(primary)
+                if row is not None:
+                    self.peers[row, at] = memory
+        held, busy = self._held, self._busy
+        self.now = (held[0], held[1], held[2], held[3], busy[0])
+        self.later = (held[4], held[5], held[6], held[7], busy[1])
+        self.reserved = held[8]
+        self.fails: Booleans = held[9] != 0
+        free = held[0] - self.floor
+        self.room = free
+        self.room_kept: Integers = np.where(self.fails, UNBOUNDED, free - self.reserved)
+        self.room_for_pair: Integers = np.where(self.fails[None, :], UNBOUNDED, free[None, :] - self.peers)
+
+
+class Whole:
+    """What shares are of; where there is nothing, a share is a fixed value."""
+
+    def __init__(self, amounts: Floats) -> None:
+        self.is_nothing: Booleans = amounts == 0
+        self.any_nothing = bool(self.is_nothing.any())
+        self.amounts: Floats = np.where(self.is_nothing, 1.0, amounts)
+
+    def share(self, part: Integers | Floats, otherwise: float = 0.0) -> Floats:
+        """Return parts of it as shares."""
+        shares: Floats = part / self.amounts
+        if self.any_nothing:
+            shares[self.is_nothing] = otherwise
+        return shares
+
+
+def _whole(amounts: Iterable[float]) -> Whole:
+    return Whole(_floats(amounts))
+
+
+def _integers(values: Iterable[int]) -> Integers:
+    return np.fromiter(values, dtype=np.int64)
+
+
+def _floats(values: Iterable[float]) -> Floats:
+    return np.fromiter(values, dtype=np.float64)
+
+
+def _shared(fleet: Fleet, numbers: list[int]) -> Floats | None:
+    """Return how many failure domains each pair of hosts has in common; None where there are no domains."""
+    places = [fleet.hosts[number].locations for number in numbers]
+    if not any(places):
+        return None
+    return np.array([[float(len(one & other)) for other in places] for one in places])

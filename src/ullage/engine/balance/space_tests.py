@@ -1,0 +1,107 @@
+"""Why a new machine does not go where: the first test that fails, for all hosts or pairs at once.
+
+A code is the place of a kind of failure in FAILURES, FITS where no test fails. Tests are applied from the
+last to the first, so that the first one's code stays.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ullage.engine.balance.allocation_size import size_failure
+from ullage.engine.balance.facts import Machine
+from ullage.engine.balance.fleet import Fleet
+from ullage.engine.balance.space_columns import Booleans, Columns, Integers
+from ullage.engine.balance.state import FAILURES, FailureKind
+
+Codes = npt.NDArray[np.int8]
+FITS: Final = len(FAILURES)
+MEMORY: Final = np.int8(FAILURES.index("FailMem"))
+DISK: Final = np.int8(FAILURES.index("FailDisk"))
+CPU: Final = np.int8(FAILURES.index("FailCPU"))
+SPINDLES: Final = np.int8(FAILURES.index("FailSpindles"))
+
+
+class Standby(NamedTuple):
+    """Why hosts do not become the standby of a machine: tests before the one by pair, and those after it."""
+
+    before: Codes
+    after: Codes
+
+
+def primary_codes(fleet: Fleet, columns: Columns, machine: Machine) -> Codes:
+    """Return for each host why it does not take a machine as its primary."""
+    codes = np.full(len(columns.numbers), FITS, dtype=np.int8)
+    _set(codes, _over_cpu(columns, columns.later[2], machine), CPU)
+    if machine.local:
+        _disk_tests(columns, columns.later, machine, codes)
+    _set(codes, machine.memory > columns.later[0] - columns.floor, MEMORY)
+    _set(codes, _over_cpu(columns, columns.now[2], machine), CPU)
+    _set(codes, machine.memory > columns.room_kept, MEMORY)
+    if machine.local:
+        _disk_tests(columns, columns.now, machine, codes)
+    _set(codes, machine.memory > columns.room, MEMORY)
+    _size_tests(fleet, columns, machine, codes)
+    return codes
+
+
+def standby_codes(columns: Columns, machine: Machine) -> Standby:
+    """Return for each host why it does not become the standby of a machine."""
+    before = np.full(len(columns.numbers), FITS, dtype=np.int8)
+    after = before.copy()
+    _set(before, machine.memory > columns.room, MEMORY)
+    _disk_tests(columns, columns.now, machine, before)
+    _set(after, machine.memory > columns.later[0] - columns.floor, MEMORY)
+    _disk_tests(columns, columns.later, machine, after)
+    return Standby(before, after)
+
+
+def pair_counts(columns: Columns, primary: Codes, standby: Standby, memory: int) -> dict[FailureKind, int]:
+    """Return how many pairs fail for which reason."""
+    standbys = columns.pairs.sum(axis=1)
+    counts = np.bincount(primary, weights=standbys, minlength=FITS + 1).astype(np.int64)
+    rows = np.flatnonzero((primary == FITS) & (standbys > 0))
+    counts[FITS] = 0
+    if rows.size:
+        too_little = memory > columns.room_for_pair[rows]
+        codes = np.where(too_little, MEMORY, standby.after)
+        codes = np.where(standby.before != FITS, standby.before, codes)
+        counts += np.bincount(codes[columns.pairs[rows]], minlength=FITS + 1)
+    return _named(counts)
+
+
+def single_counts(columns: Columns, primary: Codes) -> dict[FailureKind, int]:
+    """Return how many hosts fail for which reason."""
+    return _named(np.bincount(primary[columns.is_target], minlength=FITS + 1))
+
+
+def _named(counts: Integers) -> dict[FailureKind, int]:
+    return {kind: int(counts[at]) for at, kind in enumerate(FAILURES) if counts[at]}
+
+
+def _set(codes: Codes, fails: Booleans, code: np.int8) -> None:
+    codes[fails] = code
+
+
+def _disk_tests(
+    columns: Columns, held: tuple[npt.NDArray[np.generic], ...], machine: Machine, codes: Codes
+) -> None:
+    _set(codes, ~columns.exclusive & (held[4] + machine.spindle_use > columns.spindles_high), DISK)
+    if columns.any_exclusive:
+        asked = machine.spindles
+        lacks = np.ones_like(columns.exclusive) if asked is None else held[3] < asked
+        _set(codes, columns.exclusive & lacks, SPINDLES)
+    _set(codes, machine.disk > held[1] - columns.disk_floor, DISK)
+
+
+def _over_cpu(columns: Columns, cpu: Integers, machine: Machine) -> Booleans:
+    return columns.cpu_whole.share(cpu + machine.cpu) > columns.cpu_ratio
+
+
+def _size_tests(fleet: Fleet, columns: Columns, machine: Machine, codes: Codes) -> None:
+    """Apply the sizes that policies allow: the same for all hosts of a group, but for exclusive storage."""
+    for alike, first in columns.alike:
+        failure = size_failure(machine, fleet.hosts[first])
+        if failure is not None:
+            codes[alike] = FAILURES.index(failure.kind)

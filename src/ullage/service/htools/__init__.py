@@ -1,0 +1,1 @@
+"""The tools of Ganeti as our own: the same options, the same lines, from our engine."""
