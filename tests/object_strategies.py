@@ -23,6 +23,7 @@ from ullage.model.admission import (
     LimitRange,
     LimitRangeItem,
     Namespace,
+    PodGroup,
     PriorityClass,
     ResourceQuota,
     RuntimeClass,
@@ -121,6 +122,7 @@ disruption_budgets = st.builds(
     shares,
     optional(st.integers(0, 100)),
 )
+pod_groups = st.builds(PodGroup, names, namespaces, st.integers(0, 100))
 OBJECT_ROWS = {
     "claims": claims,
     "volumes": persistent_volumes,
@@ -133,4 +135,5 @@ OBJECT_ROWS = {
     "priority_classes": priority_classes,
     "runtime_classes": runtime_classes,
     "disruption_budgets": disruption_budgets,
+    "pod_groups": pod_groups,
 }

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ullage.engine.placement.remedies import node_like
+from ullage.engine.placement.spare_nodes import node_like
 from ullage.engine.redundancy.daemons import daemons_of, daemons_on
 from ullage.model.cluster import Batch, Snapshot
 from ullage.model.constraints import NodeAffinity

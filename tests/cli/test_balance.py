@@ -1,4 +1,4 @@
-"""`ullage balance --drain`: plans on the demo cluster and on a dump, in every format."""
+"""`ullage balance`: moves and plans on the demo cluster, a dump and a Ganeti cluster, in every format."""
 
 import json
 from pathlib import Path
@@ -10,6 +10,7 @@ from ullage.cli.options import FORMATS
 ENDINGS = {"table": "txt", "wide": "wide.txt"}
 ROOT = Path(__file__).resolve().parents[2]
 DUMP = "examples/maintenance.yaml"
+INSTANCES = "ganeti:tests/cli/files/ganeti.data"
 
 
 @pytest.fixture(autouse=True)
@@ -24,9 +25,31 @@ def test_a_drain_in_every_format(ask, matches_golden, output):
     matches_golden(f"balance.{ENDINGS.get(output, output)}", result.out)
 
 
+@pytest.mark.parametrize("output", FORMATS)
+def test_an_even_cluster_in_every_format(ask, matches_golden, output):
+    result = ask("balance", "-c", INSTANCES, "-o", output)
+    assert (result.code, result.err) == (0, "")
+    matches_golden(f"rebalance.{ENDINGS.get(output, output)}", result.out)
+
+
+@pytest.mark.parametrize("what", ["squeeze", "rolling"])
+@pytest.mark.parametrize("output", ["csv", "json", "md"])
+def test_nodes_to_do_without_and_turns_for_machines(ask, matches_golden, what, output):
+    result = ask("balance", "-c", DUMP, f"--{what}", "-o", output)
+    assert (result.code, result.err) == (0 if what == "squeeze" else 2, "")
+    matches_golden(f"{what}.{output}", result.out)
+
+
 @pytest.mark.parametrize(
     "case",
     [
+        ("even", ("-c", "demo"), 0),
+        ("even-instances", ("-c", INSTANCES), 0),
+        ("even-one-group", ("-c", "demo", "--group", "gpu", "--weight", "cpu=4", "--gain-min", "0"), 0),
+        ("squeeze", ("-c", "demo", "--squeeze"), 0),
+        ("squeeze-instances", ("-c", INSTANCES, "--squeeze"), 2),
+        ("rolling", ("-c", DUMP, "--rolling"), 2),
+        ("rolling-instances", ("-c", INSTANCES, "--rolling"), 2),
         ("yes", ("-c", "demo", "--drain", "s1"), 0),
         ("two", ("-c", "demo", "--drain", "g1", "--drain", "n1"), 2),
     ],
@@ -54,7 +77,11 @@ def test_a_dump_and_its_snapshot_give_the_same(ask, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "no node to empty is named; use --drain NODE"),
+        (("--squeeze", "--rolling"), "--squeeze and --rolling are two questions"),
+        (("--weight", "tea=1"), "--weight: no term 'tea'; use one of free-memory, free-disk"),
+        (("--group", "gpus"), "no group 'gpus'; did you mean gpu?"),
+        (("--moves-max", "-1"), "invalid value for '--moves-max'"),
+        (("--gain-min", "-1"), "invalid value for '--gain-min'"),
         (("--drain", "n99"), "no node 'n99'; did you mean"),
     ],
 )

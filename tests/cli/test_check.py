@@ -12,6 +12,8 @@ ENDINGS = {"table": "txt", "wide": "wide.txt"}
 ROOT = Path(__file__).resolve().parents[2]
 DUMP = "examples/maintenance.yaml"
 PACKED = "tests/cli/files/packed.yaml"
+MACHINES = "ganeti:tests/cli/files/overcommitted.txt"
+SWAP = "tests/cli/files/overcommitted-policy.yaml"
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +39,7 @@ def test_a_loss_in_every_format(ask, matches_golden, output):
         ("exact", ("-c", PACKED, "--lose", "node/a"), 0),
         ("exact-any", ("-c", PACKED, "--nodes-lost", "1"), 0),
         ("inexact", ("-c", PACKED, "--lose", "node/a", "--exact", "0"), 2),
+        ("machines", ("-c", MACHINES, "--policy", SWAP), 2),
     ],
     ids=lambda case: case[0],
 )
@@ -95,3 +98,27 @@ def test_what_cannot_be_asked_is_one_line(ask, words, message):
     assert (result.code, result.out) == (1, "")
     assert message in result.err
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("output", FORMATS)
+def test_machines_in_every_format(ask, matches_golden, output):
+    result = ask("check", "-c", MACHINES, "--policy", SWAP, "-o", output)
+    assert (result.code, result.err) == (2, "")
+    matches_golden(f"check-machines.{ENDINGS.get(output, output)}", result.out)
+
+
+def test_machines_are_looked_at_after_a_balance_unless_that_is_not_wanted(ask):
+    found = [
+        json.loads(ask("check", "-c", MACHINES, *words, "-o", "json").out)["redundancy"]
+        for words in ((), ("--no-balance",))
+    ]
+    assert [len(each["afterBalance"]) for each in found] == [1, 0]
+    assert found[0]["now"] == found[1]["now"]
+
+
+def test_a_ganeti_file_and_its_snapshot_give_the_same(ask, tmp_path):
+    saved = tmp_path / "saved.ullage"
+    assert ask("snapshot", "save", "-c", MACHINES, saved).code == 0
+    reports = [json.loads(ask("check", "-c", path, "-o", "json").out) for path in (MACHINES, saved)]
+    for part in ("checks", "redundancy"):
+        assert reports[0][part] == reports[1][part]

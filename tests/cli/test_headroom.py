@@ -11,6 +11,8 @@ from ullage.cli.options import FORMATS
 
 ENDINGS = {"table": "txt", "wide": "wide.txt"}
 ROOT = Path(__file__).resolve().parents[2]
+MACHINES = "ganeti:tests/cli/files/overcommitted.txt"
+TWICE = "tests/cli/files/overcommitted-twice.yaml"
 SHAPES = ("--shape", "cpu=4,memory=8Gi", "--shape", "cpu=8,memory=64Gi,nvidia.com/gpu=1")
 
 
@@ -27,6 +29,26 @@ def test_sets_of_manifests(ask, files, matches_golden, width):
     assert (result.code, result.err) == (0, "")
     assert max(len(each) for each in result.out.splitlines()) <= width
     matches_golden(f"headroom-together-{width}.txt", result.out)
+
+
+@pytest.mark.parametrize("output", FORMATS)
+def test_a_shape_that_shrinks_in_every_format(ask, matches_golden, output):
+    result = ask("headroom", "-c", "demo", "--tiered", "--shape", "cpu=4,memory=8Gi", "-o", output)
+    assert (result.code, result.err) == (0, "")
+    matches_golden(f"headroom-tiered.{ENDINGS.get(output, output)}", result.out)
+
+
+@pytest.mark.parametrize(
+    "case", [("twice", ("--policy", TWICE), 0), ("full", (), 2)], ids=lambda case: case[0]
+)
+@pytest.mark.parametrize("width", [80, 120])
+def test_machines_shrink_from_the_largest_of_their_policy(ask, matches_golden, monkeypatch, case, width):
+    name, words, code = case
+    monkeypatch.chdir(ROOT)
+    result = ask("headroom", "-c", MACHINES, *words, "--tiered", "--width", width)
+    assert (result.code, result.err) == (code, "")
+    assert max(len(each) for each in result.out.splitlines()) <= width
+    matches_golden(f"headroom-tiered-{name}-{width}.txt", result.out)
 
 
 def test_no_room_for_one_of_them_is_exit_code_two(ask):
@@ -72,6 +94,8 @@ def test_a_dump_and_its_snapshot_give_the_same(ask, tmp_path):
         (("--shape", "cpu=1", "-n", "nowhere"), "no namespace 'nowhere'"),
         (("--shape", "cpu=1", "--placement", "best"), "invalid value for '--placement'"),
         (("-f", "missing.yaml"), "missing.yaml: cannot be read"),
+        (("--tiered",), "no shape to start from is named; use --shape cpu=4,memory=8Gi"),
+        (("--tiered", "-f", "x.yaml"), "--tiered shrinks one shape"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(ask, words, message):

@@ -10,6 +10,7 @@ from ullage.model.admission import (
     LimitRange,
     LimitRangeItem,
     Namespace,
+    PodGroup,
     PriorityClass,
     ResourceQuota,
     RuntimeClass,
@@ -40,6 +41,7 @@ ROWS = {
     "priority_classes": lambda name, value: PriorityClass(name, preempts=value == "x"),
     "runtime_classes": lambda name, value: RuntimeClass(name, node_selector={"label": value}),
     "disruption_budgets": lambda name, value: DisruptionBudget(name, min_available=value),
+    "pod_groups": lambda name, value: PodGroup(name, members_min=len(value)),
 }
 
 

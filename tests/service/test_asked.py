@@ -1,11 +1,14 @@
 """The cluster that is meant, and the policy that applies to it."""
 
+from fractions import Fraction
+
 import pytest
 
 from builders import cluster, node, pod, policy, waiting
 from ullage.model.errors import InputError
-from ullage.model.policy import Policy
+from ullage.model.policy import Layer, Policy
 from ullage.model.resources import ResourceType, ResourceTypes
+from ullage.model.settings import rules_for
 from ullage.service.asked import (
     Asked,
     policy_for,
@@ -101,3 +104,18 @@ def test_types_may_be_given_in_the_bare_form(tmp_path):
     bare.write_text("resourceTypes:\n  - {name: example.com/licences, units: seat, quantization: 5}\n")
     (added,) = read_types([str(bare)]).added()
     assert (added.name, added.units, added.quantization) == ("example.com/licences", "seat", 5)
+
+
+def test_what_a_source_states_holds_under_a_policy_that_the_user_names(tmp_path):
+    written = tmp_path / "policy.yaml"
+    written.write_text(
+        "apiVersion: ullage.dev/v1\nkind: Policy\nname: mine\ninherits: ganeti\ncluster: {swap: 8Gi}\n"
+    )
+    stated = Layer("cluster", cluster={"memory-ratio": "1.5"}, stated=True)
+    mine = Layer("of the snapshot", cluster={"memory-ratio": "3"})
+    snapshot = cluster(node("n1", memory="1Gi"), policy=Policy("ganeti", (stated, mine)))
+    rules = rules_for(policy_for(str(written), snapshot, ""), snapshot.resource_types)
+    assert (rules.ratio("memory"), rules.swap_bytes) == (Fraction(3, 2), 8 << 30)
+    assert rules_for(policy_for("zos", snapshot, ""), snapshot.resource_types).ratio("memory") == Fraction(
+        3, 2
+    )

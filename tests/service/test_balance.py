@@ -1,4 +1,4 @@
-"""What `balance --drain` plans."""
+"""What `balance` is asked, and what `balance --drain` plans."""
 
 import pytest
 
@@ -53,11 +53,42 @@ def test_what_cannot_move_is_a_no(asked):
     assert refusal["remedy"]
 
 
-def test_what_cannot_be_asked(asked):
-    with pytest.raises(InputError, match="no node to empty is named; use --drain NODE"):
-        balance(Asked("demo"), BalanceQuestion())
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        (
+            BalanceQuestion(("a",), rolling=True),
+            "--drain and --rolling are two questions; ask them one after",
+        ),
+        (BalanceQuestion(squeeze=True, rolling=True), "--squeeze and --rolling are two questions"),
+        (BalanceQuestion(("a",), groups=("g",)), "--group means nothing to --drain; leave it out"),
+        (BalanceQuestion(rolling=True, weights=("cpu=1",)), "--weight means nothing to --rolling"),
+        (BalanceQuestion(squeeze=True, moves_max=3), "--moves-max means nothing to --squeeze"),
+        (BalanceQuestion(squeeze=True, gain_min=0.1), "--gain-min means nothing to --squeeze"),
+        (BalanceQuestion(rolling=True, disk_moves=False), "--no-disk-moves means nothing to --rolling"),
+        (BalanceQuestion(placement="pack"), "--placement means nothing to balance without --drain"),
+    ],
+)
+def test_options_that_mean_nothing_beside_each_other(question, message):
+    with pytest.raises(InputError, match=message):
+        balance(Asked("demo"), question)
+
+
+def test_a_node_that_is_not_there(asked):
     with pytest.raises(InputError, match="no node 'c'"):
         balance_of(PAIR, asked, BalanceQuestion(("c",)))
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        (BalanceQuestion(), "RebalanceReport"),
+        (BalanceQuestion(squeeze=True), "SqueezeReport"),
+        (BalanceQuestion(rolling=True), "RollingReport"),
+    ],
+)
+def test_without_a_drain_other_questions_are_answered(asked, question, kind):
+    assert balance_of(PAIR, asked, question).data()["kind"] == kind
 
 
 def test_the_question_may_say_how_nodes_are_chosen():

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import BUILT_IN_TYPES, cluster, node, pod, resources, waiting
+from ullage.model.admission import PodGroup
 from ullage.model.checks import REPLICAS_MAX
 from ullage.model.errors import InputError
 from ullage.model.resources import Resources, ResourceType, ResourceTypes
@@ -140,3 +141,16 @@ def test_a_shape_is_quantized_and_filled_in_by_its_types():
     (batch,) = wanted_shape("example.com/licences=3,hugepages-2Mi=3Mi", types).batches
     asked = batch.workload.requests.without_zeros()
     assert asked == Resources({"example.com/licences": 5, "example.com/seats": 2, "hugepages-2Mi": 4 << 20})
+
+
+def test_a_pod_group_of_the_cluster_is_that_of_manifests_that_name_it(tmp_path):
+    path = tmp_path / "pod.yaml"
+    path.write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  namespace: web\n"
+        "  labels: {scheduling.x-k8s.io/pod-group: g}\n"
+        "spec:\n  containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]\n"
+    )
+    snapshot = cluster(node("x", cpu="4"), pod_groups=[PodGroup("g", "web", 3)])
+    for groups, least in ((snapshot, 3), (cluster(node("x", cpu="4")), 0)):
+        (batch,) = read_wanted([str(path)], groups).batches
+        assert (batch.workload.gang, batch.workload.gang_min) == ("g", least)

@@ -10,6 +10,7 @@ from ullage.model.admission import (
     DisruptionBudget,
     LimitRange,
     Namespace,
+    PodGroup,
     PriorityClass,
     ResourceQuota,
     RuntimeClass,
@@ -72,6 +73,7 @@ def secret_objects(draw):
         "priority_classes": PriorityClass(name()),
         "runtime_classes": RuntimeClass(name(), NOTHING, draw(secret_labels), tolerations),
         "disruption_budgets": DisruptionBudget(name(), name(), selector),
+        "pod_groups": PodGroup(name(), name(), 3),
     }  # fmt: skip
     return {table: unique([row], table) for table, row in rows.items()}
 

@@ -1,6 +1,6 @@
 """`ullage balance`."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -10,20 +10,51 @@ if TYPE_CHECKING:
     from ullage.service.answer import Answer
     from ullage.service.asked import Asked
 
-_HELP: Final = """How nodes are emptied: moves with destinations, in an order that budgets allow.
+MOVES_USUAL: Final = 200
+MOVES_MAX: Final = 10_000
+_HELP: Final = """Moves that make a cluster more even, with order, gain and cost; or moves that empty nodes.
 
-With --drain the nodes are cordoned, and what runs there moves in waves: no wave takes more of a
-PodDisruptionBudget than it allows. Daemons and mirror pods stay. Nothing is changed. Exit code 2 when
-something cannot move.
+Groups are balanced one by one: the best move, then the best move after it, until none is worth it. Every
+term of the score is shown and can be weighted. No move breaks a placement rule or a budget, and none makes
+the cluster less redundant. With --drain nodes are emptied in waves that PodDisruptionBudgets allow; with
+--squeeze nodes are found that could be switched off; with --rolling turns in which nodes can be maintained.
+Nothing is changed. Exit code 2 when nodes cannot be emptied, or none can be switched off.
 """
 
 
 @click.command("balance", help=_HELP)
 @click.option("--drain", metavar="NODE", multiple=True, help="A node to empty; may be given more than once.")
+@click.option("--squeeze", is_flag=True, help="Which nodes could be switched off, and the moves for it.")
+@click.option("--rolling", is_flag=True, help="Turns of nodes that can be maintained at the same time.")
+@click.option(
+    "--moves-max",
+    type=click.IntRange(0, MOVES_MAX),
+    default=MOVES_USUAL,
+    show_default=True,
+    metavar="N",
+    help="At most so many moves.",
+)
+@click.option(
+    "--gain-min",
+    type=click.FloatRange(0),
+    default=None,
+    metavar="NUMBER",
+    help="What a move must gain; else a tenth of a node's share of all that is uneven.",
+)
+@click.option(
+    "--weight",
+    "weights",
+    metavar="TERM=NUMBER",
+    multiple=True,
+    help="How much a term of the score counts; may be given more than once.",
+)
+@click.option("--no-disk-moves", is_flag=True, help="Copy no disks: workloads only change to their standbys.")
+@click.option("--group", "groups", metavar="NAME", multiple=True, help="Only this group; may be repeated.")
 @PLACEMENT_OPTION
 @asks
-def command(asked: "Asked", drain: tuple[str, ...], placement: str | None) -> "Answer":
-    """Answer how nodes are emptied."""
+def command(asked: "Asked", *, no_disk_moves: bool, placement: str | None, **wanted: Any) -> "Answer":
+    """Answer what to move."""
     from ullage.service.balance import BalanceQuestion, balance
 
-    return balance(asked, BalanceQuestion(drain, placement or ""))
+    question = BalanceQuestion(disk_moves=not no_disk_moves, placement=placement or "", **wanted)
+    return balance(asked, question)

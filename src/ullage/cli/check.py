@@ -17,8 +17,9 @@ _HELP: Final = """What is wrong with the cluster, and what breaks when nodes are
 
 With --lose, named nodes and domains are lost together; with --nodes-lost, any so many nodes. What ran there
 is placed anew, and who finds no place is named; --exact then searches for another placement of all of it.
-Without either, each group's spare nodes of the policy are tried. Exit code 2 when there is an error among the
-findings.
+Without either, each group's spare nodes of the policy are tried. Of virtual machines it says who could take
+over from whom, who could be emptied, and what a balance would mend. Exit code 2 when there is an error among
+the findings.
 """
 
 
@@ -42,13 +43,21 @@ def _kinds(context: click.Context, parameter: click.Parameter, text: str) -> lis
     metavar="K",
     help="Any K nodes are lost, at most 3; 0 asks about no loss.",
 )
+@click.option("--no-balance", is_flag=True, help="Do not look at what balancing machines would mend.")
 @PLACEMENT_OPTION
 @EXACT_OPTION
 @partial(asks, formats=(*FORMATS, JUNIT))
 def command(
-    asked: "Asked", lose: tuple[str, ...], nodes_lost: int | None, placement: str | None, exact_seconds: int
+    asked: "Asked",
+    lose: tuple[str, ...],
+    nodes_lost: int | None,
+    placement: str | None,
+    exact_seconds: int,
+    *,
+    no_balance: bool,
 ) -> "Answer":
     """Answer what is wrong, and what breaks."""
     from ullage.service.check import CheckQuestion, check
 
-    return check(asked, CheckQuestion(lose, nodes_lost, placement or "", exact_seconds))
+    question = CheckQuestion(lose, nodes_lost, placement or "", exact_seconds, balances=not no_balance)
+    return check(asked, question)

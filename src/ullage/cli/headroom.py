@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 _HELP: Final = """How many more of each shape or workload fit, on which nodes, and what binds then.
 
 Each is counted alone, on all that is free now; with --together whole sets of all of them are counted, with
-the replicas of manifests as the mix. Exit code 2 when there is no room for one of them.
+the replicas of manifests as the mix. With --tiered one shape shrinks as the cluster fills; for Ganeti it is
+the largest size of its policy where none is named. Exit code 2 when there is no room for one of them.
 """
 
 
@@ -27,6 +28,9 @@ the replicas of manifests as the mix. Exit code 2 when there is no room for one 
 )
 @FILES_OPTION
 @click.option("--together", is_flag=True, help="Count whole sets of all of them.")
+@click.option(
+    "--tiered", is_flag=True, help="Shrink a shape, or the largest of a Ganeti policy, until nothing fits."
+)
 @PLACEMENT_OPTION
 @POD_TEMPLATE_OPTION
 @asks
@@ -36,10 +40,12 @@ def command(
     paths: tuple[str, ...],
     *,
     together: bool,
+    tiered: bool,
     placement: str | None,
     pod_template: str,
 ) -> "Answer":
     """Answer how many more fit."""
     from ullage.service.headroom import HeadroomQuestion, headroom
 
-    return headroom(asked, HeadroomQuestion(shapes, paths, together, placement or "", pod_template))
+    question = HeadroomQuestion(shapes, paths, together, placement or "", pod_template, tiered=tiered)
+    return headroom(asked, question)

@@ -29,7 +29,7 @@ COMMANDS: Final = MappingProxyType(
         "fit": "Does it fit, where, and if not: why, and what would help.",
         "headroom": "How many more of a shape or a workload fit, and what binds.",
         "check": "What is wrong, and what breaks when nodes are lost.",
-        "balance": "How a node is emptied: moves with destinations, in order.",
+        "balance": "Moves that make it more even or empty nodes, in order, with gain.",
         "buy": "The cheapest nodes from a catalog with which everything fits.",
         "htools": "Ganeti's tools (hbal, hspace, hcheck, hail, ...), line by line.",
         "explain": "Every number behind a node or a resource.",

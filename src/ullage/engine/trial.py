@@ -31,7 +31,6 @@ from ullage.engine.placement.scoring import CLOSED, SCORES, best_row
 from ullage.engine.placement.shapes import Integers, Shape
 from ullage.engine.placement.volumes import Volumes
 from ullage.model.cluster import Node, Workload
-from ullage.model.delta import Delta
 
 SCORES_BYTES_MAX: Final = 128 << 20
 """What the scores of all shapes may take; those of shapes not asked about for longest are made anew."""
@@ -151,7 +150,11 @@ class Trial:
         for rule in (*self._size_rules(shape), *self._named_node(workload)):
             shape.add_rule(rule)
         self.rules.compile(shape)
-        self._spreads += [(rule, shape) for rule in shape.wide_rules if isinstance(rule, Spread)]
+        spreads = [rule for rule in shape.wide_rules if isinstance(rule, Spread)]
+        for spread in spreads:
+            for row in np.flatnonzero(self.lost).tolist():
+                spread.lose(row, back=False)
+        self._spreads += [(rule, shape) for rule in spreads]
         if workload.volumes:
             for volume_rule in self.volumes.rules_of(workload, shape):
                 shape.add_rule(volume_rule)
@@ -303,16 +306,6 @@ class Trial:
             for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
                 taken.add(row, count)
 
-    def with_nodes(self, delta: Delta) -> "Trial":
-        """Return a trial of its own of the cluster with more nodes, with everything placed as in this one."""
-        other = Trial(self.columns.copy().advance(delta), self.policy, like=self)
-        other.devices.expect(self.devices.expected)
-        for shape, rows, counts in self.log:
-            twin = other.shape_of(shape.workload)
-            for row, count in zip(np.atleast_1d(rows).tolist(), np.atleast_1d(counts).tolist(), strict=True):
-                other.place(twin, other.row_of[self.nodes[row].name], count)
-        return other
-
     def is_counted(self, shape: Shape) -> bool:
         """Whether a workload of a shape is seen by others, and not only by the room of its node."""
         return bool(shape.takes or self.rules.counted_by(shape.member))
@@ -334,7 +327,8 @@ class Trial:
         if len(self.log) == mark.placements and len(self._losses) == mark.losses:
             return
         while len(self._losses) > mark.losses:
-            self._set_lost(self._losses.pop(), lost=False)
+            loss = self._losses.pop()
+            self._set_lost(max(loss, ~loss), lost=loss < 0)
         while len(self.log) > mark.placements:
             shape, rows, counts = self.log.pop()
             if isinstance(rows, int):
@@ -375,6 +369,11 @@ class Trial:
         """Take a node out of the cluster until undone; what runs there is not evicted by this."""
         self._losses.append(row)
         self._set_lost(row, lost=True)
+
+    def regain(self, row: int) -> None:
+        """Bring a lost node back until undone."""
+        self._losses.append(~row)
+        self._set_lost(row, lost=False)
 
     def _set_lost(self, row: int, *, lost: bool) -> None:
         self._make_space(1)

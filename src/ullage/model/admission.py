@@ -91,6 +91,19 @@ class RuntimeClass(Record, frozen=True):
         return self.name
 
 
+class PodGroup(Record, frozen=True):
+    """How many workloads of a gang are placed together at least; up to 1 they are placed one by one."""
+
+    name: str
+    namespace: str = ""
+    members_min: int = 0
+
+    @property
+    def key(self) -> str:
+        """Pod groups are known by namespace and name."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
 class DisruptionBudget(Record, frozen=True):
     """How many of the selected workloads may be evicted at a time (PodDisruptionBudget).
 

@@ -12,7 +12,14 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from ullage.model.admission import DisruptionBudget, LimitRange, PriorityClass, ResourceQuota, RuntimeClass
+from ullage.model.admission import (
+    DisruptionBudget,
+    LimitRange,
+    PodGroup,
+    PriorityClass,
+    ResourceQuota,
+    RuntimeClass,
+)
 from ullage.model.cluster import Group, Node, Quota, Snapshot, Workload
 from ullage.model.delta import TABLE_FACTS, TABLES, Delta
 from ullage.model.errors import InputError
@@ -197,6 +204,8 @@ class _Rows:
             self.amounts(row.overhead, where, "overhead")
         elif isinstance(row, DisruptionBudget):
             _check_budget(row, where)
+        elif isinstance(row, PodGroup):
+            _check_size(row.members_min, where, "membersMin")
 
     def _reservation(self, entry: LedgerEntry) -> None:
         where = f"reservation {entry.key}"

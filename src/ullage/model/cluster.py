@@ -15,6 +15,7 @@ from ullage.model.admission import (
     DisruptionBudget,
     LimitRange,
     Namespace,
+    PodGroup,
     PriorityClass,
     ResourceQuota,
     RuntimeClass,
@@ -254,6 +255,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     priority_classes: Table[PriorityClass] = Table()
     runtime_classes: Table[RuntimeClass] = Table()
     disruption_budgets: Table[DisruptionBudget] = Table()
+    pod_groups: Table[PodGroup] = Table()
     unknowns: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     instance_policy: InstancePolicy | None = None

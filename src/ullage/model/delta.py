@@ -13,6 +13,7 @@ from ullage.model.admission import (
     DisruptionBudget,
     LimitRange,
     Namespace,
+    PodGroup,
     PriorityClass,
     ResourceQuota,
     RuntimeClass,
@@ -47,6 +48,7 @@ class Delta(Record, frozen=True, kw_only=True):
     priority_classes: tuple[PriorityClass, ...] = ()
     runtime_classes: tuple[RuntimeClass, ...] = ()
     disruption_budgets: tuple[DisruptionBudget, ...] = ()
+    pod_groups: tuple[PodGroup, ...] = ()
     dropped: Mapping[str, tuple[str, ...]] = {}
 
     @property
@@ -80,6 +82,7 @@ TABLE_FACTS: Final[Mapping[str, TableFacts]] = {
     "priority_classes": TableFacts(PriorityClass, "priorityClasses", "priority class"),
     "runtime_classes": TableFacts(RuntimeClass, "runtimeClasses", "runtime class"),
     "disruption_budgets": TableFacts(DisruptionBudget, "disruptionBudgets", "disruption budget"),
+    "pod_groups": TableFacts(PodGroup, "podGroups", "pod group"),
 }
 """Every table of a snapshot, in the order of its fields."""
 

@@ -9,6 +9,8 @@ inheriting are the same for all of them; settings.py is the table that gives eac
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+import msgspec
+
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
 
@@ -17,13 +19,17 @@ PROFILE_NAMES: Final = ("kubernetes", "ganeti", "htools", "zos", "nos", "csi-bar
 
 
 class Layer(Record, frozen=True):
-    """Settings of one origin; `built_in` marks a profile, whose reserve yields to what a source states."""
+    """Settings of one origin; `built_in` marks a profile, whose reserve yields to what a source states.
+
+    `stated` marks settings that a source states itself: they hold under whatever policy a user names.
+    """
 
     origin: str
     built_in: bool = False
     cluster: Mapping[str, str] = {}
     groups: Mapping[str, Mapping[str, str]] = {}
     nodes: Mapping[str, Mapping[str, str]] = {}
+    stated: bool = False
 
 
 class Policy(Record, frozen=True):
@@ -71,9 +77,7 @@ def _levels(policy: Policy, group: str, node: str) -> Iterator[tuple[Layer, str,
 def changed_layer(layer: Layer, scope: str, name: str, changes: Mapping[str, str | None]) -> Layer:
     """Return a layer with settings set (or, where None, removed) for `cluster`, a `group` or a `node`."""
     if scope == "cluster":
-        return Layer(
-            layer.origin, layer.built_in, _changed(layer.cluster, changes), layer.groups, layer.nodes
-        )
+        return msgspec.structs.replace(layer, cluster=_changed(layer.cluster, changes))
     if scope not in {"group", "node"} or not name:
         raise InputError(
             f"policy target {scope}/{name} is unknown", remedy="write cluster, group/NAME or node/NAME"
@@ -83,9 +87,7 @@ def changed_layer(layer: Layer, scope: str, name: str, changes: Mapping[str, str
     if not table[name]:
         del table[name]
     ordered = {key: table[key] for key in sorted(table)}
-    if scope == "group":
-        return Layer(layer.origin, layer.built_in, layer.cluster, ordered, layer.nodes)
-    return Layer(layer.origin, layer.built_in, layer.cluster, layer.groups, ordered)
+    return msgspec.structs.replace(layer, **{f"{scope}s": ordered})
 
 
 def _changed(settings: Settings, changes: Mapping[str, str | None]) -> Settings:

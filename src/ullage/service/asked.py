@@ -118,11 +118,18 @@ def with_types(snapshot: Snapshot, types: ResourceTypes) -> Snapshot:
 
 
 def policy_for(named: str, snapshot: Snapshot, profile: str) -> Policy:
-    """Return the policy the user names, else the snapshot's own, else the one of its source."""
+    """Return the policy the user names, else the snapshot's own, else the one of its source.
+
+    What a source states itself lies over the profile, and under what the user wrote.
+    """
     from ullage.sources.policies import load_policy
 
     if named:
-        return load_policy(named, snapshot.resource_types)
+        policy = load_policy(named, snapshot.resource_types)
+        stated = [layer for layer in snapshot.policy.layers if layer.stated]
+        base = [layer for layer in policy.layers if layer.built_in]
+        written = [layer for layer in policy.layers if not layer.built_in]
+        return msgspec.structs.replace(policy, layers=(*base, *stated, *written))
     if snapshot.policy.layers:
         return snapshot.policy
     return load_policy(profile, snapshot.resource_types)

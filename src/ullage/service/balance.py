@@ -1,4 +1,7 @@
-"""How nodes are emptied: a plan of moves in waves, and what cannot move."""
+"""What to move: to make a cluster more even, to empty nodes, to do without some, to maintain them in turns.
+
+Here nodes are emptied: a plan of moves in waves, and what cannot move.
+"""
 
 from typing import Final, NamedTuple
 
@@ -13,6 +16,8 @@ from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_cluster, unknown
 from ullage.service.check import BudgetStatus, budget_status
 
+MOVES_MAX: Final = 200
+"""Moves that are proposed unless more are asked for."""
 NOT_SIMULATED: Final = (
     "eviction of others, where priority would allow it",
     "whether pods are ready, and how long they take to become so",
@@ -21,10 +26,21 @@ NOT_SIMULATED: Final = (
 
 
 class BalanceQuestion(NamedTuple):
-    """The nodes that are to be emptied, and how the others are chosen."""
+    """What is wanted: nodes to empty, nodes to do without, turns of maintenance, or else more evenness.
+
+    `placement` is how other nodes are chosen where placement rules decide. `weights` (TERM=NUMBER),
+    `moves_max`, `gain_min` and `disk_moves` are of evenness; `groups` are the only ones, where any are named.
+    """
 
     drain: tuple[str, ...] = ()
     placement: str = ""
+    squeeze: bool = False
+    rolling: bool = False
+    weights: tuple[str, ...] = ()
+    moves_max: int = MOVES_MAX
+    gain_min: float | None = None
+    disk_moves: bool = True
+    groups: tuple[str, ...] = ()
 
 
 class Wave(Record, frozen=True):
@@ -35,7 +51,7 @@ class Wave(Record, frozen=True):
 
 
 class BalanceReport(Record, frozen=True):
-    """The answer to `ullage balance`: the plan, its moves by wave, and what stays or goes by itself.
+    """The answer to `ullage balance --drain`: the plan, its moves by wave, and what stays or goes by itself.
 
     `daemons` and `mirror_pods` belong to their node and stay; `ending` workloads go by themselves;
     `not_restarted` are pods that nobody starts again once they are evicted.
@@ -58,16 +74,50 @@ class BalanceReport(Record, frozen=True):
 
 
 def balance(asked: Asked, question: BalanceQuestion) -> Answer:
-    """Answer how nodes are emptied."""
-    if not question.drain:
-        raise InputError(
-            "no node to empty is named", remedy="use --drain NODE: emptying nodes is what balance can do"
-        )
+    """Answer how a cluster is made more even, or nodes are emptied."""
+    _check_question(question)
     return balance_of(read_cluster(asked), asked, question)
 
 
 def balance_of(snapshot: Snapshot, asked: Asked, question: BalanceQuestion) -> Answer:
-    """Answer how nodes of a cluster are emptied that was read already."""
+    """Answer it of a cluster that was read already."""
+    if question.drain:
+        return _drain_of(snapshot, asked, question)
+    if question.squeeze:
+        from ullage.service.squeeze import squeeze_of
+
+        return squeeze_of(snapshot, asked, question)
+    if question.rolling:
+        from ullage.service.rolling import rolling_of
+
+        return rolling_of(snapshot, asked, question)
+    from ullage.service.rebalance import rebalance_of
+
+    return rebalance_of(snapshot, asked, question)
+
+
+def _check_question(question: BalanceQuestion) -> None:
+    """Refuse options that mean nothing beside each other."""
+    kinds = {"--drain": bool(question.drain), "--squeeze": question.squeeze, "--rolling": question.rolling}
+    named = [name for name, given in kinds.items() if given]
+    if len(named) > 1:
+        raise InputError(f"{' and '.join(named)} are two questions", remedy="ask them one after the other")
+    of_evenness = {
+        "--weight": bool(question.weights),
+        "--moves-max": question.moves_max != MOVES_MAX,
+        "--gain-min": question.gain_min is not None,
+        "--no-disk-moves": not question.disk_moves,
+    }
+    of_others = {"--placement": bool(question.placement)}
+    alone = {"--group": bool(question.groups)} if question.drain else {}
+    unheard = {**of_evenness, **alone} if named else of_others
+    wrong = [name for name, given in unheard.items() if given]
+    if wrong:
+        what = named[0] if named else "balance without --drain, --squeeze or --rolling"
+        raise InputError(f"{wrong[0]} means nothing to {what}", remedy="leave it out")
+
+
+def _drain_of(snapshot: Snapshot, asked: Asked, question: BalanceQuestion) -> Answer:
     from ullage.service.balance_page import balance_page
 
     report = balance_report(snapshot, question)

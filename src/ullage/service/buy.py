@@ -75,8 +75,9 @@ class BuyReport(Record, frozen=True):
     """The answer to `ullage buy`.
 
     `bound` is what no purchase costs less than. `proof` is `bound` where the price is that, `search` where
-    every cheaper mix was tried, else `none`. `placement` is `greedy` where everything goes where the policy
-    itself would put it, `exact` where it fits only as `workloads` says.
+    every cheaper mix was tried, else `none`; where nothing solves it, `bound` means that this is proven.
+    `placement` is `greedy` where everything goes where the policy itself would put it, `exact` where it fits
+    only as `workloads` says.
     """
 
     cluster: str

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ullage.service.buy import BoughtFor, BuyReport
 
 NODES_SHOWN: Final = 4
+NO_MIX: Final = "no mix of the catalog is enough"
+NONE_FOUND: Final = "no mix of the catalog that was tried is enough; that there is none is not proven"
 
 
 def buy_page(report: "BuyReport", catalog: Catalog, types: ResourceTypes, asked: "Asked") -> view.Page:
@@ -42,7 +44,7 @@ def _verdict(report: "BuyReport", catalog: Catalog) -> str:
     replicas = sum(each.replicas for each in report.workloads)
     failing = f", and any {plural(report.nodes_lost, 'node')} may fail" if report.nodes_lost else ""
     if not report.solves:
-        return "no mix of the catalog is enough"
+        return NO_MIX if report.proof == "bound" else NONE_FOUND
     if not report.items:
         fits = "fits" if replicas == 1 else "fit"
         what = f"{plural(replicas, 'replica')} {fits}" if replicas else "nothing waits"

@@ -30,6 +30,8 @@ from ullage.service.check_findings import (
     proof_words,
     survey_findings,
 )
+from ullage.service.check_machines import TRIED, Machines, Redundancy, machines_of
+from ullage.service.check_swap import swap_findings, swap_needs
 from ullage.service.fit import EXACT_SECONDS
 from ullage.service.words import plural
 
@@ -50,13 +52,15 @@ CHECKS: Final = (
 class CheckQuestion(NamedTuple):
     """What is lost: named nodes and domains together, or any so many nodes; None leaves it to the policy.
 
-    A loss with losers is searched exactly for so many seconds; 0: not at all.
+    A loss with losers is searched exactly for so many seconds; 0: not at all. `balances` looks at unhealthy
+    groups of machines after a proposed balance too.
     """
 
     lose: tuple[str, ...] = ()
     nodes_lost: int | None = None
     placement: str = ""
     exact_seconds: int = EXACT_SECONDS
+    balances: bool = True
 
 
 class Checked(Record, frozen=True):
@@ -130,7 +134,7 @@ class BudgetStatus(Record, frozen=True):
 
 
 class CheckReport(Record, frozen=True):
-    """The answer to `ullage check`."""
+    """The answer to `ullage check`; `redundancy` is told of clusters of machines."""
 
     cluster: str
     revision: int
@@ -142,6 +146,7 @@ class CheckReport(Record, frozen=True):
     surveys: tuple[SurveyStatus, ...]
     budgets: tuple[BudgetStatus, ...]
     not_simulated: tuple[str, ...]
+    redundancy: Redundancy | None = None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -187,7 +192,8 @@ def check_report(snapshot: Snapshot, question: CheckQuestion) -> CheckReport:
         *owner_findings(snapshot),
         *budget_findings(budgets.all),
     )
-    checks = (*_checks_of(found, budgets.all), *asking.checks)
+    machines = machines_of(snapshot, balances=question.balances)
+    checks = (*_checks_of(found, budgets.all), *_machine_checks(columns, machines), *asking.checks)
     return CheckReport(
         cluster=snapshot.name,
         revision=snapshot.revision,
@@ -204,6 +210,7 @@ def check_report(snapshot: Snapshot, question: CheckQuestion) -> CheckReport:
             *([UNWEIGHED] if weighed else []),
             *snapshot.unknowns,
         ),
+        redundancy=machines.redundancy,
     )
 
 
@@ -310,6 +317,16 @@ def _checks_of(found: Sequence[Finding], budgets: Sequence[Budget]) -> Iterator[
         mine = [each for each in found if each.code.startswith(beginnings)]
         if name != "disruption budgets" or budgets:
             yield checked(name, mine, "")
+
+
+def _machine_checks(columns: Columns, machines: Machines) -> Iterator[Checked]:
+    """Yield checks of memory behind promises: of swap where it may matter, of redundancy where it is kept."""
+    needs = swap_needs(columns, machines.standby)
+    short = list(swap_findings(needs, columns.snapshot.resource_types["memory"]))
+    if short or any(each.is_over_committing for each in needs):
+        yield checked("swap", short, "")
+    for name, findings in machines.findings.items():
+        yield checked(name, findings, TRIED.get(name, ""))
 
 
 def checked(name: str, findings: Sequence[Finding], detail: str) -> Checked:

@@ -12,6 +12,7 @@ from ullage.service.words import findings_block, plural
 if TYPE_CHECKING:
     from ullage.service.asked import Asked
     from ullage.service.check import BudgetStatus, Checked, CheckReport, LossStatus
+    from ullage.service.check_machines import GroupRedundancy, Redundancy
 
 ALIKE_SHOWN: Final = 5
 ROWS_SHOWN: Final = 40
@@ -26,6 +27,8 @@ def check_page(report: "CheckReport", asked: "Asked", *, shortened: bool = False
         blocks.append(findings_block("Findings", findings, alike, "-o wide shows all"))
     blocks.append(_check_table(report.checks))
     main = len(blocks) - 1
+    if report.redundancy is not None:
+        blocks.append(_group_table(report.redundancy))
     if report.loss is not None and (report.loss.moves or report.loss.losers):
         blocks.append(_move_table(report.loss, ROWS_SHOWN if shortened else None))
     if report.budgets:
@@ -94,6 +97,8 @@ def _verdict(report: "CheckReport", findings: Sequence[Finding]) -> str:
 
 
 def _next_words(report: "CheckReport") -> str:
+    if report.redundancy is not None and any(each.moves for each in report.redundancy.after_balance):
+        return "balance"
     if not report.surveys and report.loss is None:
         return "check --nodes-lost 1"
     worst = [loss for survey in report.surveys for loss in (*survey.worst, *survey.saved)]
@@ -123,6 +128,44 @@ def _check_table(checks: "Sequence[Checked]") -> view.Table:
         for each in checks
     )
     return view.Table("Checks", columns, rows)
+
+
+def _group_table(redundancy: "Redundancy") -> view.Table:
+    """Return what is wrong in each group of machines, now and after the balance that would be proposed."""
+    columns = (
+        view.Column("group", priority=9),
+        view.Column("when", priority=8),
+        view.Column("nodes", "right", priority=4),
+        view.Column("cannot take over", "right", priority=7),
+        view.Column("cannot be emptied", "right", priority=6),
+        view.Column("conflicts", "right", priority=5),
+        view.Column("offline", "right", priority=5),
+        view.Column("score", "right", priority=7),
+    )
+    after = {each.group: each for each in redundancy.after_balance}
+    rows = []
+    for each in redundancy.now:
+        rows.append(_group_row(each, "now"))
+        if each.group in after:
+            rows.append(_group_row(after[each.group], f"after {plural(after[each.group].moves, 'move')}"))
+    caption = "conflicts are those of tags and locations; offline are instances with a node that is"
+    return view.Table("Redundancy", columns, tuple(rows), caption)
+
+
+def _group_row(group: "GroupRedundancy", when: str) -> tuple[view.Cell, ...]:
+    counts = (
+        group.cannot_take_over,
+        group.cannot_be_emptied,
+        group.tag_conflicts + group.location_conflicts,
+        group.primaries_offline + group.standbys_offline,
+    )
+    return (
+        view.Cell(group.group),
+        view.Cell(when),
+        view.Cell(str(group.nodes)),
+        *(view.Cell(str(count), tone="bad" if count else "plain") for count in counts),
+        view.Cell(f"{group.score:.4f}", value=repr(group.score)),
+    )
 
 
 def _move_table(loss: "LossStatus", rows_max: int | None) -> view.Table:

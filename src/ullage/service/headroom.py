@@ -24,13 +24,17 @@ SHAPES_MAX: Final = 100
 
 
 class HeadroomQuestion(NamedTuple):
-    """What is counted: shapes, or the workloads of files; each alone, or whole sets of all of them."""
+    """What is counted: shapes, or the workloads of files; each alone, or whole sets of all of them.
+
+    `tiered` shrinks one shape as the cluster fills; without a shape, the largest of a Ganeti policy.
+    """
 
     shapes: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     together: bool = False
     placement: str = ""
     pod_template: str = ""
+    tiered: bool = False
 
 
 class WorkloadHeadroom(Record, frozen=True):
@@ -79,6 +83,8 @@ class HeadroomReport(Record, frozen=True):
 
 def headroom(asked: Asked, question: HeadroomQuestion) -> Answer:
     """Answer how many more of something fit into a cluster."""
+    if question.tiered:
+        return _tiered(asked, question)
     if bool(question.shapes) == bool(question.paths):
         what = "both -f and --shape are given" if question.paths else "nothing to count is named"
         raise InputError(what, remedy="use either --shape cpu=4,memory=8Gi or -f FILE")
@@ -95,6 +101,18 @@ def headroom(asked: Asked, question: HeadroomQuestion) -> Answer:
             question.paths, snapshot, namespace=asked.namespace, pod_template=question.pod_template
         )
     return headroom_of(snapshot, wanted, asked, question)
+
+
+def _tiered(asked: Asked, question: HeadroomQuestion) -> Answer:
+    from ullage.service.headroom_tiered import tiered
+
+    if question.paths or question.together or len(question.shapes) > 1:
+        raise InputError(
+            "--tiered shrinks one shape", remedy="use it with --shape once, without -f and --together"
+        )
+    snapshot = read_cluster(asked)
+    check_namespace(snapshot, asked.namespace)
+    return tiered(snapshot, asked, question.shapes, question.placement)
 
 
 def _shapes(snapshot: Snapshot, question: HeadroomQuestion, namespace: str) -> Wanted:

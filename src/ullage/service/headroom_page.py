@@ -1,4 +1,4 @@
-"""The page of `headroom`: how many more of each, what binds, and how many on each node."""
+"""The pages of `headroom`: how many more of each or of each size, what binds, and how many on each node."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -11,6 +11,7 @@ from ullage.service.words import canonical_map, listed, nothing_cell, plural
 if TYPE_CHECKING:
     from ullage.service.asked import Asked
     from ullage.service.headroom import HeadroomReport, SetHeadroom, WorkloadHeadroom
+    from ullage.service.headroom_tiered import TieredReport
 
 NODES_SHOWN: Final = 40
 COLUMNS_SHOWN: Final = 6
@@ -141,3 +142,52 @@ def _node_table(workloads: "Sequence[WorkloadHeadroom]", rows_max: int | None) -
     if len(shown) < len(workloads):
         notes.append(f"the first {len(shown)} of {len(workloads)} workloads, -o json has all")
     return view.Table("By node", columns, rows, "; ".join(notes))
+
+
+def tiered_page(
+    report: "TieredReport", types: ResourceTypes, asked: "Asked", *, shortened: bool = False
+) -> view.Page:
+    """Return the page of sizes that shrink; shortened, many sizes fit a few screens."""
+    starts = " or ".join(canonical_map(types, worth_naming(each)) for each in report.starts)
+    binds = ", ".join(
+        f"{reason} on {count}" for reason, count in list(report.reasons.items())[:REASONS_SHOWN]
+    )
+    why = report.refusal or binds or "no two nodes are there for it"
+    sizes = plural(len(report.tiers), "size")
+    many = _count(report.more, bounded=report.bounded)
+    text = (
+        f"{many} more in {sizes}, from {starts} down"
+        if report.more
+        else f"nothing fits, from {starts} down: {why}"
+    )
+    return view.Page(
+        title=f"Tiered headroom of {report.cluster}",
+        verdict=view.Verdict(text, "yes" if report.more else "no"),
+        blocks=(_tier_table(report, types, why, NODES_SHOWN if shortened else None),),
+        not_simulated=report.not_simulated,
+        next_command=asked.command("status" if report.more else "check"),
+        about=f"cluster {report.cluster}, revision {report.revision}, policy {report.policy}, "
+        f"placement {report.placement}",
+        main=0,
+    )
+
+
+def _tier_table(report: "TieredReport", types: ResourceTypes, why: str, rows_max: int | None) -> view.Table:
+    columns = (
+        view.Column("each takes", priority=9, key="requests"),
+        view.Column("more", "right", priority=8),
+        view.Column("nodes", "right", priority=6),
+    )
+    kept = report.tiers if rows_max is None else report.tiers[:rows_max]
+    rows = tuple(
+        (
+            view.Cell(listed(types, worth_naming(each.requests)), value=canonical_map(types, each.requests)),
+            view.Cell(str(each.more)),
+            view.Cell(str(each.nodes)),
+        )
+        for each in kept
+    )
+    caption = f"the largest first, on what those before it left; no more then: {why}" if rows else ""
+    if len(kept) < len(report.tiers):
+        caption += f"; the first {len(kept)} of {len(report.tiers)}, -o wide shows all"
+    return view.Table("How many more of each size", columns, rows, caption)

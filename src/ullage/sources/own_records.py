@@ -13,6 +13,7 @@ from ullage.model.admission import (
     DisruptionBudget,
     LimitRange,
     Namespace,
+    PodGroup,
     PriorityClass,
     ResourceQuota,
     RuntimeClass,
@@ -94,6 +95,7 @@ class SnapshotDocument(Record, frozen=True, kw_only=True):
     priority_classes: tuple[PriorityClass, ...] = ()
     runtime_classes: tuple[RuntimeClass, ...] = ()
     disruption_budgets: tuple[DisruptionBudget, ...] = ()
+    pod_groups: tuple[PodGroup, ...] = ()
     unknowns: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     instance_policy: InstancePolicy | None = None
@@ -122,6 +124,7 @@ class DeltaDocument(Record, frozen=True, kw_only=True):
     priority_classes: tuple[PriorityClass, ...] = ()
     runtime_classes: tuple[RuntimeClass, ...] = ()
     disruption_budgets: tuple[DisruptionBudget, ...] = ()
+    pod_groups: tuple[PodGroup, ...] = ()
     dropped: Mapping[str, tuple[str, ...]] = {}
 
 

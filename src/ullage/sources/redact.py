@@ -181,6 +181,7 @@ class _Redactor:
             "priority_classes": map(admission.priority_class, snapshot.priority_classes),
             "runtime_classes": map(admission.runtime_class, snapshot.runtime_classes),
             "disruption_budgets": map(admission.budget, snapshot.disruption_budgets),
+            "pod_groups": map(admission.pod_group, snapshot.pod_groups),
         }
         return {name: unique(rows, TABLE_FACTS[name].singular) for name, rows in redacted.items()}
 
@@ -196,4 +197,5 @@ class _Redactor:
             layer.cluster,
             {name("group", each): settings for each, settings in layer.groups.items()},
             {name("node", each): settings for each, settings in layer.nodes.items()},
+            layer.stated,
         )

@@ -12,6 +12,7 @@ from ullage.model.admission import (
     DisruptionBudget,
     LimitRange,
     Namespace,
+    PodGroup,
     PriorityClass,
     ResourceQuota,
     RuntimeClass,
@@ -100,4 +101,10 @@ class AdmissionRedactor:
             name=self._name("budget", row.name),
             namespace=self._name("namespace", row.namespace),
             selector=self._constraints.selector(row.selector),
+        )
+
+    def pod_group(self, row: PodGroup) -> PodGroup:
+        """Return a pod group with pseudonyms; workloads name it as their gang."""
+        return msgspec.structs.replace(
+            row, name=self._name("gang", row.name), namespace=self._name("namespace", row.namespace)
         )

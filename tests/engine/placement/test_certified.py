@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from builders import batch, cluster, node, policy, waiting
+from builders import batch, cluster, node, pod, policy, waiting
 from ullage.engine.columns import Columns
-from ullage.engine.placement.fit import BESIDE_OTHERS, fit
+from ullage.engine.placement.fit import ANOTHER_ORDER, BESIDE_OTHERS, fit
 from ullage.model.constraints import Affinity, Constraints, LabelSelector, PodAffinity, PodAffinityTerm
 
 SECONDS = 10
@@ -111,6 +111,78 @@ def test_a_proof_beside_others_is_no_proof_alone():
     alone = ask([node("x", cpu="3")], batch(1, waiting("a", cpu="1")), batch(2, waiting("b", cpu="2")))
     assert alone.outcomes[1].certificate == "impossible"
     assert alone.outcomes[1].certificate_note != BESIDE_OTHERS
+
+
+def hosts(*sizes):
+    return [node(name, cpu=cpu).labelled({"host": name}) for name, cpu in sizes]
+
+
+def follower(cpu):
+    near = PodAffinity((PodAffinityTerm("host", LabelSelector({"app": "leader"})),))
+    return batch(
+        1, waiting("follower", cpu=cpu, constraints=Constraints(affinity=Affinity(pod_affinity=near)))
+    )
+
+
+LEADER = batch(1, waiting("leader", cpu="2", labels={"app": "leader"}))
+
+
+def test_what_the_joint_search_does_not_decide_is_no_proof_beside_others(monkeypatch):
+    monkeypatch.setattr("ullage.engine.placement.exact.UNKNOWNS_MAX", 0)
+    nodes = [node("x", cpu="10"), node("y", cpu="9")]
+    loose = [batch(each.replicas, msgspec.structs.replace(each.workload, gang="")) for each in GANG]
+    refused = [each for each in ask(nodes, *loose).outcomes if each.refusal]
+    assert {each.certificate for each in refused} == {"unknown"}
+    for each in refused:
+        assert each.certificate_note.startswith(f"{BESIDE_OTHERS} it has no place, but they might stand")
+        assert "unknowns are too many for an exact search" in each.certificate_note
+
+
+@pytest.mark.parametrize(
+    ("batches", "said"),
+    [
+        ([batch(1, waiting("a", cpu=cpu)) for cpu in ("3", "2")], "two of them have one name"),
+        (
+            [
+                *(batch(1, waiting(f"{index}", cpu="1m")) for index in range(100)),
+                batch(1, waiting("a", cpu="3")),
+            ],
+            "101 are too many to be searched for together",
+        ),
+        (
+            [batch(1, pod("runs", cpu="9", node="x")), *(batch(1, waiting(name, cpu="2")) for name in "ab")],
+            "what runs already, or is refused for what it is, is not searched for",
+        ),
+    ],
+    ids=["of one name", "too many", "one runs"],
+)
+def test_what_was_not_searched_for_together_is_no_proof_beside_others(batches, said):
+    snapshot = cluster(node("x", cpu="4").holding(pod("runs", cpu="1")), policy=policy())
+    found = fit(Columns(snapshot), batches, exact_seconds=SECONDS)
+    refused = found.outcomes[-1]
+    assert refused.refusal is not None
+    assert refused.certificate == "unknown"
+    assert said in refused.certificate_note
+
+
+@pytest.mark.parametrize("atomic", [False, True])
+def test_where_the_exact_search_does_not_decide_other_orders_are_tried(monkeypatch, atomic):
+    monkeypatch.setattr("ullage.engine.placement.exact.UNKNOWNS_MAX", 0)
+    asked = [batch(1, waiting("other", cpu="3")), LEADER, follower("4")]
+    nodes = hosts(("x", "6"), ("y", "5"))
+    assert not ask(nodes, *asked, seconds=0).fits
+    found = ask(nodes, *asked, atomic=atomic)
+    assert found.fits
+    assert [(each.subject, each.nodes) for each in found.outcomes] == [
+        ("other", (("y", 1),)), ("leader", (("x", 1),)), ("follower", (("x", 1),)),
+    ]  # fmt: skip
+    assert {each.certificate_note for each in found.outcomes} == {ANOTHER_ORDER}
+
+
+def test_what_is_placed_in_another_order_keeps_every_rule(monkeypatch):
+    monkeypatch.setattr("ullage.engine.placement.exact.UNKNOWNS_MAX", 0)
+    asked = [batch(1, waiting("other", cpu="3")), LEADER, follower("5")]
+    assert not ask(hosts(("x", "6"), ("y", "5")), *asked).fits
 
 
 def test_one_shape_without_rules_is_refused_for_good_at_once():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import batch, cluster, container, node, pod, policy
+from builders import batch, cluster, container, node, pod, policy, waiting
 from ullage.engine.columns import Columns
 from ullage.engine.placement import headroom as module
 from ullage.engine.placement.fit import fit
@@ -170,3 +170,40 @@ def test_plain_shapes_are_counted_at_once_whatever_the_policy_prefers(monkeypatc
     monkeypatch.setattr(module, "ONE_BY_ONE_MAX", 1)
     (found,) = more(ROOMY, pod("w", cpu="1", memory="1Gi"), placement="preferences")
     assert found.replicas == 7
+
+
+class TestGangs:
+    """Nobody is told of room for fewer than a gang would place."""
+
+    ROOM = cluster(node("a", cpu="5").holding(pod("web/r", cpu="1", gang="g")))
+
+    def counted(self, *batches):
+        return [(each.replicas, each.refusal) for each in headroom(Columns(self.ROOM), batches)]
+
+    @staticmethod
+    def member(name="web/a", replicas=1, **fields):
+        return batch(replicas, waiting(name, cpu="1", **{"gang": "g", **fields}))
+
+    def test_as_many_as_are_enough_with_those_that_run(self):
+        assert self.counted(self.member(gang_min=5)) == [(4, "")]
+        assert self.counted(self.member(gang_min=6)) == [(0, "its gang g needs 6 and 5 have a place")]
+
+    def test_other_workloads_of_the_gang_are_taken_to_have_a_place(self):
+        two = self.member(gang_min=6), self.member("web/b", replicas=2, gang_min=6)
+        assert self.counted(*two) == [(4, ""), (4, "")]
+
+    @pytest.mark.parametrize(("replicas", "expected"), [(1, 4), (2, 4), (3, 3), (5, 0)])
+    def test_a_gang_that_does_not_say_how_many_are_enough_is_counted_whole(self, replicas, expected):
+        refusal = f"its gang g is placed {replicas} at once" if expected < 4 else ""
+        assert self.counted(self.member(replicas=replicas)) == [(expected, refusal)]
+
+    def test_nodes_hold_what_is_counted_and_reasons_are_those_of_the_next(self):
+        (found,) = headroom(Columns(self.ROOM), [self.member(replicas=3)])
+        assert (found.nodes, found.reasons) == ((("a", 3),), {"cpu short": 1})
+
+    @pytest.mark.parametrize(("least", "expected"), [(5, 2), (6, 0)])
+    def test_sets_together_must_be_enough(self, least, expected):
+        found = headroom_of_sets(Columns(self.ROOM), [self.member(replicas=2, gang_min=least)])
+        assert found.sets == expected
+        if not expected:
+            assert found.missing == ("web/a", "its gang g needs 6 and 5 have a place")

@@ -3,6 +3,7 @@
 import pytest
 
 from sources.kubernetes.kube import asked, container, dumped, node, not_asked, pod, refused, thing
+from ullage.sources.kubernetes.object_kinds import known_of
 
 LABEL = "scheduling.x-k8s.io/pod-group"
 OLD = "scheduling.x-k8s.io/v1alpha1"
@@ -55,6 +56,27 @@ def test_pods_that_a_set_asks_for_and_pods_that_run_are_of_the_gang():
     }  # fmt: skip
     (batch,) = asked(job, group(minMember=2)).batches
     assert (batch.replicas, batch.workload.gang_min) == (2, 2)
+
+
+class TestOfTheCluster:
+    """Manifests that name a group of the cluster, which a snapshot keeps."""
+
+    @staticmethod
+    def said(*groups, beside=()):
+        snapshot = dumped(node(), *groups)
+        (batch,) = asked(labelled(), *beside, known=known_of(snapshot)).batches
+        return batch.workload.gang, batch.workload.gang_min
+
+    @pytest.mark.parametrize("case", SAID)
+    def test_says_the_same_as_one_that_manifests_bring_along(self, case):
+        groups, expected = SAID[case]
+        assert self.said(*groups) == expected
+
+    def test_counts_where_manifests_bring_none_of_its_name(self):
+        other = thing(OLD, "PodGroup", "h", namespace="team", spec={"minMember": 2})
+        assert self.said(group(minMember=3), beside=[other]) == ("g", 3)
+        assert self.said(group(minMember=3), beside=[group(minMember=4)]) == ("g", 4)
+        assert self.said(group(minMember=3), beside=[group(minMember=1)]) == ("", 0)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ cluster; the quick search must find the same step, and is judged by this one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ullage.engine.balance.facts import NOWHERE
 from ullage.engine.balance.fleet import Fleet
@@ -43,6 +43,13 @@ class Step(NamedTuple):
     place: Place
     score: float
     before: Place
+
+
+class Barring(Protocol):
+    """What says which moves are not to be made though the hosts would take them (bars.py)."""
+
+    def allows(self, machine: int, move: Move) -> bool:
+        """Whether a move of a machine, by number, may be made."""
 
 
 def targets_of(fleet: Fleet) -> list[int]:
@@ -95,7 +102,9 @@ def score_after(fleet: Fleet, changed: Mapping[int, HostState], terms: Sequence[
     return score_of([fleet.hosts[number] for number in fleet.scope], states, terms)
 
 
-def plain_step(fleet: Fleet, options: Balancing, terms: Sequence[Term] = TERMS) -> Step | None:
+def plain_step(
+    fleet: Fleet, options: Balancing, terms: Sequence[Term] = TERMS, bars: Barring | None = None
+) -> Step | None:
     """Return the move with the lowest score, the first of equals; None where no move lowers it."""
     best: Step | None = None
     lowest = score_after(fleet, {}, terms)
@@ -103,6 +112,8 @@ def plain_step(fleet: Fleet, options: Balancing, terms: Sequence[Term] = TERMS) 
     for number in movers_of(fleet, options):
         before = fleet.places[number]
         for move in moves_of(fleet, number, options, targets):
+            if bars is not None and not bars.allows(number, move):
+                continue
             moved = fleet.try_move(number, move, force=options.force)
             if isinstance(moved, Failure):
                 continue

@@ -15,6 +15,7 @@ from ullage.engine.balance.candidates import Balancing, kinds_of
 from ullage.engine.balance.facts import NOWHERE, Host, Machine
 from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.moves import MoveKind
+from ullage.engine.balance.pairs import Pairs
 from ullage.engine.balance.score import TERMS, Term
 from ullage.engine.balance.state import HostState
 
@@ -41,8 +42,8 @@ LINEAR: Final = (
 def suits(fleet: Fleet, terms: Sequence[Term] = TERMS) -> bool:
     """Return whether a fleet can be looked at as columns.
 
-    Machines still to come, spindles as a resource, pairs of failure domains and tags, terms of the user's
-    own and numbers too large for exact shares are left to the plain search.
+    Machines still to come, spindles as a resource, terms of the user's own and numbers too large for exact
+    shares are left to the plain search.
     """
     hosts = [fleet.hosts[number] for number in fleet.scope]
     if all(host.offline for host in hosts) or not any(
@@ -50,8 +51,6 @@ def suits(fleet: Fleet, terms: Sequence[Term] = TERMS) -> bool:
     ):
         return False
     if any(machine.forthcoming for machine in fleet.machines) or any(host.exclusive for host in hosts):
-        return False
-    if any(fleet.states[number].location_tags for number in fleet.scope):
         return False
     if [(term.name, term.value) for term in terms] != [(term.name, term.value) for term in TERMS]:
         return False
@@ -102,6 +101,8 @@ class Columns:
         self.asked = _asked(self.machines)
         self.need = _integers([each.memory if each.reserves_memory else 0 for each in self.machines])
         self.uses = _integers([each.memory if each.uses_memory else 0 for each in self.machines])
+        self.pairs = Pairs(fleet)
+        self.has_pairs = self.pairs.may_be
         self._set_hosts()
         self._set_tags()
         self.linear = self._linear()
@@ -190,10 +191,11 @@ class Columns:
         self.force_standby = np.zeros(size, np.bool_)
         self.allowed = np.zeros((len(KINDS) + 1, size), np.bool_)
 
-    def renew(self, hosts: Iterable[int], machines: Iterable[int]) -> None:
+    def renew(self, hosts: Sequence[int], machines: Iterable[int]) -> None:
         """Take over from the fleet what some hosts hold, and where some machines are."""
         for at in hosts:
             self._renew_host(at)
+        self.pairs.renew([self.scope[at] for at in hosts])
         for at in machines:
             self._renew_machine(at)
         self.rooms = self._rooms()

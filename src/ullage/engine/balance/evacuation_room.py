@@ -5,7 +5,8 @@ If what was placed before cannot fill all of them that far, the answer is yes; i
 outnumber the slots of that size, it is no. Machines that start on their standby need no choice at all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from ullage.engine.balance.allocation_size import size_failure
 from ullage.engine.balance.evacuation_trial import Leaving, leaving
@@ -14,36 +15,152 @@ from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.state import check_migration
 
 
+class Needs(NamedTuple):
+    """The memory that machines need, in the order in which they look for a place.
+
+    `sizes` are the different ones, each with how many need as much or more, and with what has been placed
+    before the last of that size looks.
+    """
+
+    machines: int
+    total: int
+    largest: int
+    sizes: tuple[tuple[int, int, int], ...]
+
+
+def needs_of(amounts: Sequence[int]) -> Needs:
+    """Return what machines need, from what each needs."""
+    placed = 0
+    before: dict[int, int] = {}
+    for amount in amounts:
+        before[amount] = placed
+        placed += amount
+    ordered = sorted(amounts)
+    at_least = {amount: len(ordered) - at for at, amount in reversed(list(enumerate(ordered)))}
+    sizes = tuple((amount, at_least[amount], before[amount]) for amount in sorted(before, reverse=True))
+    return Needs(len(amounts), placed, ordered[-1] if ordered else 0, sizes)
+
+
+class Bins:
+    """Hosts as room for memory; sums over all of them are worked out once for each size."""
+
+    def __init__(self, rooms: Iterable[int]) -> None:
+        self.rooms = [room for room in rooms if room >= 0]
+        self.total = sum(self.rooms)
+        self._slots: dict[int, int] = {}
+        self._spare: dict[int, int] = {}
+
+    def slots(self, size: int) -> int:
+        """Return how many machines of a size fit."""
+        if size not in self._slots:
+            self._slots[size] = sum([room // size for room in self.rooms])
+        return self._slots[size]
+
+    def spare(self, size: int) -> int:
+        """Return the least that must be placed until no host takes a machine of a size."""
+        if size not in self._spare:
+            self._spare[size] = sum([room - size + 1 for room in self.rooms if room >= size])
+        return self._spare[size]
+
+    def slack(self, needs: Needs, own: int) -> int:
+        """Return how much room is left beyond what machines need, without a host that has `own` of it."""
+        return self.total - max(0, own) - needs.total
+
+    def places_left(self, needs: Needs, own: int, size: int) -> int:
+        """Return how many machines of a size can be added at most if the others are to find room after it."""
+        as_large = max((count for known, count, _ in needs.sizes if known >= size), default=0)
+        counts = [(size, as_large), *((known, count) for known, count, _ in needs.sizes if 0 < known <= size)]
+        slots = [self.slots(known) - max(0, own) // known - count for known, count in counts]
+        return min(self.slack(needs, own) // size, *slots)
+
+    def takes(self, needs: Needs, own: int = NOWHERE) -> bool | None:
+        """Return whether machines find room on any greedy way; None where it depends on the way.
+
+        `own` is the room of the host that they leave, NOWHERE if it is not among these.
+        """
+        has_own = own >= 0
+        if not needs.machines:
+            return True
+        if len(self.rooms) == has_own:
+            return False
+        largest = needs.largest
+        if not largest or self.slots(largest) - (own // largest if has_own else 0) >= needs.machines:
+            return True
+        if self.slack(needs, own) < 0:
+            return False
+        for size, count, _ in needs.sizes:
+            if size and self.slots(size) - (own // size if has_own else 0) < count:
+                return False
+        for size, _, placed in needs.sizes:
+            if self.spare(size) - (max(0, own - size + 1) if has_own else 0) <= placed:
+                return None
+        return True
+
+
+Known = dict[int, tuple[tuple[int, ...], Leaving, Needs]]
+"""What leaves a host, by its number, and for which machines this holds."""
+
+
 class Rooms:
     """How much memory every host of a fleet could still take of a machine, hard rules only."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, known: Known | None = None) -> None:
         self.fleet = fleet
         self.memory = [
-            state.now.memory_free - host.memory_floor - (0 if host.exact else 1)
+            state.now.memory_free - host.memory_floor - (not host.exact)
             for host, state in zip(fleet.hosts, fleet.states, strict=True)
         ]
+        self._known = {} if known is None else known
+        self._bins: dict[int, Bins] = {}
 
     def verdict(self, number: int) -> bool | None:
         """Return whether a host can be evacuated, None where only trying tells."""
+        leaves, needs = self.leaves(number)
         source = self.fleet.hosts[number]
-        leaves = leaving(self.fleet, number)
+        if not leaves.mirrored and not leaves.anew and not source.sends:
+            return self.bins(source.group).takes(needs, NOWHERE if source.offline else self.memory[number])
         rooms = self._after_failover(number, leaves.mirrored)
         if rooms is None:
             return False
-        if not leaves.relocated and not leaves.anew:
-            return True
         if leaves.anew:
-            return self._anew(source, leaves, rooms)
+            return self._anew(source, leaves, needs, rooms)
         hosts = [self.fleet.hosts[each] for each in leaves.escapes]
         open_to = [host for host in hosts if check_migration(source, host) is None]
-        needs = [_memory(self.fleet.machines[each]) for each in leaves.relocated]
-        return packs(needs, [rooms[host.number] for host in open_to])
+        return Bins(rooms[host.number] for host in open_to).takes(needs)
+
+    def places_left(self, number: int, size: int) -> int:
+        """Return how many machines of a size can be added to a group at most if a host is to stay evacuable.
+
+        Every machine that is added takes its memory off what is left for those of this host, and a slot of
+        its size and of every smaller one.
+        """
+        _, needs = self.leaves(number)
+        source = self.fleet.hosts[number]
+        own = NOWHERE if source.offline else self.memory[number]
+        return self.bins(source.group).places_left(needs, own, max(1, size))
+
+    def leaves(self, number: int) -> tuple[Leaving, Needs]:
+        """Return what must leave a host, and the memory that it needs."""
+        primaries = self.fleet.states[number].primaries
+        known = self._known.get(number)
+        if known is None or known[0] is not primaries:
+            leaves = leaving(self.fleet, number)
+            machines = [self.fleet.machines[each] for each in (*leaves.relocated, *leaves.anew)]
+            known = primaries, leaves, needs_of([_memory(machine) for machine in machines])
+            self._known[number] = known
+        return known[1], known[2]
+
+    def bins(self, group: int) -> Bins:
+        """Return the hosts of a group that are online as room for memory."""
+        if group not in self._bins:
+            hosts = [self.fleet.hosts[number] for number in self.fleet.scope]
+            self._bins[group] = Bins(
+                self.memory[host.number] for host in hosts if host.group == group and not host.offline
+            )
+        return self._bins[group]
 
     def _after_failover(self, number: int, mirrored: Sequence[int]) -> list[int] | None:
         """Return the rooms after machines have started on their standbys; None where one does not."""
-        if not mirrored:
-            return self.memory
         fleet = self.fleet
         source = fleet.hosts[number]
         rooms = list(self.memory)
@@ -69,14 +186,12 @@ class Rooms:
             return True
         return host.exclusive and (machine.spindles is None or now.spindles_free < 0)
 
-    def _anew(self, source: Host, leaves: Leaving, rooms: Sequence[int]) -> bool | None:
+    def _anew(self, source: Host, leaves: Leaving, needs: Needs, rooms: Sequence[int]) -> bool | None:
         """Return whether machines that are made anew fit: each needs memory, and disk where it is local."""
         fleet = self.fleet
         hosts = [fleet.hosts[each] for each in leaves.escapes]
-        machines = [fleet.machines[each] for each in (*leaves.relocated, *leaves.anew)]
-        needs = [_memory(machine) for machine in machines]
         memory = [rooms[host.number] for host in hosts]
-        if packs(needs, memory) is False:
+        if Bins(memory).takes(needs) is False:
             return False
         for each in leaves.anew:
             allowed = [host for host in hosts if size_failure(fleet.machines[each], host) is None]
@@ -86,41 +201,14 @@ class Rooms:
                 return None
         if source.sends or any(host.exclusive for host in hosts):
             return None
-        disks = [machine.disk if machine.local else 0 for machine in machines]
-        disk = [fleet.states[host.number].now.disk_free - (0 if host.exact else 1) for host in hosts]
-        return True if _fits_both(list(zip(needs, disks, strict=True)), memory, disk) else None
+        machines = [fleet.machines[each] for each in (*leaves.relocated, *leaves.anew)]
+        both = [(_memory(machine), machine.disk if machine.local else 0) for machine in machines]
+        disk = [fleet.states[host.number].now.disk_free - (not host.exact) for host in hosts]
+        return True if _fits_both(both, memory, disk) else None
 
 
 def _memory(machine: Machine) -> int:
     return machine.memory if machine.uses_memory else 0
-
-
-def packs(needs: Sequence[int], rooms: Sequence[int]) -> bool | None:
-    """Return whether machines find room in this order on any greedy way; None where it depends on the way."""
-    usable = [room for room in rooms if room >= 0]
-    if not needs:
-        return True
-    if not usable:
-        return False
-    largest = max(needs)
-    if largest == 0 or sum(room // largest for room in usable) >= len(needs):
-        return True
-    if min(needs) == largest or _lacks_slots(needs, usable):
-        return False
-    placed = 0
-    for need in needs:
-        if sum(room - need + 1 for room in usable if room >= need) <= placed:
-            return None
-        placed += need
-    return True
-
-
-def _lacks_slots(needs: Sequence[int], rooms: Sequence[int]) -> bool:
-    """Whether machines of some size and up outnumber the slots of that size, or all outweigh all room."""
-    if sum(needs) > sum(rooms):
-        return True
-    ordered = sorted((need for need in needs if need), reverse=True)
-    return any(sum(room // need for room in rooms) < count for count, need in enumerate(ordered, start=1))
 
 
 def _fits_both(needs: Sequence[tuple[int, int]], memory: Sequence[int], disk: Sequence[int]) -> bool:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.moves import Moved
+from ullage.engine.balance.pairs import Pairs
 from ullage.engine.balance.score import Term, weighted
 from ullage.engine.balance.state import HostState
 
@@ -21,11 +22,13 @@ class Exact:
 
     A running sum over an array adds from left to right, as the rule does; other sums of arrays do not. Terms
     that are the same for every host and every move are looked at once: `merged` has their names, with the
-    same number for those that are.
+    same number for those that are. `pairs` goes along with the fleet by itself.
     """
 
-    def __init__(self, fleet: Fleet, terms: Sequence[Term], merged: Mapping[str, int]) -> None:
-        self.fleet, self.terms = fleet, tuple(terms)
+    def __init__(
+        self, fleet: Fleet, terms: Sequence[Term], merged: Mapping[str, int], pairs: Pairs | None = None
+    ) -> None:
+        self.fleet, self.terms, self.pairs = fleet, tuple(terms), pairs
         self.online = [number for number in fleet.scope if not fleet.hosts[number].offline]
         self.offline = [number for number in fleet.scope if fleet.hosts[number].offline]
         self.column = {number: at for at, number in enumerate(self.online)}
@@ -87,7 +90,7 @@ class Exact:
         found = [totals[row] for row in self.row]
         for at, term in enumerate(self.terms):
             if term.kind == "pairs":
-                found[at] = 0.0
+                found[at] = self.pairs.total(changed) if self.pairs is not None else 0.0
             elif term.kind == "sum offline":
                 found[at] = 0.0
                 for number in self.offline:

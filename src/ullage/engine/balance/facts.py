@@ -1,8 +1,8 @@
 """Hosts and machines: what balancing needs to know of nodes and instances, and what never changes meanwhile.
 
-The hard thing is which free memory counts. Without a stated ratio it is what the records say, less what is
-missing of it in what the node reports; with one, htools counts from what the node reports, and our own rule
-(exact) from the records alone.
+The hard thing is which free memory counts. Our own rule (exact) goes by the records alone. htools counts what
+the records say, less what is missing of it in what the node reports; and with a stated ratio only what the
+node reports.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

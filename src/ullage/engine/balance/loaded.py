@@ -1,4 +1,7 @@
-"""Hosts as they are when a cluster is read: what a node reports is so with all its machines there."""
+"""Hosts as they are when a cluster is read: what a node reports is so with all its machines there.
+
+By the exact rule only the records count: what a node reports is then no part of it.
+"""
 
 from ullage.engine.balance.facts import NO_LOAD, Host, Machine
 from ullage.engine.balance.held import (
@@ -17,7 +20,7 @@ def empty_state(host: Host) -> HostState:
     """Return a host without machines, with the disk and the memory free that it reports."""
     node = host.node
     now = Held(0, node.disk_free_bytes, host.cpu_node, 0.0, node.spindles_free)
-    later = now._replace(memory_free=host.memory_reported)
+    later = now._replace(memory_free=host.memory - host.memory_node if host.exact else host.memory_reported)
     return HostState(
         (), (), now, later, {}, 0, fails=False, load=NO_LOAD, tags={}, location_score=0, location_tags={}
     )
@@ -25,9 +28,10 @@ def empty_state(host: Host) -> HostState:
 
 def loaded_primary(host: Host, state: HostState, machine: Machine, shared: int) -> HostState:
     """Return a host with a machine that it has already: what it reports free is so with it there."""
+    is_reported = machine.uses_memory and not host.exact
     later = state.later
     later = later._replace(
-        memory_free=later.memory_free if machine.uses_memory else later.memory_free - machine.memory,
+        memory_free=later.memory_free - (0 if is_reported else machine.memory),
         cpu=later.cpu + machine.cpu if machine.counts_cpu else later.cpu,
     )
     tags = counted(state.tags, machine.exclusion_tags, 1)
@@ -65,7 +69,7 @@ def loaded_standby(host: Host, state: HostState, machine: Machine) -> HostState:
 
 def with_memory(host: Host, state: HostState, used: int, peers: dict[int, int]) -> HostState:
     """Return a loaded host with the memory that its machines use, and what it keeps for other hosts."""
-    free = host.memory - host.memory_node - used - host.memory_missing
+    free = host.memory - host.memory_node - used - (0 if host.exact else host.memory_missing)
     reserved = max(peers.values(), default=0)
     fails = host.refuses_memory(free - reserved)
     now = state.now._replace(memory_free=free)

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from ullage.engine.balance.bars import Bars, Flags
 from ullage.engine.balance.bounds import Bounds
 from ullage.engine.balance.candidates import Balancing, Step
 from ullage.engine.balance.columns import KINDS, Columns, Floats, Integers
@@ -36,12 +37,19 @@ class Close(NamedTuple):
 class Quick:
     """A search that keeps columns of a fleet, and goes along with the steps that it finds."""
 
-    def __init__(self, fleet: Fleet, options: Balancing | None = None, terms: Sequence[Term] = TERMS) -> None:
-        self.fleet, self.options = fleet, options or Balancing()
+    def __init__(
+        self,
+        fleet: Fleet,
+        options: Balancing | None = None,
+        terms: Sequence[Term] = TERMS,
+        bars: Bars | None = None,
+    ) -> None:
+        self.fleet, self.options, self.bars = fleet, options or Balancing(), bars
         self.columns = Columns(fleet, self.options, terms)
         self.bounds = Bounds(self.columns)
-        self.exact = Exact(fleet, terms, self.columns.linear.merged)
+        self.exact = Exact(fleet, terms, self.columns.linear.merged, self.columns.pairs)
         self.score = self.exact.score()
+        self.first_rows = FIRST_ROWS
         self.rows_scored = 0
         self.moves_settled = 0
 
@@ -51,18 +59,20 @@ class Quick:
             return None
         spread = spread_of(self.columns, self.score)
         failovers = failover_scores(self.columns, spread, self.bounds.failovers)
+        if self.bars is not None:
+            failovers = np.where(self._barred_failovers(self.bars), np.inf, failovers)
         self.limit = min(self.score, float(failovers.min())) + spread.doubt
         found = [Close(failovers, np.arange(len(failovers)) * self._stride)]
         lowest = self.bounds.lower(spread)
         order = np.flatnonzero(lowest <= self.limit)
-        if len(order) > FIRST_ROWS:
-            first = order[np.argpartition(lowest[order], FIRST_ROWS)[:FIRST_ROWS]]
+        if len(order) > self.first_rows:
+            first = order[np.argpartition(lowest[order], self.first_rows)[: self.first_rows]]
             found += self._scored(spread, first)
             done = np.zeros(len(lowest), np.bool_)
             done[first] = True
             order = np.flatnonzero((lowest <= self.limit) & ~done)
             order = order[np.argsort(lowest[order])]
-        size = max(CELLS_MAX // (self.columns.size + 1), FIRST_ROWS)
+        size = max(CELLS_MAX // (self.columns.size + 1), self.first_rows)
         for start in range(0, len(order), size):
             block = order[start : start + size]
             found += self._scored(spread, block[lowest[block] <= self.limit])
@@ -83,10 +93,17 @@ class Quick:
             if not len(m):
                 continue
             scores = target_scores(columns, spread, kind, m, self.bounds.sides_for(kind, m))
+            if self.bars is not None:
+                numbers = [columns.movers[each] for each in m.tolist()]
+                closed = self.bars.closed(numbers, np.array(columns.scope), KINDS[kind])
+                scores[:, : columns.size][closed] = np.inf
             self.limit = min(self.limit, float(scores.min()) + spread.doubt)
             at, host = np.nonzero(scores <= self.limit)
             found.append(Close(scores[at, host], m[at] * self._stride + 1 + host * len(KINDS) + kind))
         return found
+
+    def _barred_failovers(self, bars: Bars) -> Flags:
+        return np.array([not bars.allows(number, Move("f")) for number in self.columns.movers], np.bool_)
 
     def _settled(self, found: list[Close]) -> Step | None:
         """Return the first of the moves with the lowest exact score."""
@@ -113,7 +130,7 @@ class Quick:
     def _moved(self, number: int, move: Move) -> Moved:
         moved = self.fleet.try_move(number, move, force=self.options.force)
         if isinstance(moved, Failure):
-            raise AssertionError(f"scored but not possible: {number} {move} {moved}")  # noqa: TRY004 - a bug
+            raise AssertionError(f"scored but refused: {number} {move} {moved}")  # noqa: TRY004 - a bug of ours
         return moved
 
     def follow(self, step: Step) -> None:

@@ -5,25 +5,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ullage.engine.balance.allocation import Allocation, Found, after
-from ullage.engine.balance.evacuation_room import Rooms
+from ullage.engine.balance.allocation import Allocation, Found
 from ullage.engine.balance.facts import NOWHERE, Machine
 from ullage.engine.balance.fleet import Fleet
-from ullage.engine.balance.global_n1 import Redundancy, is_redundant, watched
+from ullage.engine.balance.global_n1 import Redundancy
 from ullage.engine.balance.moves import Moved, Place
-from ullage.engine.balance.space_columns import Booleans, Columns, Floats, Integers, suits
+from ullage.engine.balance.redundancy_guard import Guard
+from ullage.engine.balance.space_columns import UNBOUNDED, Booleans, Columns, Floats, Integers, suits
 from ullage.engine.balance.space_scores import PairScores, single_scores
 from ullage.engine.balance.space_tests import (
     FITS,
     Codes,
     Standby,
+    disk_change_below,
     pair_counts,
     primary_codes,
     single_counts,
     standby_codes,
 )
 from ullage.engine.balance.state import FAILURES, Failure, FailureKind, add_primary, add_standby
-from ullage.engine.balance.tiered import Counts, Ground, NewSize
+from ullage.engine.balance.tiered import UNITS, Counts, Ground, NewSize
 
 
 def ground_of(fleet: Fleet, targets: Sequence[int], redundancy: Redundancy | None = None) -> Ground:
@@ -47,7 +48,11 @@ class QuickGround(Ground):
         super().__init__(fleet, targets, redundancy)
         self._columns = Columns(self.fleet, targets)
         self._refused: dict[tuple[NewSize, bool], Found] = {}
+        self._floor, self._least = _least_of(self.fleet, targets)
+        self._placeable: dict[NewSize, bool] = {}
         self._lost: bool | None = None
+        self._breaking: tuple[NewSize, int] | None = None
+        self._guard = None if redundancy is None else Guard(redundancy, self.fleet, self._columns)
 
     def ask(self, size: NewSize, redundancy: Redundancy | None, *, counted: bool = True) -> Found:
         """Return the best place for a machine; failures beside it only where they are to be counted."""
@@ -66,17 +71,13 @@ class QuickGround(Ground):
 
     def fits(self, size: NewSize) -> tuple[bool, Counts]:
         """Return whether a machine has a place where the cluster stays redundant, and why others are none."""
-        if size.template != "drbd" or self.redundancy is None:
+        if size.template != "drbd" or self._guard is None:
             return super().fits(size)
         found = self.ask(size, None)
-        if found.best is None:
+        if found.best is None or self._is_past_help(self._guard):
             return False, found.failures
-        if self._is_past_help(self.redundancy):
-            return False, found.failures
-        for candidate in self._pairs_in_order(size.machine()):
-            if self._keeps(candidate, self.redundancy):
-                return True, found.failures
-        return False, found.failures
+        kept = self._guard.first(self.fleet, self._pairs_in_order(size.machine()))
+        return kept is not None, found.failures
 
     def add(self, size: NewSize, best: Allocation) -> None:
         """Add a machine where it was found to go."""
@@ -94,7 +95,9 @@ class QuickGround(Ground):
 
     def _forget(self) -> None:
         self._refused.clear()
+        self._placeable.clear()
         self._lost = None
+        self._breaking = None
 
     def _single(self, machine: Machine, redundancy: Redundancy | None) -> Found:
         columns = self._columns
@@ -103,17 +106,23 @@ class QuickGround(Ground):
         places = np.flatnonzero((codes == FITS) & columns.is_target)
         if not places.size:
             return Found(None, 0, failures)
-        if redundancy is not None and self._is_past_help(redundancy):
+        guard = None if redundancy is None else self._guard
+        if guard is not None and self._is_past_help(guard):
             return Found(None, 0, _with_dropped(failures, places.size))
         scores = single_scores(columns, machine, places)[::-1]
-        dropped = 0
-        for at in np.argsort(scores, kind="stable") if redundancy else [np.argmin(scores)]:
-            place = Place(columns.numbers[places[places.size - 1 - at]])
-            best = self._placed(machine, place, float(scores[at]))
-            if redundancy is None or self._keeps(best, redundancy):
-                return Found(best, places.size - dropped, _with_dropped(failures, dropped))
-            dropped += 1
-        return Found(None, 0, _with_dropped(failures, dropped))
+        order = [int(np.argmin(scores))] if guard is None else np.argsort(scores, kind="stable").tolist()
+        candidates = (self._single_at(machine, places, scores, at) for at in order)
+        if guard is None:
+            return Found(next(candidates), places.size, failures)
+        found = guard.first(self.fleet, candidates)
+        if found is None:
+            return Found(None, 0, _with_dropped(failures, places.size))
+        dropped, best = found
+        return Found(best, places.size - dropped, _with_dropped(failures, dropped))
+
+    def _single_at(self, machine: Machine, places: Integers, scores: Floats, at: int) -> Allocation:
+        place = Place(self._columns.numbers[places[places.size - 1 - at]])
+        return self._placed(machine, place, float(scores[at]))
 
     def _pair(self, machine: Machine, *, counted: bool) -> Found:
         codes = primary_codes(self.fleet, self._columns, machine)
@@ -174,16 +183,108 @@ class QuickGround(Ground):
             raise ValueError(f"columns and primitives differ about {machine.name} on {place}")
         return Allocation(machine, Moved(place, changed), score)
 
-    def _keeps(self, candidate: Allocation, redundancy: Redundancy) -> bool:
-        return is_redundant(after(self.fleet, candidate), **redundancy._asdict())
+    def is_redundant(self) -> bool:
+        """Return whether the cluster is as redundant as asked for."""
+        return self._guard is None or self._guard.holds(self.fleet)
 
-    def _is_past_help(self, redundancy: Redundancy) -> bool:
-        """Whether a host cannot be evacuated as it is, and counting room says so: a new machine adds none."""
+    def surely_breaks(self, size: NewSize, count: int) -> bool:
+        """Whether so many more machines surely fit, and leave too little room to evacuate some host."""
+        if self._breaking is None or self._breaking[0] != size:
+            self._breaking = size, self._breaking_count(size)
+        return self._breaking[1] <= count
+
+    def _breaking_count(self, size: NewSize) -> int:
+        """Return how many machines surely fit that leave too little room; UNBOUNDED if none do."""
+        groups = {self.fleet.hosts[number].group for number in self.targets}
+        if self._guard is None or len(groups) != 1:
+            return UNBOUNDED
+        rooms = self._guard.rooms(self.fleet)
+        left = [
+            rooms.places_left(number, size.memory_bytes)
+            for number in self._guard.hosts
+            if self.fleet.hosts[number].group in groups
+        ]
+        needed = max(1, min(left, default=UNBOUNDED) + 1)
+        codes = primary_codes(self.fleet, self._columns, size.machine())
+        fits = np.count_nonzero((codes == FITS) & self._columns.is_target)
+        return needed if fits >= needed else UNBOUNDED
+
+    def same_down_to(self, size: NewSize, kind: FailureKind) -> NewSize:
+        """Return the smallest size, with one resource less, that surely fails as this one does."""
+        if kind != "FailDisk" or (self._guard is not None and size.template != "drbd"):
+            return size
+        disk, unit = size.disk_bytes, UNITS[kind][1]
+        steps = (disk - disk_change_below(self.fleet, self._columns, disk) - 1) // unit
+        same = size.shrunk(kind, min(steps, disk // unit - 1))
+        return size if same is None else same
+
+    def never_fits(self, size: NewSize) -> bool:
+        """Whether neither a machine of this size nor a smaller one has a place: all policies ask for more."""
+        return any(one < other for one, other in zip(size.amounts, self._floor, strict=True))
+
+    def largest_that_fits(self, size: NewSize, kind: FailureKind) -> NewSize | None:
+        """Return a size from which on machines may have a place as one resource is shrunk; None for never.
+
+        What fits, fits when it is smaller, down to the least that the policy allows.
+        """
+        if self._least is None or not self._is_allowed(size):
+            return None if self.never_fits(size) else size
+        low, high = 0, size.steps(kind, self._least[UNITS[kind][0]])
+        if not self._has_place(size, kind, high):
+            return None
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._has_place(size, kind, middle) else (middle + 1, high)
+        return size.shrunk(kind, low)
+
+    def is_hopeless(self, size: NewSize) -> bool:
+        """Whether no machine of this size and up has a place, however little of one resource it asks."""
+        least = self._least
+        if least is None or not self._is_allowed(size):
+            return False
+        return not any(
+            self._has_place(size, kind, size.steps(kind, least[at])) for kind, (at, _) in UNITS.items()
+        )
+
+    def _has_place(self, size: NewSize, kind: FailureKind, steps: int) -> bool:
+        smaller = size.shrunk(kind, steps) or size
+        if smaller not in self._placeable:
+            machine = smaller.machine()
+            codes = primary_codes(self.fleet, self._columns, machine)
+            if smaller.template == "drbd":
+                standby = standby_codes(self._columns, machine)
+                self._placeable[smaller] = self._possible(machine, codes, standby) is not None
+            else:
+                self._placeable[smaller] = bool(((codes == FITS) & self._columns.is_target).any())
+        return self._placeable[smaller]
+
+    def _is_allowed(self, size: NewSize) -> bool:
+        """Whether a size is not below what policies allow."""
+        least = self._least
+        return least is not None and all(one >= other for one, other in zip(size.amounts, least, strict=True))
+
+    def _is_past_help(self, guard: Guard) -> bool:
         if self._lost is None:
-            rooms = Rooms(self.fleet)
-            hosts = watched(self.fleet, redundancy)
-            self._lost = any(rooms.verdict(number) is False for number in hosts)
+            self._lost = guard.is_past_help(self.fleet)
         return self._lost
+
+
+Amounts = tuple[int, int, int, int]
+"""Memory, disk, processors and spindles."""
+
+
+def _least_of(fleet: Fleet, targets: Sequence[int]) -> tuple[Amounts, Amounts | None]:
+    """Return what is less than every policy allows, and the least that is allowed if there is but one."""
+    lows = {
+        (low.memory_bytes, low.disk_bytes, low.cpus * 1000, low.spindle_use)
+        for bounds in {fleet.hosts[number].policy.bounds for number in targets}
+        for low, _ in bounds
+    }
+    if not lows:
+        return (0, 0, 0, 0), None
+    memory, disk, cpu, _ = (min(amounts) for amounts in zip(*lows, strict=True))
+    every = [pair for bounds in {fleet.hosts[at].policy.bounds for at in targets} for pair in bounds]
+    return (memory, disk, cpu, 0), lows.pop() if len(every) == 1 else None
 
 
 def _with_dropped(failures: dict[FailureKind, int], dropped: int) -> dict[FailureKind, int]:

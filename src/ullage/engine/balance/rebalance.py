@@ -5,43 +5,48 @@ placement rules of Kubernetes, on a trial that goes along; disruption budgets; a
 redundancy worse, of one host for another or of the group as a whole.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
+from math import inf
 from typing import Final, Literal, NamedTuple
-
-import numpy as np
 
 from ullage.engine.balance.bars import Bars
 from ullage.engine.balance.candidates import Balancing, Step
-from ullage.engine.balance.facts import NOWHERE, View
+from ullage.engine.balance.facts import NOWHERE, Machine, View
 from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.global_n1 import evacuable
-from ullage.engine.balance.moves import COMMANDS, Moved
+from ullage.engine.balance.moves import COMMANDS, Move, Moved
 from ullage.engine.balance.of_snapshot import MEMORY, cluster_of
+from ullage.engine.balance.placement import Placement
 from ullage.engine.balance.score import Term, values_of, weighted, with_weights
 from ullage.engine.balance.search import balance
 from ullage.engine.balance.state import HostState
-from ullage.engine.columns import Columns, RulesByPlace
-from ullage.engine.placement.rules import EVERY, Fixed
-from ullage.engine.redundancy.budgets import Budgets
-from ullage.engine.trial import Trial
+from ullage.engine.columns import RulesByPlace
 from ullage.model.cluster import Snapshot, Workload
 from ullage.model.settings import RATIO_MAX, rules_for
 
 Cost = Literal["migration", "restart", "disk copy"]
+COPYING: Final = frozenset(("r", "rf", "frf", "fr"))
+"""Moves that copy all disks of a machine."""
 MOVES_MAX: Final = 10_000
+GAIN_PARTS: Final = 10
+ALIKE_MAX: Final = 2
+"""Of machines that are all the same, so many are looked at."""
 REFUSED_MAX: Final = 10_000
 """Moves that are found and then refused, after which a search ends."""
 
 
 class Wishes(NamedTuple):
-    """What a user wants of balancing: weights of terms by name, and how much may be moved."""
+    """What a user wants of balancing: weights of terms by name, how much may be moved, and what is worth it.
+
+    Without `gain_min` a move is worth it that gains a tenth of a node's share of all that is uneven.
+    """
 
     weights: Mapping[str, float] = {}
     moves_max: int = MOVES_MAX
     disk_moves: bool = True
     groups: tuple[str, ...] = ()
+    gain_min: float | None = None
 
 
 class TermChange(NamedTuple):
@@ -74,7 +79,11 @@ class FoundMove(NamedTuple):
 
 
 class GroupBalance(NamedTuple):
-    """What balancing makes of a group; `not_evacuable` counts nodes whose workloads have no other place."""
+    """What balancing makes of a group.
+
+    `failing` counts nodes that could not take over from every other, `not_evacuable` nodes whose workloads
+    have no other place: None where placement rules decide that, which only a loss of each node can tell.
+    """
 
     group: str
     score_before: float
@@ -83,8 +92,8 @@ class GroupBalance(NamedTuple):
     moves: tuple[FoundMove, ...]
     failing_before: int
     failing_after: int
-    not_evacuable_before: int
-    not_evacuable_after: int
+    not_evacuable_before: int | None
+    not_evacuable_after: int | None
     refused: int
 
 
@@ -120,7 +129,7 @@ def rebalance(snapshot: Snapshot, wishes: Wishes) -> list[GroupBalance]:
     terms = with_weights(wishes.weights)
     found = []
     left = wishes.moves_max
-    rules = _Placement(snapshot, fleet) if _has_rules(snapshot) else None
+    rules = Placement(snapshot, fleet) if has_rules(snapshot) else None
     for number, group in sorted(enumerate(fleet.cluster.groups), key=lambda each: each[1].name):
         if wishes.groups and group.name not in wishes.groups:
             continue
@@ -131,16 +140,49 @@ def rebalance(snapshot: Snapshot, wishes: Wishes) -> list[GroupBalance]:
     return found
 
 
-def _has_rules(snapshot: Snapshot) -> bool:
+def has_rules(snapshot: Snapshot) -> bool:
     """Whether workloads are placed by more than what hosts hold: all but Ganeti's are."""
     return any(workload.instance is None for workload in snapshot.workloads)
+
+
+def found_moves(
+    snapshot: Snapshot, fleet: Fleet, sets: Iterable[Sequence[Step]], score: float
+) -> Iterator[FoundMove]:
+    """Yield moves in sets as they are told; `score` is that of the fleet before the first."""
+    names = [*(host.name for host in fleet.hosts), ""]
+    for set_number, steps in enumerate(sets, 1):
+        for step in steps:
+            machine = fleet.machines[step.machine]
+            cost, disk_bytes = cost_of(snapshot, machine, step.move)
+            yield FoundMove(
+                machine.name,
+                COMMANDS[step.move.kind].format(names[step.move.target]),
+                names[step.before.primary],
+                names[step.before.standby],
+                names[step.place.primary],
+                names[step.place.standby],
+                cost,
+                disk_bytes,
+                score - step.score,
+                step.score,
+                set_number,
+            )
+            score = step.score
+
+
+def cost_of(snapshot: Snapshot, machine: Machine, move: Move) -> tuple[Cost, int]:
+    """Return what a move costs, and what it copies: disks that only its hosts reach go with a machine."""
+    if move.kind in COPYING or (move.kind == "fa" and machine.local and machine.disk):
+        return "disk copy", machine.disk
+    workload = snapshot.workloads.get(machine.name)
+    return ("restart" if workload is None or workload.instance is None else "migration"), 0
 
 
 class _Group:
     """The search in one group."""
 
     def __init__(
-        self, snapshot: Snapshot, fleet: Fleet, terms: tuple[Term, ...], rules: "_Placement | None"
+        self, snapshot: Snapshot, fleet: Fleet, terms: tuple[Term, ...], rules: Placement | None
     ) -> None:
         self._snapshot = snapshot
         self._fleet = fleet
@@ -148,7 +190,6 @@ class _Group:
         self._rules = rules
         if rules is not None:
             rules.begin()
-        self._has_standbys = any(fleet.places[each].standby != NOWHERE for each in fleet.subjects)
         self.refused = 0
 
     def balanced(self, name: str, wishes: Wishes, moves_max: int) -> GroupBalance:
@@ -161,7 +202,6 @@ class _Group:
         if self._evacuable(steps.fleet) < evacuable_before:
             steps = self._search(wishes, moves_max, guarded=True)
         after = self._values(steps.fleet)
-        count = len(fleet.scope)
         start = weighted(before, self._terms)
         return GroupBalance(
             name,
@@ -171,11 +211,11 @@ class _Group:
                 TermChange(term.name, term.weight, *values)
                 for term, *values in zip(self._terms, before, after, strict=True)
             ),
-            tuple(self._told(steps.taken, start)),
+            tuple(found_moves(self._snapshot, fleet, self._sets(steps.taken), start)),
             failing,
             len(steps.fleet.bad_hosts()),
-            count - evacuable_before,
-            count - self._evacuable(steps.fleet),
+            self._not_evacuable(evacuable_before),
+            self._not_evacuable(self._evacuable(steps.fleet)),
             self.refused,
         )
 
@@ -184,43 +224,50 @@ class _Group:
         return values_of(hosts, [fleet.states[number] for number in fleet.scope], self._terms)
 
     def _evacuable(self, fleet: Fleet) -> int:
-        """Return how many hosts can be evacuated; where there are no standbys all count as such."""
-        return len(evacuable(fleet)) if self._has_standbys or self._rules is None else len(fleet.scope)
+        """Return how many hosts can be evacuated; where placement rules decide it, all count as such."""
+        return len(evacuable(fleet)) if self._rules is None else len(fleet.scope)
+
+    def _not_evacuable(self, count: int) -> int | None:
+        return len(self._fleet.scope) - count if self._rules is None else None
 
     def _search(self, wishes: Wishes, moves_max: int, *, guarded: bool) -> "_Steps":
+        """Return the moves; of machines that are all the same only some are looked at, while these last."""
         fleet = self._fleet.copy()
         bars = self._rules.bars() if self._rules else Bars()
         guard = _Guard(fleet, self._rules, self._evacuable if guarded else None)
-        options = Balancing(disk_moves=wishes.disk_moves, moves_max=max(0, moves_max))
-        taken = list(balance(fleet, options, self._terms, bars=bars, accepts=guard.accepts))
+        kind_of = self._rules.kind_of if self._rules else [0] * len(fleet.machines)
+        options = Balancing(
+            disk_moves=wishes.disk_moves,
+            min_score=-inf,
+            min_gain=self._gain_min() if wishes.gain_min is None else wishes.gain_min,
+            min_gain_limit=inf,
+        )
+        taken: list[Step] = []
+        goes_on = True
+        while goes_on and len(taken) < moves_max:
+            left = _Alike(fleet, self._fleet.subjects, kind_of)
+            fleet.subjects = left.first
+            goes_on = False
+            options = options._replace(moves_max=moves_max - len(taken))
+            try:
+                for step in balance(fleet, options, self._terms, bars=bars, accepts=guard.accepts):
+                    taken.append(step)
+                    goes_on = left.are_used_up(step.machine)
+                    if goes_on:
+                        break
+            except _EnoughError:
+                goes_on = False
         self.refused = guard.refused
         return _Steps(fleet, taken)
 
-    def _told(self, steps: Sequence[Step], score: float) -> Iterator[FoundMove]:
-        fleet = self._fleet
-        names = [*(host.name for host in fleet.hosts), ""]
-        for set_number, steps_of_set in enumerate(self._sets(steps), 1):
-            for step in steps_of_set:
-                machine = fleet.machines[step.machine]
-                copies = step.move.kind in {"r", "rf", "frf", "fr"}
-                yield FoundMove(
-                    machine.name,
-                    COMMANDS[step.move.kind].format(names[step.move.target]),
-                    names[step.before.primary],
-                    names[step.before.standby],
-                    names[step.place.primary],
-                    names[step.place.standby],
-                    "disk copy" if copies else "restart" if self._is_pod(machine.name) else "migration",
-                    machine.disk if copies else 0,
-                    score - step.score,
-                    step.score,
-                    set_number,
-                )
-                score = step.score
-
-    def _is_pod(self, key: str) -> bool:
-        workload = self._snapshot.workloads.get(key)
-        return workload is not None and workload.instance is None
+    def _gain_min(self) -> float:
+        """Return what a move must gain to be worth it: a tenth of a host's share of all that is uneven."""
+        uneven = [
+            term.weight * value
+            for term, value in zip(self._terms, self._values(self._fleet), strict=True)
+            if term.kind == "deviation"
+        ]
+        return sum(uneven) / (GAIN_PARTS * len(self._fleet.scope))
 
     def _sets(self, steps: Sequence[Step]) -> Iterator[list[Step]]:
         """Yield moves that may run at once: no host twice, and no more of a budget than it allows."""
@@ -258,11 +305,44 @@ class _Steps(NamedTuple):
     taken: list[Step]
 
 
+class _Alike:
+    """Machines that are the same in all that balancing looks at, and where they are: some stand for all."""
+
+    def __init__(self, fleet: Fleet, subjects: Sequence[int], kind_of: Sequence[int]) -> None:
+        self._key_of: dict[int, object] = {}
+        self._left: dict[object, int] = {}
+        self._others: set[object] = set()
+        first = []
+        for number in subjects:
+            _, _, *size, _ = fleet.machines[number]
+            key = (fleet.places[number], kind_of[number], *size)
+            count = self._left.get(key, 0)
+            if count >= ALIKE_MAX:
+                self._others.add(key)
+                continue
+            self._left[key] = count + 1
+            self._key_of[number] = key
+            first.append(number)
+        self.first = tuple(first)
+
+    def are_used_up(self, number: int) -> bool:
+        """Whether the last of those that stand for others has moved with this one."""
+        key = self._key_of.pop(number, None)
+        if key is None:
+            return False
+        self._left[key] -= 1
+        return self._left[key] == 0 and key in self._others
+
+
+class _EnoughError(Exception):
+    """So many moves were refused that the search ends."""
+
+
 class _Guard:
     """What is asked before a move is taken."""
 
     def __init__(
-        self, fleet: Fleet, rules: "_Placement | None", evacuable_of: Callable[[Fleet], int] | None
+        self, fleet: Fleet, rules: Placement | None, evacuable_of: Callable[[Fleet], int] | None
     ) -> None:
         self._fleet = fleet
         self._rules = rules
@@ -272,11 +352,13 @@ class _Guard:
 
     def accepts(self, step: Step, moved: Moved) -> bool:
         """Whether a move may be taken; the trial goes along with it then."""
-        accepted = self.refused < REFUSED_MAX and self._is_as_redundant(moved) and self._is_placed(step)
+        if self.refused >= REFUSED_MAX:
+            raise _EnoughError
+        accepted = self._is_as_redundant(step, moved) and self._is_placed(step)
         self.refused += not accepted
         return accepted
 
-    def _is_as_redundant(self, moved: Moved) -> bool:
+    def _is_as_redundant(self, step: Step, moved: Moved) -> bool:
         fleet = self._fleet
         for number, state in moved.changed.items():
             if _shortage(fleet, number, state) > _shortage(fleet, number, fleet.states[number]):
@@ -284,73 +366,14 @@ class _Guard:
         if self._evacuable_of is None:
             return True
         after = fleet.copy()
-        for number, state in moved.changed.items():
-            after.states[number] = state
+        after.accept(step.machine, moved)
         return self._evacuable_of(after) >= self._evacuable
 
     def _is_placed(self, step: Step) -> bool:
         return self._rules is None or self._rules.move(self._fleet.machines[step.machine].name, step)
 
 
-def _shortage(fleet: Fleet, number: int, state: HostState) -> int:
-    """Return how much memory a host lacks to take over from every other."""
-    host = fleet.hosts[number]
-    return max(0, host.memory_floor - (state.now.memory_free - state.reserved)) if state.fails else 0
-
-
-class _Placement:
-    """The placement rules of a snapshot, on a trial that goes along with the moves that are taken."""
-
-    def __init__(self, snapshot: Snapshot, fleet: Fleet) -> None:
-        self._snapshot = snapshot
-        self._fleet = fleet
-        self.budgets = Budgets(snapshot)
-        self._trial = Trial(Columns(snapshot))
-        self._start = self._trial.mark()
-
-    def begin(self) -> None:
-        """Keep the moves of the groups before."""
-        self._start = self._trial.mark()
-
-    def bars(self) -> Bars:
-        """Return the nodes that are closed to workloads for good; the trial begins anew."""
-        self._trial.undo(self._start)
-        return Bars(*self._masks)
-
-    @cached_property
-    def _masks(self) -> "tuple[list[int], np.ndarray[tuple[int, int], np.dtype[np.bool_]]]":
-        trial = self._trial
-        rows = np.array([trial.row_of[host.name] for host in self._fleet.hosts], np.intp)
-        kinds: dict[object, int] = {}
-        masks = []
-        kind_of = []
-        for machine in self._fleet.machines:
-            workload = self._snapshot.workloads[machine.name]
-            protected = any(self.budgets.all[number].allowed < 1 for number in self.budgets.of(workload))
-            shape = trial.shape_of(workload)
-            key = (shape, protected)
-            if key not in kinds:
-                kinds[key] = len(kinds)
-                fits = shape.open & (not protected)
-                for rule in shape.local_rules:
-                    if isinstance(rule, Fixed):
-                        fits = fits & rule.allows(EVERY)
-                masks.append(fits[rows])
-            kind_of.append(kinds[key])
-        hosts = len(self._fleet.hosts)
-        return kind_of, np.array(masks, np.bool_).reshape(len(masks), hosts)
-
-    def move(self, key: str, step: Step) -> bool:
-        """Move a workload on the trial where every rule allows it; whether that was so."""
-        trial = self._trial
-        workload = self._snapshot.workloads[key]
-        mark = trial.mark()
-        shape = trial.shape_of(workload)
-        source = trial.row_of[self._fleet.hosts[step.before.primary].name]
-        target = trial.row_of[self._fleet.hosts[step.place.primary].name]
-        trial.place(shape, source, -1)
-        if source != target and not trial.feasible(shape)[target]:
-            trial.undo(mark)
-            return False
-        trial.place(shape, target)
-        return True
+def _shortage(fleet: Fleet, number: int, state: HostState) -> tuple[bool, int]:
+    """Return whether a host could not take over from every other, and how much memory it lacks for that."""
+    floor = fleet.hosts[number].memory_floor
+    return state.fails, max(0, floor - (state.now.memory_free - state.reserved)) if state.fails else 0

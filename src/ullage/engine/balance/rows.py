@@ -9,7 +9,18 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ullage.engine.balance.columns import TO_PRIMARY, Booleans, Columns, Floats, Integers
-from ullage.engine.balance.sides import FA, FR, FRF, RF, R, Sides, conflicts_on, kept_for, left_of
+from ullage.engine.balance.sides import (
+    FA,
+    FR,
+    FRF,
+    RF,
+    R,
+    Sides,
+    conflicts_on,
+    kept_for,
+    left_domains,
+    left_of,
+)
 
 ROUNDING: Final = 2.0**-52
 
@@ -171,9 +182,22 @@ def _add_tags(columns: Columns, kind: int, m: Integers, score: Floats) -> None:
     for row in np.flatnonzero(columns.tagged[m]):
         tags = columns.machines[m[row]].exclusion_tags
         score[row] += columns.weight["pri_tags_score"] * conflicts_on(columns, tags)
+        if columns.has_pairs:
+            score[row] += columns.weight["location_exclusion_score"] * _joined(columns, int(m[row]))
         if not force[row]:
             present = np.add.reduce([columns.tag_rows[tag] for tag in tags])
             score[row, present > 0] = np.inf
+
+
+def _joined(columns: Columns, at: int) -> Floats:
+    """Return how many more machines share a failure domain with their like by what each new host adds."""
+    tags, left = left_domains(columns, at)
+    gone = columns.pairs.more(tags, left)
+    more = {
+        places: columns.pairs.more(tags, left, places) - gone
+        for places in {host.locations for host in columns.hosts}
+    }
+    return np.array([*(more[host.locations] for host in columns.hosts), 0.0])
 
 
 def _locations(columns: Columns, kind: int, m: Integers) -> Integers:

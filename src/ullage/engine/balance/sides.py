@@ -69,6 +69,8 @@ def sides_of(columns: Columns, m: Integers) -> Sides:
     fixed = _failing(columns, m, reserved) + _offline(columns, m)
     if columns.tagged[m].any():
         fixed = fixed + columns.weight["pri_tags_score"] * _conflicts(columns, m)
+        if columns.has_pairs:
+            fixed = fixed + columns.weight["location_exclusion_score"] * _paired(columns, m)
     if columns.has_locations:
         fixed = fixed + columns.weight["location_score"] * _locations(columns, m)
     share = columns.reserved_inverse
@@ -171,6 +173,25 @@ def conflicts_on(columns: Columns, tags: Sequence[str]) -> Integers:
     for tag in set(tags):
         found -= columns.tag_rows[tag] == 0
     return found
+
+
+def _paired(columns: Columns, m: Integers) -> Floats:
+    """Return how many more machines share a failure domain with their like, without the new host's."""
+    found = np.zeros((len(EACH), len(m)))
+    for row in np.flatnonzero(columns.tagged[m]):
+        tags, left = left_domains(columns, int(m[row]))
+        standby = columns.standby[m[row]]
+        joined = columns.hosts[standby].locations if columns.online[standby] else frozenset()
+        found[:, row] = PRIMARY_CHANGES[:, 0] * columns.pairs.more(tags, left)
+        found[TAKES_OVER[:, 0] == 1, row] = columns.pairs.more(tags, left, joined)
+    return found
+
+
+def left_domains(columns: Columns, at: int) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return a machine's exclusion tags, and the failure domains in which it is counted with them."""
+    primary = columns.primary[at]
+    counts = columns.hosts[primary].locations if columns.online[primary] else frozenset()
+    return columns.machines[at].exclusion_tags, counts
 
 
 def _locations(columns: Columns, m: Integers) -> Floats:

@@ -18,6 +18,9 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
 
+Held = tuple[Integers, Integers, Integers, Integers, Floats]
+"""Free memory, free disk, processors in use, free spindles, and how busy disks are."""
+
 EXACT_MAX: Final = 1 << 53
 UNBOUNDED: Final = 1 << 62
 HOSTS_MAX: Final = 4000
@@ -48,6 +51,7 @@ class Columns:
         self.spindles_high = _floats(host.spindles_high for host in hosts)
         self.cpu_ratio = _floats(host.cpu_ratio if host.cpu_ratio >= 0 else np.inf for host in hosts)
         self.cpu_speed = _floats(host.cpu_speed for host in hosts)
+        self.any_speed = bool((self.cpu_speed != 1).any())
         self.memory = _whole(host.memory for host in hosts)
         self.memory_whole = _whole(host.memory_whole for host in hosts)
         self.disk_whole = _whole(host.spindles if host.exclusive else host.disk for host in hosts)
@@ -55,7 +59,7 @@ class Columns:
         self.spindles_whole = _whole(host.spindles_high for host in hosts)
         count = len(hosts)
         self.values: Floats = np.zeros((len(TERMS), count))
-        self._held: Integers = np.zeros((10, count), dtype=np.int64)
+        self._held: Integers = np.zeros((11, count), dtype=np.int64)
         self._busy: Floats = np.zeros((2, count))
         self.peers: Integers = np.zeros((count, count), dtype=np.int64)
         same = self.group[:, None] == self.group[None, :]
@@ -83,7 +87,7 @@ class Columns:
             self._held[:, at] = (
                 now.memory_free, now.disk_free, now.cpu, now.spindles_free,
                 later.memory_free, later.disk_free, later.cpu, later.spindles_free,
-                state.reserved, state.fails,
+                state.reserved, state.fails, len(state.primaries) + len(state.standbys),
             )  # fmt: skip
             self._busy[:, at] = (now.spindles, later.spindles)
             self.peers[:, at] = 0
@@ -92,10 +96,11 @@ class Columns:
                 if row is not None:
                     self.peers[row, at] = memory
         held, busy = self._held, self._busy
-        self.now = (held[0], held[1], held[2], held[3], busy[0])
-        self.later = (held[4], held[5], held[6], held[7], busy[1])
+        self.now: Held = (held[0], held[1], held[2], held[3], busy[0])
+        self.later: Held = (held[4], held[5], held[6], held[7], busy[1])
         self.reserved = held[8]
         self.fails: Booleans = held[9] != 0
+        self.machines = held[10]
         free = held[0] - self.floor
         self.room = free
         self.room_kept: Integers = np.where(self.fails, UNBOUNDED, free - self.reserved)
@@ -109,6 +114,11 @@ class Whole:
         self.is_nothing: Booleans = amounts == 0
         self.any_nothing = bool(self.is_nothing.any())
         self.amounts: Floats = np.where(self.is_nothing, 1.0, amounts)
+
+    def units(self) -> Floats:
+        """Return the share of one unit, 0 where there is nothing."""
+        units: Floats = np.where(self.is_nothing, 0.0, 1.0 / self.amounts)
+        return units
 
     def share(self, part: Integers | Floats, otherwise: float = 0.0) -> Floats:
         """Return parts of it as shares."""

@@ -1,9 +1,11 @@
 """The scores of all places for a new machine at once, equal to those of the plain code to the last bit.
 
 The order of every sum is that of the plain code: hosts from left to right, terms in their order, and for
-pairs the primary's correction before the standby's. Terms that a machine does not change are added as they are.
+pairs the primary's correction before the standby's. Terms that a machine does not change are added as they
+are.
 """
 
+from math import sqrt
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -17,7 +19,6 @@ FREE_MEMORY, FREE_DISK, FAILING, RESERVED = 0, 1, 2, 3
 CPU, LOADS, DISK_LOAD, SPINDLES = 6, range(7, 11), 9, 12
 MEMORY_LATER, DISK_LATER, CPU_LATER, SPINDLES_LATER = 13, 14, 15, 16
 LOCATION, RESERVED_TOTAL = 17, 19
-DEVIATIONS: Final = [at for at, term in enumerate(TERMS) if term.kind == "deviation"]
 
 
 class Known(NamedTuple):
@@ -51,7 +52,8 @@ def as_primary(columns: Columns, machine: Machine) -> dict[int, Floats]:
     }
     for at, load in zip(LOADS, machine.load, strict=True):
         after[at] = columns.values[at] + load
-    after |= _disks(columns, machine)
+    if machine.local or columns.any_exclusive:
+        after |= _disks(columns, machine)
     return after
 
 
@@ -75,30 +77,38 @@ def single_scores(columns: Columns, machine: Machine, places: Integers) -> Float
     """Return the score of all hosts with a machine on one of them, for each of some places."""
     known = known_of(columns)
     after = as_primary(columns, machine)
-    changed = [at for at in DEVIATIONS if at in after]
-    count = len(columns.numbers)
-    every = np.empty((count, len(changed), places.size))
-    every[:] = columns.values[changed].T[:, :, None]
-    every[places, :, np.arange(places.size)] = np.array([after[at][places] for at in changed]).T
-    mean = np.add.reduce(every, axis=0) / count
-    every -= mean
-    every *= every
-    deviations = np.sqrt(np.add.reduce(every, axis=0) / count)
-    rows = dict(zip(changed, deviations, strict=True))
     failing = known.totals[FAILING] + columns.fails[places]
     score = np.zeros(places.size)
+    made: dict[bytes, Floats] = {}
     for at, weight in enumerate(WEIGHTS):
-        if at in rows:
-            score += weight * rows[at]
+        if at in after:
+            key = columns.values[at].tobytes() + after[at].tobytes()
+            if key not in made:
+                made[key] = deviations(columns.values[at][None], after[at][None], places)[0]
+            score += weight * made[key]
         elif at == FAILING:
             score += weight * failing
-        else:
-            score += weight * _unchanged(known, at)
+        elif unchanged(known, at):
+            score += weight * unchanged(known, at)
     return score
 
 
-def _unchanged(known: Known, at: int) -> float:
-    return float(np.sqrt(known.variances[at])) if TERMS[at].kind == "deviation" else known.totals[at]
+def deviations(before: Floats, after: Floats, places: Integers | None = None) -> Floats:
+    """Return the deviation of each row with one value changed, for each place of the change."""
+    rows, count = before.shape
+    chosen = np.arange(count) if places is None else places
+    every = np.empty((count, rows, chosen.size))
+    every[:] = before.T[:, :, None]
+    every[chosen, :, np.arange(chosen.size)] = after.T[chosen]
+    every -= np.add.reduce(every, axis=0) / count
+    every *= every
+    found: Floats = np.sqrt(np.add.reduce(every, axis=0) / count)
+    return found
+
+
+def unchanged(known: Known, at: int) -> float:
+    """Return the value of a term as it is."""
+    return sqrt(known.variances[at]) if TERMS[at].kind == "deviation" else known.totals[at]
 
 
 class PairScores:
@@ -132,12 +142,13 @@ class PairScores:
         total = self.known.totals[at]
         if at == FAILING:
             fails = self.columns.fails
-            return (total + fails[rows])[:, None] + fails[at_columns][None, :]
+            failing: Floats = (total + fails[rows].astype(np.float64))[:, None] + fails[at_columns][None, :]
+            return failing
         if at == LOCATION and self.columns.shared is not None:
             return total + self.columns.shared[np.ix_(rows, at_columns)]
         if at == RESERVED_TOTAL:
             return total + self._reserved_change(rows, at_columns)[0]
-        return _unchanged(self.known, at)
+        return unchanged(self.known, at)
 
     def _primary(self, at: int, rows: Integers) -> tuple[Floats, Floats]:
         """Return sum and variance of a term after the primary's change."""
@@ -165,7 +176,8 @@ class PairScores:
         apart += variance[:, None]
         np.maximum(apart, 0.0, out=apart)
         made[key] = np.sqrt(apart, out=apart)
-        return WEIGHTS[at] * apart
+        weighed: Floats = WEIGHTS[at] * apart
+        return weighed
 
     def _reserved_change(self, rows: Integers, at_columns: Integers) -> tuple[Floats, Floats]:
         """Return by how much shares of reserved memory grow, and their squares."""

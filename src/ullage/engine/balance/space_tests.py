@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ullage.engine.balance.allocation_size import size_failure
 from ullage.engine.balance.facts import Machine
 from ullage.engine.balance.fleet import Fleet
-from ullage.engine.balance.space_columns import Booleans, Columns, Integers
+from ullage.engine.balance.space_columns import Booleans, Columns, Held, Integers
 from ullage.engine.balance.state import FAILURES, FailureKind
 
 Codes = npt.NDArray[np.int8]
@@ -76,6 +76,15 @@ def single_counts(columns: Columns, primary: Codes) -> dict[FailureKind, int]:
     return _named(np.bincount(primary[columns.is_target], minlength=FITS + 1))
 
 
+def disk_change_below(fleet: Fleet, columns: Columns, disk: int) -> int:
+    """Return the largest smaller disk at which a test may have another outcome than at this one, or 0."""
+    bounds = [pair for _, number in columns.alike for pair in fleet.hosts[number].policy.bounds]
+    limits = [limit for low, high in bounds for limit in (low.disk_bytes - 1, high.disk_bytes)]
+    now, later = columns.now[1] - columns.disk_floor, columns.later[1] - columns.disk_floor
+    every = np.concatenate((now, later, np.array(limits, dtype=np.int64)))
+    return int(np.where(every < disk, every, 0).max(initial=0))
+
+
 def _named(counts: Integers) -> dict[FailureKind, int]:
     return {kind: int(counts[at]) for at, kind in enumerate(FAILURES) if counts[at]}
 
@@ -84,9 +93,7 @@ def _set(codes: Codes, fails: Booleans, code: np.int8) -> None:
     codes[fails] = code
 
 
-def _disk_tests(
-    columns: Columns, held: tuple[npt.NDArray[np.generic], ...], machine: Machine, codes: Codes
-) -> None:
+def _disk_tests(columns: Columns, held: Held, machine: Machine, codes: Codes) -> None:
     _set(codes, ~columns.exclusive & (held[4] + machine.spindle_use > columns.spindles_high), DISK)
     if columns.any_exclusive:
         asked = machine.spindles

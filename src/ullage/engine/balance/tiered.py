@@ -24,9 +24,13 @@ from ullage.engine.balance.global_n1 import Redundancy, is_redundant
 from ullage.engine.balance.state import FAILURES, FailureKind
 from ullage.model.ganeti import MIB, Disk, DiskTemplate, Instance
 
-MEMORY_UNIT: Final = 64 * MIB
-DISK_UNIT: Final = 256 * MIB
-CPU_UNIT: Final = 1000
+UNITS: Final[dict[FailureKind, tuple[int, int]]] = {
+    "FailMem": (0, 64 * MIB),
+    "FailDisk": (1, 256 * MIB),
+    "FailCPU": (2, 1000),
+    "FailSpindles": (3, 1),
+}
+"""What is shrunk for which kind of failure: the place among amounts, and by how much at a time."""
 STEP_MIN: Final = 20
 STEP_SMALL: Final = 10
 Counts = Mapping[FailureKind, int]
@@ -56,17 +60,27 @@ class NewSize(NamedTuple):
             )
         )
 
-    def shrunk(self, kind: FailureKind) -> "NewSize | None":
-        """Return the next smaller size where a kind of failure is the reason; None at the smallest."""
-        if kind == "FailMem" and self.memory_bytes >= 2 * MEMORY_UNIT:
-            return self._replace(memory_bytes=self.memory_bytes - MEMORY_UNIT)
-        if kind == "FailDisk" and self.disk_bytes >= 2 * DISK_UNIT:
-            return self._replace(disk_bytes=self.disk_bytes - DISK_UNIT)
-        if kind == "FailCPU" and self.cpu_milli >= 2 * CPU_UNIT:
-            return self._replace(cpu_milli=self.cpu_milli - CPU_UNIT)
-        if kind == "FailSpindles" and self.spindles >= 2:
-            return self._replace(spindles=self.spindles - 1)
-        return None
+    @property
+    def amounts(self) -> tuple[int, int, int, int]:
+        """What can be shrunk: memory, disk, processors, spindles."""
+        return self.memory_bytes, self.disk_bytes, self.cpu_milli, self.spindles
+
+    def shrunk(self, kind: FailureKind, steps: int = 1) -> "NewSize | None":
+        """Return a smaller size where a kind of failure is the reason; None below the smallest."""
+        if kind not in UNITS:
+            return None
+        at, unit = UNITS[kind]
+        memory, disk, cpu, spindles = (
+            amount - steps * unit if place == at else amount for place, amount in enumerate(self.amounts)
+        )
+        if self.amounts[at] - steps * unit < unit:
+            return None
+        return NewSize(memory, disk, cpu, spindles, self.spindle_use, self.template)
+
+    def steps(self, kind: FailureKind, least: int) -> int:
+        """Return how often it can be shrunk, and still has as much of a resource and can be shrunk again."""
+        at, unit = UNITS[kind]
+        return max(0, (self.amounts[at] - max(least, 2 * unit)) // unit)
 
 
 class Ground:
@@ -103,6 +117,26 @@ class Ground:
         """Return whether the cluster is as redundant as asked for."""
         return self.redundancy is None or is_redundant(self.fleet, **self.redundancy._asdict())
 
+    def surely_breaks(self, size: NewSize, count: int) -> bool:  # noqa: ARG002 - plain code tries
+        """Whether so many more machines surely fit, and leave the cluster without redundancy."""
+        return False
+
+    def same_down_to(self, size: NewSize, kind: FailureKind) -> NewSize:  # noqa: ARG002 - plain code tries
+        """Return the smallest size, with one resource less, that surely fails as this one does."""
+        return size
+
+    def never_fits(self, size: NewSize) -> bool:  # noqa: ARG002 - plain code tries
+        """Whether neither a machine of this size nor a smaller one can have a place."""
+        return False
+
+    def largest_that_fits(self, size: NewSize, kind: FailureKind) -> NewSize | None:  # noqa: ARG002 - plain code tries
+        """Return a size from which on machines may have a place as one resource is shrunk; None for never."""
+        return size
+
+    def is_hopeless(self, size: NewSize) -> bool:  # noqa: ARG002 - plain code tries
+        """Whether no machine of this size and up has a place, however little of one resource it asks."""
+        return False
+
     def mark(self) -> tuple[Fleet, int]:
         """Return what is needed to come back here."""
         return self.fleet.copy(), len(self.added)
@@ -122,15 +156,17 @@ def fill(ground: Ground, size: NewSize, limit: int | None = None) -> Counts:
         return _one_by_one(ground, size, limit, None)
     step = _step(ground, size)
     while True:
-        mark = ground.mark()
-        failures = _one_by_one(ground, size, step if limit is None else min(step, limit), None)
-        if ground.is_redundant():
-            limit = None if limit is None else max(0, limit - step)
-            if limit == 0 or len(ground.added) == mark[1]:
-                return failures
-            step = STEP_SMALL if step == STEP_SMALL else _step(ground, size)
-            continue
-        ground.go_back(mark)
+        part = step if limit is None else min(step, limit)
+        if not ground.surely_breaks(size, part):
+            mark = ground.mark()
+            failures = _one_by_one(ground, size, part, None)
+            if ground.is_redundant():
+                limit = None if limit is None else max(0, limit - step)
+                if limit == 0 or len(ground.added) == mark[1]:
+                    return failures
+                step = STEP_SMALL if step == STEP_SMALL else _step(ground, size)
+                continue
+            ground.go_back(mark)
         if step == STEP_SMALL:
             return _one_by_one(ground, size, limit, ground.redundancy)
         step = STEP_SMALL
@@ -160,7 +196,7 @@ def fill_tiered(ground: Ground, size: NewSize, total: int | None = None) -> Coun
         failures, tried = _down(ground, start, total)
         if total is not None and len(ground.added) >= total:
             break
-        start = next((found for found in (_leap(ground, *each) for each in reversed(tried)) if found), None)
+        start = _leap_from(ground, tried)
     return failures
 
 
@@ -176,7 +212,13 @@ def _down(ground: Ground, size: NewSize, total: int | None) -> tuple[Counts, lis
         tried.append((smaller, failures))
         if total is not None and len(ground.added) >= total:
             break
-        smaller = smaller.shrunk(by_count(failures)[-1])
+        kind = by_count(failures)[-1]
+        same = ground.same_down_to(smaller, kind)
+        if same != smaller:
+            tried.append((same, failures))
+        smaller = same.shrunk(kind)
+        if smaller is not None and ground.never_fits(smaller):
+            break
     return tried[0][1], tried
 
 
@@ -185,23 +227,41 @@ def by_count(failures: Counts) -> list[FailureKind]:
     return sorted(FAILURES, key=lambda kind: failures.get(kind, 0))
 
 
-def _leap(ground: Ground, size: NewSize, failures: Counts) -> NewSize | None:
-    """Return the first size that fits when one resource alone is shrunk, the one most often short first."""
-    for kind in reversed(by_count(failures)):
-        found = _suffices(ground, size, kind)
-        if found is not None:
-            return found
-    return None
+Leaps = dict[tuple[NewSize, FailureKind], NewSize | None]
+"""The first size that fits when one resource of a size is shrunk, None for none, as far as it is known."""
 
 
-def _suffices(ground: Ground, size: NewSize, kind: FailureKind) -> NewSize | None:
-    """Shrink one resource until something fits, or another one is what is short; never to the smallest."""
-    smaller = size.shrunk(kind)
-    while smaller is not None:
-        fits, failures = ground.fits(size)
-        if fits:
-            return size
-        if kind not in failures:
+def _leap_from(ground: Ground, tried: Sequence[tuple[NewSize, Counts]]) -> NewSize | None:
+    """Return the first size that fits when one resource alone is shrunk, from the smallest size tried on.
+
+    The resource that is short most often comes first.
+    """
+    known: Leaps = {}
+    for size, failures in reversed(tried):
+        if ground.is_hopeless(size):
             return None
-        size, smaller = smaller, smaller.shrunk(kind)
+        for kind in reversed(by_count(failures)):
+            found = _leap(ground, size, kind, known)
+            if found is not None:
+                return found
     return None
+
+
+def _leap(ground: Ground, size: NewSize, kind: FailureKind, known: Leaps) -> NewSize | None:
+    """Shrink one resource until something fits, or another one is what is short; never to the smallest."""
+    passed: list[NewSize] = []
+    found: NewSize | None = None
+    current: NewSize | None = size
+    while current is not None and current.shrunk(kind) is not None:
+        if (current, kind) in known:
+            found = known[current, kind]
+            break
+        passed.append(current)
+        fits, failures = ground.fits(current)
+        if fits or kind not in failures:
+            found = current if fits else None
+            break
+        start = ground.largest_that_fits(current, kind)
+        current = current.shrunk(kind) if start == current else start
+    known.update(((each, kind), found) for each in passed)
+    return found

@@ -6,24 +6,24 @@ A pod that the cluster has already was let in when it was made: only what is new
 from collections.abc import Sequence
 from typing import Final
 
-from ullage.engine.placement.limit_ranges import apply_limit_ranges, limit_range_refusal
+from ullage.engine.placement.limit_ranges import apply_limit_ranges, limit_range_refusal, with_requests
 from ullage.engine.placement.resource_quotas import QuotaRoom
 from ullage.model.admission import LimitRange
 from ullage.model.cluster import Snapshot, Workload
+from ullage.model.resources import Resources
 
 POD: Final = "Pod"
 SYSTEM_CLASSES: Final = ("system-cluster-critical", "system-node-critical")
 
 
-class BeforePlacement:
-    """The limit ranges and resource quotas of a cluster."""
+class LimitRanges:
+    """The limit ranges of a cluster, and the classes that pods may name."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._ranges: dict[str, list[LimitRange]] = {}
         for each in snapshot.limit_ranges:
             self._ranges.setdefault(each.namespace, []).append(each)
-        self._quotas = QuotaRoom(snapshot) if len(snapshot.resource_quotas) else None
 
     def completed(self, workload: Workload) -> Workload:
         """Return a workload with the defaults of its namespace."""
@@ -36,10 +36,23 @@ class BeforePlacement:
         """Return why a completed workload is not let in, facts and remedies in turn; nothing where it is."""
         if self._is_made(workload):
             return ""
-        unknown = self._unknown_class(workload)
+        return self._unknown_class(workload) or self._breaches(workload)
+
+    def let_in(self, workload: Workload, requests: Resources) -> bool:
+        """Whether a workload that asked for less instead would be let in, and with just these requests."""
         ranges = self._ranges.get(workload.namespace)
-        if unknown or not ranges:
-            return unknown
+        if not ranges:
+            return True
+        lowered = with_requests(workload, requests)
+        if lowered is None:
+            return False
+        made = apply_limit_ranges(lowered, ranges, self._snapshot.resource_types)
+        return made.requests == requests and not self._breaches(made)
+
+    def _breaches(self, workload: Workload) -> str:
+        ranges = self._ranges.get(workload.namespace)
+        if not ranges:
+            return ""
         types = self._snapshot.resource_types
         claims = frozenset(claim.key for claim in self._snapshot.claims)
         return limit_range_refusal(workload, ranges, types, existing_claims=claims)
@@ -54,6 +67,20 @@ class BeforePlacement:
             if name and len(known) and name not in known and name not in built_in:
                 return f"{kind} {name} is unknown; create it or name another"
         return ""
+
+    def _is_made(self, workload: Workload) -> bool:
+        found = self._snapshot.workloads.get(workload.key)
+        return found is not None and found.kind == POD and workload.kind == POD
+
+
+class BeforePlacement:
+    """The limit ranges and resource quotas of a cluster."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        ranges = LimitRanges(snapshot)
+        self.completed = ranges.completed
+        self.refusal = ranges.refusal
+        self._quotas = QuotaRoom(snapshot) if len(snapshot.resource_quotas) else None
 
     def admits(self, workload: Workload, replicas: int, running: Sequence[Workload]) -> tuple[int, str]:
         """Return how many replicas the quotas let in, and why not all; `running` are those it replaces."""
@@ -80,7 +107,3 @@ class BeforePlacement:
     def notes(self, namespaces: Sequence[str]) -> tuple[str, ...]:
         """Return what of the quotas of some namespaces is not judged."""
         return self._quotas.notes(namespaces) if self._quotas is not None else ()
-
-    def _is_made(self, workload: Workload) -> bool:
-        found = self._snapshot.workloads.get(workload.key)
-        return found is not None and found.kind == POD and workload.kind == POD

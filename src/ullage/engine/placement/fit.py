@@ -6,21 +6,25 @@ left. One that does not fit is an error with its reason and the others go on. Wo
 replicas of an atomic batch, are placed together or not at all; asked to be atomic, one failure leaves nothing
 placed.
 
-Where some are refused and time is given, all are searched for together. The hard thing is what a refusal then
-proves: only one that stands with no other batch in the way is for good.
+Where some are refused and time is given, all are searched for together, then tried in other orders. The hard
+thing is what a refusal then proves: one that stands with no other batch in the way is for good; one that
+stands only as the others are placed is, where it is proven that not all of them have a place.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
 from ullage.engine.columns import Columns
+from ullage.engine.placement.gangs import units_of
 from ullage.engine.placement.judging import SEARCHES_MAX, Judging
+from ullage.engine.placement.orders import is_near_others, other_orders
 from ullage.engine.placement.outcome import Outcome
-from ullage.engine.placement.selectors import Namespaces, selector_of
+from ullage.engine.placement.running import Running
+from ullage.engine.placement.selectors import Namespaces
 from ullage.engine.trial import Trial
-from ullage.model.cluster import Batch, Workload
+from ullage.model.cluster import Batch
 from ullage.model.plan import Plan
 from ullage.model.settings import Rules, rules_for
 
@@ -28,6 +32,7 @@ TOGETHER_MAX: Final = 100
 """Batches that are searched for together."""
 BESIDE_OTHERS: Final = "with the others where they are"
 """What is added to a proof that holds only as other batches are placed."""
+ANOTHER_ORDER: Final = "placed in another order"
 VOLUME_KINDS: Final = frozenset(("zmount", "volume"))
 
 
@@ -51,23 +56,31 @@ def fit(
     placement: str = "",
     seed: int | None = None,
     exact_seconds: int = 0,
+    names_remedies: bool = True,
 ) -> FitAnswer:
     """Return where workloads would go; `placement` overrides how the policy scores nodes.
 
     What is refused is looked at again by exact search, for so many seconds each; where several batches are
     asked for, all of them together first.
     """
-    asking = _Asking(columns, placement, seed, exact_seconds)
-    found = asking.place(batches, together=atomic)
-    if atomic or not exact_seconds or len(batches) == 1 or not any(each.refusal for each in found):
+    asking = _Asking(columns, batches, placement, seed, exact_seconds)
+    found = asking.place(batches, together=atomic, names_remedies=names_remedies)
+    if not exact_seconds or len(batches) == 1 or not any(each.refusal for each in found):
         return asking.answer(found)
     names_differ = len({batch.key for batch in batches}) == len(batches)
-    hopeless = asking.hopeless(batches, found) if names_differ else set[str]()
-    if names_differ and len(batches) <= TOGETHER_MAX:
-        jointly = asking.place_jointly(batches, found, hopeless)
-        if jointly:
-            return asking.answer(jointly)
-    return asking.answer([_as_sure_as(outcome, hopeless) for outcome in found])
+    if atomic:
+        reordered = asking.in_another_order(batches, found) if names_differ and _doubt(found) else []
+        return asking.answer(reordered or found)
+    if not names_differ:
+        return asking.answer([_as_sure_as(each, set(), "two of them have one name") for each in found])
+    hopeless = asking.hopeless(batches, found)
+    if all(outcome.subject in hopeless for outcome in found if outcome.refusal):
+        return asking.answer(found)
+    if len(batches) > TOGETHER_MAX:
+        doubt = f"{len(batches)} are too many to be searched for together (at most {TOGETHER_MAX})"
+        return asking.answer([_as_sure_as(outcome, hopeless, doubt) for outcome in found])
+    jointly, doubt = asking.place_jointly(batches, found, hopeless)
+    return asking.answer(jointly or [_as_sure_as(outcome, hopeless, doubt) for outcome in found])
 
 
 def in_admission_order(batches: Sequence[Batch], rules: Rules) -> list[Batch]:
@@ -84,28 +97,38 @@ def in_admission_order(batches: Sequence[Batch], rules: Rules) -> list[Batch]:
 
 
 class _Asking:
-    """A question about batches: each look at it begins with the cluster as it is."""
+    """A question about batches: each look at it begins with the cluster as it is, on one trial."""
 
-    def __init__(self, columns: Columns, placement: str, seed: int | None, exact_seconds: int) -> None:
+    def __init__(
+        self,
+        columns: Columns,
+        batches: Sequence[Batch],
+        placement: str,
+        seed: int | None,
+        exact_seconds: int,
+    ) -> None:
         snapshot = columns.snapshot
         self._columns = columns
         self._rules = rules_for(snapshot.policy, snapshot.resource_types)
-        self._placement = placement or self._rules.placement
-        self._seed = seed
         self._exact_seconds = exact_seconds
+        self._running = Running(snapshot)
+        self._trial = Trial(columns, placement or self._rules.placement, seed)
+        self._trial.devices.expect(batches)
+        self._empty = self._trial.mark()
 
-    def _judging(self, batches: Sequence[Batch], *, names_remedies: bool) -> Judging:
-        trial = Trial(self._columns, self._placement, self._seed)
-        trial.devices.expect(batches)
-        return Judging(trial, self._rules, self._exact_seconds, names_remedies=names_remedies)
+    def _judging(self, exact_seconds: int, *, names_remedies: bool = False) -> Judging:
+        self._trial.undo(self._empty)
+        return Judging(
+            self._trial, self._rules, exact_seconds, names_remedies=names_remedies, running=self._running
+        )
 
     def place(
         self, batches: Sequence[Batch], *, together: bool, names_remedies: bool = True
     ) -> list[Outcome]:
         """Return what becomes of batches; together, one failure leaves nothing placed."""
-        judging = self._judging(batches, names_remedies=names_remedies)
+        judging = self._judging(self._exact_seconds, names_remedies=names_remedies)
         ordered = in_admission_order(batches, self._rules)
-        units = [ordered] if together and self._exact_seconds and ordered else _units(ordered)
+        units = [ordered] if together and self._exact_seconds and ordered else units_of(ordered)
         outcomes = [outcome for unit in units for outcome in judging.judge_together(unit)]
         if together and any(outcome.refusal for outcome in outcomes):
             return [outcome.undone() for outcome in outcomes]
@@ -114,11 +137,12 @@ class _Asking:
     def hopeless(self, batches: Sequence[Batch], found: Sequence[Outcome]) -> set[str]:
         """Return the batches that are refused for good even where no other batch is asked for."""
         refused = {outcome.subject for outcome in found if outcome.refusal}
-        judging = self._judging(batches, names_remedies=False)
-        units = [unit for unit in _units(batches) if any(each.key in refused for each in unit)]
+        judging = self._judging(self._exact_seconds)
+        namespaces = Namespaces(self._columns.snapshot.namespaces)
+        units = [unit for unit in units_of(batches) if any(each.key in refused for each in unit)]
         proven: set[str] = set()
         for unit in units[:SEARCHES_MAX]:
-            if not any(_is_near_others(self._columns, batch.workload, batches) for batch in unit):
+            if not any(is_near_others(namespaces, batch.workload, batches) for batch in unit):
                 alone = judging.judge_alone(unit)
                 if any(each.refusal and each.certificate == "impossible" for each in alone):
                     proven |= {batch.key for batch in unit}
@@ -126,10 +150,11 @@ class _Asking:
 
     def place_jointly(
         self, batches: Sequence[Batch], found: Sequence[Outcome], hopeless: Collection[str]
-    ) -> list[Outcome]:
-        """Return outcomes in which all that is not hopeless is placed whole; none where none are found.
+    ) -> tuple[list[Outcome], str]:
+        """Return outcomes in which all that is not hopeless is placed whole; else none, and why that is open.
 
-        Of what is hopeless as much is placed as before.
+        Of what is hopeless as much is placed as before. Nothing is open where it is proven that all of them
+        have no place.
         """
         before = {outcome.subject: outcome for outcome in found}
         reduced = [
@@ -139,16 +164,35 @@ class _Asking:
             for batch in batches
         ]
         wanted = [batch for batch in reduced if batch.replicas or batch.key not in hopeless]
-        jointly = self.place(wanted, together=True, names_remedies=False) if wanted else []
-        if not jointly or any(outcome.refusal for outcome in jointly):
-            return []
-        after = {outcome.subject: outcome for outcome in jointly}
+        jointly = self.place(wanted, together=True, names_remedies=False)
+        doubt = _doubt(jointly)
+        if doubt:
+            jointly = self.in_another_order(wanted, found)
+        after = {outcome.subject: outcome for outcome in jointly if not outcome.refusal}
+        if len(after) < len(wanted):
+            return [], doubt
         return [
             outcome._replace(nodes=after[outcome.subject].nodes if outcome.subject in after else ())
             if outcome.subject in hopeless
             else after[outcome.subject]
             for outcome in found
-        ]
+        ], ""
+
+    def in_another_order(self, batches: Sequence[Batch], found: Sequence[Outcome]) -> list[Outcome]:
+        """Return outcomes of all batches, placed by scores in an order in which all fit; none without one."""
+        refused = {outcome.subject for outcome in found if outcome.refusal}
+        position = {outcome.subject: index for index, outcome in enumerate(found)}
+        for order in other_orders(self._trial, batches, refused):
+            judging = self._judging(exact_seconds=0)
+            outcomes: list[Outcome] = []
+            for unit in units_of(order):
+                outcomes += judging.judge_together(unit)
+                if any(outcome.refusal for outcome in outcomes[-len(unit) :]):
+                    break
+            else:
+                outcomes.sort(key=lambda outcome: position[outcome.subject])
+                return [outcome._replace(certificate_note=ANOTHER_ORDER) for outcome in outcomes]
+        return []
 
     def answer(self, outcomes: Sequence[Outcome]) -> FitAnswer:
         """Return outcomes with the plan they make."""
@@ -160,36 +204,28 @@ class _Asking:
         )
 
 
-def _as_sure_as(outcome: Outcome, hopeless: Collection[str]) -> Outcome:
-    """Return a refusal whose proof holds only beside the other batches with words that say so."""
+def _doubt(jointly: Sequence[Outcome]) -> str:
+    """Return why a search for all together does not prove that they have no place; nothing where it does.
+
+    Nothing too where all of them have one.
+    """
+    refused = [outcome for outcome in jointly if outcome.refusal]
+    proven = any(outcome.certificate == "impossible" and outcome.certificate_note for outcome in refused)
+    if not refused or proven:
+        return ""
+    notes = [outcome.certificate_note for outcome in refused if outcome.certificate == "unknown"]
+    return next(filter(None, notes), "what runs already, or is refused for what it is, is not searched for")
+
+
+def _as_sure_as(outcome: Outcome, hopeless: Collection[str], doubt: str) -> Outcome:
+    """Return a refusal whose proof holds only beside the other batches with words that say so.
+
+    Where it is in doubt that there is no place for all of them together, it is none.
+    """
     proven = outcome.refusal is not None and outcome.certificate == "impossible"
-    if proven and outcome.certificate_note and outcome.subject not in hopeless:
+    if not proven or not outcome.certificate_note or outcome.subject in hopeless:
+        return outcome
+    if not doubt:
         return outcome._replace(certificate_note=BESIDE_OTHERS)
-    return outcome
-
-
-def _is_near_others(columns: Columns, workload: Workload, batches: Sequence[Batch]) -> bool:
-    """Whether it must be near others that are asked for: impossible alone, it may be possible beside them."""
-    affinity = workload.constraints.affinity
-    terms = affinity.pod_affinity.required if affinity and affinity.pod_affinity else ()
-    namespaces = Namespaces(columns.snapshot.namespaces)
-    selectors = [selector_of(term, workload.namespace, workload.labels) for term in terms]
-    return any(
-        namespaces.means(selector, other.workload.namespace, other.workload.labels, of_newcomer=True)
-        for selector in selectors
-        for other in batches
-        if other.key != workload.key
-    )
-
-
-def _units(batches: Sequence[Batch]) -> Iterator[list[Batch]]:
-    """Yield batches that stand or fall together; a gang is judged where its first workload is."""
-    gangs: dict[tuple[str, str], list[Batch]] = {}
-    for batch in batches:
-        workload = batch.workload
-        if not workload.gang:
-            yield [batch]
-        elif (workload.namespace, workload.gang) not in gangs:
-            key = (workload.namespace, workload.gang)
-            gangs[key] = [each for each in batches if (each.workload.namespace, each.workload.gang) == key]
-            yield gangs[key]
+    note = f"{BESIDE_OTHERS} it has no place, but they might stand elsewhere ({doubt})"
+    return outcome._replace(certificate="unknown", certificate_note=note)

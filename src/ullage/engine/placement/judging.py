@@ -4,8 +4,9 @@ What does not fit is explained, with remedies that were tried; what placing by s
 at again by exact search (certified.py).
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -14,14 +15,16 @@ from ullage.engine.capacity.units import refused_by_kind
 from ullage.engine.placement.batches import place_replicas
 from ullage.engine.placement.before import BeforePlacement
 from ullage.engine.placement.certified import certified
+from ullage.engine.placement.gangs import Gang, GangKey, Gangs, gang_key, gangs_of
 from ullage.engine.placement.outcome import Outcome
 from ullage.engine.placement.refusal import explain_refusal, resize_remedy
-from ullage.engine.placement.remedies import NONE_OWN, Around, Own, Remedies
+from ullage.engine.placement.refused_batch import NONE_OWN, Own
+from ullage.engine.placement.remedies import Around, Remedies
 from ullage.engine.placement.running import Running
 from ullage.engine.trial import Mark, Trial
 from ullage.model.cluster import Batch, Workload
 from ullage.model.errors import InputError
-from ullage.model.plan import Refusal
+from ullage.model.plan import Refusal, Remedy
 from ullage.model.settings import Rules
 
 REPLICAS_MAX: Final = 10_000_000
@@ -32,17 +35,30 @@ SEARCHES_MAX: Final = 50
 """Refusals of one question for which an exact search is made."""
 
 
+class TooFew(NamedTuple):
+    """Why none of a gang is placed of which too few are asked for, and what to do."""
+
+    reason: str
+    remedy: str
+
+
 class Judging:
     """Batches judged on one trial, one after the other; each stays placed as far as it fits."""
 
     def __init__(
-        self, trial: Trial, rules: Rules, exact_seconds: int, *, names_remedies: bool = True
+        self,
+        trial: Trial,
+        rules: Rules,
+        exact_seconds: int,
+        *,
+        names_remedies: bool = True,
+        running: Running | None = None,
     ) -> None:
         self._trial = trial
         self._exact_seconds = exact_seconds
         self._searches_left = SEARCHES_MAX if exact_seconds else 0
         self._rules = rules
-        self._running = Running(trial.columns.snapshot)
+        self._running = running or Running(trial.columns.snapshot)
         self._around = Around(trial)
         self._remedies_left = REMEDIES_MAX if names_remedies else 0
         self._before = BeforePlacement(trial.columns.snapshot)
@@ -58,27 +74,47 @@ class Judging:
     def judge_together(self, batches: Sequence[Batch]) -> list[Outcome]:
         """Return what becomes of batches that stand or fall together."""
         mark, charged = self._trial.mark(), self._before.mark()
-        found = [self._judge(batch) for batch in batches]
+        gangs = gangs_of(batches, self._running)
+        short = {
+            key: self._too_few(gang, [each for each in batches if gang_key(each.workload) == key])
+            for key, gang in gangs.items()
+            if gang.missing
+        }
+        found = [self._judge(batch, short) for batch in batches]
         if self._searches_left and any(outcome.certificate == "unknown" for outcome in found):
             found = self._certified([self._before.completed(each.workload) for each in batches], found, mark)
-        if self._stands(batches, found):
+        found = _with_enough_of_gangs(batches, found, gangs)
+        if self._stands(batches, found, gangs):
             return found
         self._trial.undo(mark)
         self._before.undo(charged)
-        return [_of_gang(outcome.undone(), batches[0].workload) for outcome in found]
+        return [_of_gang(outcome.undone(), gangs) for outcome in found]
 
-    def _stands(self, batches: Sequence[Batch], found: Sequence[Outcome]) -> bool:
+    def _stands(self, batches: Sequence[Batch], found: Sequence[Outcome], gangs: Gangs) -> bool:
         """Whether what was placed stays: all of it, enough of a gang, or a part of what needs no others."""
         if not any(outcome.refusal for outcome in found):
             return True
-        first = batches[0].workload
-        gang = (first.namespace, first.gang)
-        if first.gang_min and all((each.workload.namespace, each.workload.gang) == gang for each in batches):
-            others = self._running.gang_of(first) - {
-                replica.key for each in batches for replica in self._running.replicas_of(each.workload)
-            }
-            return len(others) + sum(outcome.placed for outcome in found) >= first.gang_min
-        return len(batches) == 1 and not batches[0].atomic and not first.gang
+        keys = {gang_key(batch.workload) for batch in batches}
+        if len(keys) == 1 and keys <= gangs.keys():
+            (gang,) = gangs.values()
+            return gang.is_enough(sum(outcome.placed for outcome in found))
+        return len(batches) == 1 and not batches[0].atomic and keys == {None}
+
+    def _too_few(self, gang: Gang, members: Sequence[Batch]) -> TooFew:
+        """Return why a gang is not even tried of which too few are asked for; what would help was tried."""
+        trial = self._trial
+        mark = trial.mark()
+        fits = True
+        for batch in members:
+            shape = trial.shape_of(self._before.completed(batch.workload))
+            new = max(batch.replicas - len(self._running.replicas_of(batch.workload)), 0)
+            fits &= sum(place_replicas(trial, shape, new).values()) == new
+        more = sum(place_replicas(trial, shape, gang.missing).values()) == gang.missing
+        trial.undo(mark)
+        ways = [f"ask for {gang.missing} more of its gang"] if fits and more else []
+        ways += [f"lower the minimum of its gang to {gang.running + gang.asked}"] if fits else []
+        remedy = ", or ".join(ways) or f"give its gang {gang.missing} more members, and room for all of them"
+        return TooFew(gang.too_few_asked, remedy)
 
     def _certified(self, asked: Sequence[Workload], found: list[Outcome], mark: Mark) -> list[Outcome]:
         """Return outcomes with the word of an exact search, and charge what it has placed."""
@@ -88,7 +124,7 @@ class Judging:
             self._before.take(workload, after.placed - before.placed)
         return changed
 
-    def _judge(self, batch: Batch) -> Outcome:
+    def _judge(self, batch: Batch, short: Mapping[GangKey | None, TooFew]) -> Outcome:
         """Return what becomes of a batch, and leave its replicas placed."""
         if not 0 <= batch.replicas <= REPLICAS_MAX:
             raise InputError(
@@ -98,6 +134,9 @@ class Judging:
         taken = self._trial.columns.taken(workload)
         outcome = Outcome(workload.key, workload.kind, batch.replicas, 0, "ok", (), requests=taken)
         refusal = self._refused_outright(workload, batch.replicas)
+        too_few = short.get(gang_key(workload)) if batch.replicas else None
+        if refusal is None and too_few is not None:
+            refusal = Refusal(workload.key, batch.replicas, too_few.reason, remedy=too_few.remedy)
         if refusal is not None:
             final = workload.state in {"error", "deleted"}
             state = workload.state if final else "error"
@@ -224,16 +263,53 @@ class Judging:
         shape = trial.shape_of(asked)
         for node, count in outcome.nodes:
             trial.place(shape, trial.row_of[node], count)
-        if not found:
-            return refusal
-        texts = "; or ".join(each.text for each in found[:REMEDIES_TOLD])
-        return msgspec.structs.replace(refusal, remedy=texts, remedies=found)
+        return _naming(refusal, found) if found else refusal
 
 
-def _of_gang(outcome: Outcome, first: Workload) -> Outcome:
-    """Return an outcome of a gang of which a part is enough: that all have no place proves nothing then."""
-    if first.gang_min and outcome.certificate == "impossible" and outcome.certificate_note:
-        note = f"{first.gang_min} of gang {first.gang} would be enough, and are not searched for"
+def _naming(refusal: Refusal, remedies: tuple[Remedy, ...]) -> Refusal:
+    """Return a refusal that names remedies."""
+    texts = "; or ".join(each.text for each in remedies[:REMEDIES_TOLD])
+    return msgspec.structs.replace(refusal, remedy=texts, remedies=remedies)
+
+
+def _with_enough(outcome: Outcome, gang: Gang, placed: int) -> Outcome:
+    """Return an outcome without the advice to ask for fewer than its gang needs.
+
+    `placed` is how many of the other batches of the gang have a place.
+    """
+    refusal = outcome.refusal
+    if refusal is None or not refusal.remedies:
+        return outcome
+    kept = tuple(
+        each for each in refusal.remedies if each.kind != "replicas" or gang.is_enough(placed + each.replicas)
+    )
+    if kept == refusal.remedies:
+        return outcome
+    if kept:
+        return outcome._replace(refusal=_naming(refusal, kept))
+    have = placed + outcome.placed
+    lacking = gang.members_min - gang.running - have
+    remedy = f"make room for {lacking} more: {gang.too_few_placed(have)}"
+    return outcome._replace(refusal=msgspec.structs.replace(refusal, remedy=remedy, remedies=()))
+
+
+def _with_enough_of_gangs(batches: Sequence[Batch], found: Sequence[Outcome], gangs: Gangs) -> list[Outcome]:
+    """Return outcomes without the advice to ask for fewer than gangs need."""
+    keys = [gang_key(batch.workload) for batch in batches]
+    placed = Counter[GangKey | None]()
+    for key, outcome in zip(keys, found, strict=True):
+        placed[key] += outcome.placed
+    return [
+        outcome if key not in gangs else _with_enough(outcome, gangs[key], placed[key] - outcome.placed)
+        for key, outcome in zip(keys, found, strict=True)
+    ]
+
+
+def _of_gang(outcome: Outcome, gangs: Gangs) -> Outcome:
+    """Return an outcome beside a gang of which a part is enough: that all have no place proves nothing."""
+    if gangs and outcome.certificate == "impossible" and outcome.certificate_note:
+        gang = next(iter(gangs.values()))
+        note = f"{gang.members_min} of gang {gang.name} would be enough, and are not searched for"
         return outcome._replace(certificate="unknown", certificate_note=note)
     return outcome
 

@@ -103,6 +103,33 @@ def containers_of(workload: Workload) -> tuple[Container, ...]:
     )
 
 
+def with_requests(workload: Workload, requests: Resources) -> Workload | None:
+    """Return a workload that asks for less, its largest containers first; None where they cannot.
+
+    What a pod states as a whole is lowered there, and not below what its containers ask for.
+    """
+    if not workload.containers:
+        return msgspec.structs.replace(workload, requests=requests)
+    stated = stated_by_pod(workload).requests
+    containers = list(workload.containers)
+    for name, amount in requests.items():
+        less = 0 if name in stated else workload.requests.of(name) - amount
+        by_size = sorted(range(len(containers)), key=lambda each: -containers[each].requests.of(name))
+        for place in by_size:
+            each = containers[place]
+            taken = min(less, each.requests.of(name)) if each.role != "init" else 0
+            if taken > 0:
+                lowered = Resources({**each.requests, name: each.requests[name] - taken})
+                containers[place] = msgspec.structs.replace(each, requests=lowered)
+                less -= taken
+    summed = effective_request(containers, workload.overhead)
+    if any(summed.of(name) > amount for name, amount in requests.items()):
+        return None
+    if any(summed.of(name) != amount for name, amount in requests.items() if name not in {*stated, *_PODS}):
+        return None
+    return msgspec.structs.replace(workload, requests=requests, containers=tuple(containers))
+
+
 def claim_key(workload: Workload, claim: str) -> str:
     """Return the key of a claim that a workload names."""
     return f"{workload.namespace}/{claim}" if workload.namespace else claim

@@ -119,8 +119,12 @@ class RuleBook:
 
     def _new_counter(self, key: Key, counter: Counter) -> Counter:
         counter.fill(self.members.rows_of(counter.means))
+        meant: dict[Member, bool] = {}
         for shape, rows, counts in self._log:
-            if counter.means(shape.member):
+            member = shape.member
+            if member not in meant:
+                meant[member] = counter.means(member)
+            if meant[member]:
                 counter.add_many(np.atleast_1d(rows), np.atleast_1d(counts))
         self._by_key[key] = counter
         self.counters.append(counter)
@@ -128,7 +132,8 @@ class RuleBook:
 
     def _bind(self, shape: Shape, counter: Counter, label: str, reason: str) -> None:
         local = self.nodes.topology(label).is_by_node
-        shape.add_rule(Away(counter, reason, local=local, once=counter.means(shape.member)))
+        once = counter.means(shape.member)
+        shape.add_rule(Away(counter, reason, local=local, once=once, label=label))
         if not local:
             counter.dependents.append(shape)
 

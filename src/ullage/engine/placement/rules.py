@@ -41,10 +41,14 @@ class Rule(Protocol):
 
 
 class Away:
-    """No counted workload may share the value of a label with the shape: anti-affinity, from either side."""
+    """No counted workload may share the value of a label with the shape: anti-affinity, from either side.
 
-    def __init__(self, counter: Counter, reason: str, *, local: bool, once: bool) -> None:
+    The label is empty where each node is counted for itself.
+    """
+
+    def __init__(self, counter: Counter, reason: str, *, local: bool, once: bool, label: str = "") -> None:
         self.reason = reason
+        self.label = label
         self.local = local
         self.once = once and local
         self.counter = counter

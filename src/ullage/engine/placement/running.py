@@ -20,9 +20,8 @@ class Running:
         return self._by_set.get((workload.namespace, f"{workload.kind}/{workload.name}"), [])
 
     def gang_of(self, workload: Workload) -> frozenset[str]:
-        """Return the running members of a workload's gang, itself left out."""
-        members = self._by_gang.get((workload.namespace, workload.gang), frozenset())
-        return members - {workload.key}
+        """Return the running members of a workload's gang."""
+        return self._by_gang.get((workload.namespace, workload.gang), frozenset())
 
     @cached_property
     def _by_gang(self) -> dict[tuple[str, str], frozenset[str]]:

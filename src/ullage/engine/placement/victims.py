@@ -51,6 +51,19 @@ class Victims:
         self._vectors: Integers = np.array(vectors, np.int64).reshape(len(known), len(wholes))
         self._of = [self._budgets.of(each) for each in self._workloads]
 
+    def could_help(self, shape: Shape, rest: int) -> bool:
+        """Whether as many evictions as there may be could make room for so many more of a shape.
+
+        Rules over zones may let several in for one that goes: for them this is not known.
+        """
+        if not shape.by_room_alone or not len(shape.columns) or not len(self._workloads):
+            return bool(self._workloads)
+        free = self._trial.room.free[shape.columns][:, self._rows]
+        short = (free < shape.amounts[:, None]).all(axis=1)
+        freed = self._vectors[:, shape.columns].max(axis=0) + np.maximum(free, 0).max(axis=1)
+        most = (freed * EVICTED_MAX // shape.amounts)[short]
+        return rest <= int(most.min(initial=rest))
+
     def fewest(
         self, shape: Shape, priority_max: int, kept: Collection[str], gone: Sequence[Workload]
     ) -> list[Workload]:
@@ -61,6 +74,9 @@ class Victims:
         trial = self._trial
         lacking = np.maximum(shape.amounts[:, None] - trial.room.free[shape.columns], 0)
         may_go = (self._priorities <= priority_max) & shape.open[self._rows]
+        wide = trial.wide_open(shape)
+        if wide is not None and (wide[self._rows] & may_go).any():
+            may_go &= wide[self._rows]
         for key in (*kept, *(victim.key for victim in gone)):
             if key in self._place_of:
                 may_go[self._place_of[key]] = False

@@ -90,7 +90,7 @@ class Check:
         """Return what a purchase achieves; without searches, only as the policy places."""
         nodes = self._market.nodes(offers)
         columns = Columns(self._market.with_nodes(nodes))
-        outcomes = fit(columns, self._batches).outcomes
+        outcomes = fit(columns, self._batches, names_remedies=False).outcomes
         certificate: Literal["greedy", "exact"] = "greedy"
         is_final = False
         refused = [each for each in outcomes if each.refusal]

@@ -98,9 +98,13 @@ class Market:
             found.append(self._node(offer, name))
         return found
 
+    def labels_of(self, offer: Offer) -> dict[str, str]:
+        """Return the labels of a new node, but for its name."""
+        return {**self._labels.get(offer.domain, {}), **offer.item.node.labels}
+
     def _node(self, offer: Offer, name: str) -> Node:
         node = offer.item.node
-        labels = {**self._labels.get(offer.domain, {}), **node.labels, HOST_LABEL: name}
+        labels = {**self.labels_of(offer), HOST_LABEL: name}
         capacity = node.capacity
         if self._counts_pods and PODS not in capacity:
             capacity += Resources({PODS: PODS_MAX})

@@ -28,6 +28,8 @@ PARTS: Final = 5
 """The part of the time that each of many searches may take."""
 STALLED_MAX: Final = 6
 """How often in turn that may not help."""
+ADDED_NODES_MAX: Final = 24_000
+"""Nodes over all clusters that are tried while nodes are added: in large ones fewer mixes are tried."""
 SEARCHED_MAX: Final = 600
 """Nodes times shapes up to which each cheaper mix is searched for a placement."""
 LOSSES_MAX: Final = 3
@@ -45,7 +47,8 @@ class Purchase(NamedTuple):
     """The answer: what to buy (`offers`), or why no purchase helps (`reason`).
 
     `bound_micro` is what no purchase costs less than. The proof that this is the cheapest is that bound, or
-    that every cheaper mix was tried, or there is none.
+    that every cheaper mix was tried, or there is none. Where no purchase helps, `bound` means that this is
+    proven, `none` that none was found.
     """
 
     offers: tuple[Offer, ...]
@@ -82,6 +85,7 @@ class _Search:
         self._seconds_max = seconds_max
         self._items = {item.name: item for item in market.catalog.items}
         self._cheapest_micro = min(item.price_micro for item in market.catalog.items)
+        self._nodes_left = ADDED_NODES_MAX
 
     def find(self) -> Purchase:
         """Return the cheapest purchase that holds."""
@@ -92,7 +96,7 @@ class _Search:
         if outright and outright[0].refusal:
             first = outright[0].refusal
             return Purchase(
-                (), 0, 0, "none", nothing, f"{first.subject}: {first.reason}; no node changes that"
+                (), 0, 0, "bound", nothing, f"{first.subject}: {first.reason}; no node changes that"
             )
         problem = Problem(self._market, self._check.demand, self._check.placement)
         mix = Mix((), 0, 0)
@@ -174,27 +178,36 @@ class _Search:
             more, found = step
             gain = sum(checked.badness) - sum(found.badness)
             stalled = 0 if gain > 0 else stalled + 1
-            offers, checked = more, found
+            added = more[-1]
+            offers, checked = self._spread_out(more), found
             often = sum(checked.badness) // (2 * gain) if gain > 0 else 1 << stalled
-            many = [*offers, *[offers[-1]] * often]
+            many = self._spread_out([*more, *[added] * often])
             if often and not checked.holds and is_within(many, self._items):
-                found = self._check.of(many, searches=False)
+                found = self._tried(many)
                 if stalled or found.badness < checked.badness:
                     offers, checked = many, found
             if checked.holds:
                 break
         return offers, checked
 
+    def _tried(self, offers: Sequence[Offer]) -> Checked:
+        """Return what a mix achieves as the policy places, and count what that took."""
+        self._nodes_left -= len(self._market.snapshot.nodes) + len(offers)
+        return self._check.of(offers, searches=False)
+
     def _step(self, offers: list[Offer], checked: Checked) -> tuple[list[Offer], Checked] | None:
         """Return a mix with one more node: the cheapest that helps, else the one that harms least."""
         others: list[tuple[tuple[int, int], int, list[Offer], Checked]] = []
-        seen = set()
+        seen = set[tuple[str, ...]]()
         for offer in self._market.by_price(offers):
             more = [*offers, offer]
-            if (not self._by_domain and offer.item.name in seen) or not is_within(more, self._items):
+            kind = self._seen_of(offer)
+            if kind in seen or not is_within(more, self._items):
                 continue
-            seen.add(offer.item.name)
-            found = self._check.of(more, searches=False)
+            if self._nodes_left <= 0:
+                break
+            seen.add(kind)
+            found = self._tried(more)
             if found.badness < checked.badness:
                 return more, found
             others.append((found.badness, len(others), more, found))
@@ -219,7 +232,7 @@ class _Search:
         few, enough = -1, len(mine)
         while enough - few > 1:
             middle = (few + enough) // 2
-            less = [*kept, *mine[:middle]]
+            less = self._spread_out([*kept, *mine[:middle]])
             found = self._check.of(less, searches=False)
             if found.holds:
                 enough, offers, checked = middle, less, found
@@ -233,7 +246,7 @@ class _Search:
         most = min(TRIES_MAX, TRIED_NODES_MAX // nodes)
         searches = nodes * len(self._check.demand) <= SEARCHED_MAX
         tried = 0
-        for chosen in _mixes(self._choices(), found.bound_micro, found.cost_micro):
+        for chosen in _mixes(self._choices, found.bound_micro, found.cost_micro):
             if chosen is None or tried >= most:
                 return found._replace(tried=tried)
             tried += 1
@@ -247,22 +260,32 @@ class _Search:
         return found._replace(proof="search", tried=tried)
 
     @cached_property
-    def _by_domain(self) -> bool:
-        """Whether some workload tells the domains apart."""
+    def _seen_labels(self) -> tuple[str, ...]:
+        """The labels about the place that some workload names."""
         workloads = chain(self._market.snapshot.workloads, (each for each, _ in self._check.demand))
         distinct = {id(each.constraints): each.constraints for each in workloads}
-        keys = [key.encode() for key in sorted(self._market.place_labels)]
-        texts = map(msgspec.json.encode, distinct.values())
-        return any(key in text for text in texts for key in keys)
+        texts = [msgspec.json.encode(each) for each in distinct.values()]
+        return tuple(
+            key for key in sorted(self._market.place_labels) if any(key.encode() in text for text in texts)
+        )
 
+    @cached_property
     def _choices(self) -> list[tuple[Offer, ...]]:
-        """Return the offers in sets that no workload tells apart: of an item, all that differ in domain."""
-        if self._by_domain:
-            return [(offer,) for offer in self._market.offers]
-        found: dict[str, list[Offer]] = {}
+        """The offers in sets that no workload tells apart: of one item, and equal in the labels seen."""
+        found: dict[tuple[str, ...], list[Offer]] = {}
         for offer in self._market.offers:
-            found.setdefault(offer.item.name, []).append(offer)
+            found.setdefault(self._seen_of(offer), []).append(offer)
         return [tuple(alike) for alike in found.values()]
+
+    def _seen_of(self, offer: Offer) -> tuple[str, ...]:
+        """Return what tells an offer from others."""
+        labels = self._market.labels_of(offer)
+        return (offer.item.name, *(labels.get(key, "") for key in self._seen_labels))
+
+    def _spread_out(self, offers: Sequence[Offer]) -> list[Offer]:
+        """Return a mix that no workload tells from this one, over the domains with the fewest nodes."""
+        alike = {self._seen_of(each[0]): each for each in self._choices}
+        return self._market.spread([alike.get(self._seen_of(offer), (offer,)) for offer in offers])
 
 
 def _mixes(

@@ -2,7 +2,8 @@
 
 Workloads are placed anew by priority, then the largest first. Daemons go with their node, and what is about
 to end anyway is not started again. For every loss of k nodes only one of each kind is tried: nodes that
-differ in nothing that a rule or a sum could see (alike.py) stand in for each other.
+differ in nothing that a rule or a sum could see (alike.py) stand in for each other. Kinds that surely leave
+nobody out (sure.py) are not played through.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -20,15 +21,18 @@ from ullage.engine.redundancy.alike import classes_of, kinds_of_loss, losses_of,
 from ullage.engine.redundancy.daemons import is_daemon
 from ullage.engine.redundancy.local_volumes import volume_only_on
 from ullage.engine.redundancy.side_by_side import Loss, can_do, place_side_by_side
+from ullage.engine.redundancy.sure import Sure, open_nodes
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Workload
 from ullage.model.errors import InputError
 from ullage.model.plan import Refusal
 
-LOSSES_MAX: Final = 200_000
-"""Kinds of loss that are tried for one question."""
-CELLS_MAX: Final = 200_000_000
-"""Kinds of loss x nodes beyond which no more are tried, unless one node is lost at a time."""
+LOSSES_MAX: Final = 500_000
+"""Kinds of loss that are looked at for one question."""
+PLACED_MAX: Final = 400_000
+"""Workloads placed anew over all kinds of loss, after which no more are played through."""
+PLACED_SIDE_BY_SIDE_MAX: Final = 1_500_000
+"""The same where losses are played through side by side, which is quicker."""
 REPORTED_MAX: Final = 20
 """Losses that a survey tells all about."""
 
@@ -76,9 +80,9 @@ class LossReport(NamedTuple):
 class Survey(NamedTuple):
     """All losses of k nodes: how many there are, of how many kinds, and what became of those that were tried.
 
-    Kinds that were not tried were too many; the fullest nodes were tried first. `failing` kinds stand for
-    `failing_losses`; the worst of them are told in full. `looked` of those told were looked at exactly, and
-    those in `saved` no longer fail.
+    Where more nodes were to be lost than there are, all are. Kinds that were not tried were too many; the
+    fullest nodes were tried first. `failing` kinds stand for `failing_losses`; the worst of them are told in
+    full. `looked` of those told were looked at exactly, and those in `saved` no longer fail.
     """
 
     nodes_lost: int
@@ -249,32 +253,62 @@ class Losses:
             kept = ([row for row in rows if row in wanted] for rows in classes)
             classes = [rows for rows in kept if rows]
         classes.sort(key=lambda rows: (-len(self._runs[rows[0]]), rows[0]))
-        most = min(LOSSES_MAX, max(CELLS_MAX // max(len(trial.nodes), 1), len(trial.nodes)))
-        kinds = list(islice(kinds_of_loss(classes, nodes_lost), most))
-        losers = self._losers([rows for rows, _ in kinds])
+        nodes_lost = min(nodes_lost, sum(map(len, classes)))
+        kinds = list(islice(kinds_of_loss(classes, nodes_lost), LOSSES_MAX))
+        losers = self._losers([rows for rows, _ in kinds], nodes_lost)
         failing = [(-count, *kind) for count, kind in zip(losers, kinds, strict=True) if count]
         failing.sort()
         return Survey(
             nodes_lost,
             losses_of(classes, nodes_lost),
             number_of_kinds(classes, nodes_lost),
-            len(kinds),
+            sum(count is not None for count in losers),
             len(failing),
             sum(alike for _, _, alike in failing),
             tuple(self._report(rows, alike) for _, rows, alike in failing[:REPORTED_MAX]),
         )
 
-    def _losers(self, losses: Sequence[tuple[int, ...]]) -> list[int]:
-        """Return how many workloads each loss leaves without a place."""
-        if can_do(self.trial, self.shapes):
-            prepared = [Loss(rows, [run.shape for run in self.waiting(rows)]) for rows in losses]
-            placed = place_side_by_side(self.trial, self.shapes, prepared)
-            return [int((rows < 0).sum()) for rows in placed]
-        losers = []
+    def _losers(self, losses: Sequence[tuple[int, ...]], nodes_lost: int) -> list[int | None]:
+        """Return how many workloads each loss leaves without a place; None for those not played through.
+
+        Losses of one node are all played through: together they place every workload once.
+        """
+        side_by_side = can_do(self.trial, self.shapes)
+        left = PLACED_SIDE_BY_SIDE_MAX if side_by_side else PLACED_MAX
+        losers: list[int | None] = [0 if sure else None for sure in self._sure().of(losses)]
+        played: list[int] = []
+        for number, rows in enumerate(losses):
+            if losers[number] is None and (left > 0 or nodes_lost == 1):
+                left -= sum(len(self._runs[row]) for row in rows)
+                played.append(number)
+        chosen = [losses[number] for number in played]
+        counts = self._played_side_by_side(chosen) if side_by_side else self._played(chosen)
+        for number, count in zip(played, counts, strict=True):
+            losers[number] = count
+        return losers
+
+    def _sure(self) -> Sure:
+        """Return what tells losses that surely leave nobody out."""
+        kinds = sorted({run[:-1] for listed in self._runs for run in listed})
+        place_of = {kind: place for place, kind in enumerate(kinds)}
+        open_by_shape = open_nodes(self.trial, self.shapes)
+        return Sure(
+            [[place_of[run[:-1]] for run in listed] for listed in self._runs],
+            [open_by_shape[shape] for _, _, shape in kinds],
+        )
+
+    def _played_side_by_side(self, losses: Sequence[tuple[int, ...]]) -> Iterator[int]:
+        """Yield how many workloads each loss leaves without a place."""
+        prepared = [Loss(rows, [run.shape for run in self.waiting(rows)]) for rows in losses]
+        for placed in place_side_by_side(self.trial, self.shapes, prepared):
+            yield int((placed < 0).sum())
+
+    def _played(self, losses: Sequence[tuple[int, ...]]) -> Iterator[int]:
+        """Yield the same, loss by loss."""
         for rows in losses:
             with self.without(rows):
-                losers.append(sum(row < 0 for _, row in self._place_anew(rows)))
-        return losers
+                losers = sum(row < 0 for _, row in self._place_anew(rows))
+            yield losers
 
     def _seen_on(self, row: int) -> tuple[object, ...]:
         """Return what runs on a node, as far as others can tell."""

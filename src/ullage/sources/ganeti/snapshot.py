@@ -196,6 +196,7 @@ def _policy(cluster: GanetiCluster, name: str, types: ResourceTypes) -> Policy:
         f"cluster {name}" if name else "cluster",
         cluster=_ratios(cluster.policy),
         groups={group.name: _ratios(group.policy) for group in cluster.groups if group.policy is not None},
+        stated=True,
     )
     policy = load_policy(PROFILE, types).with_layer(layer)
     for group in ("", *layer.groups):

@@ -150,6 +150,7 @@ class ClusterReading:
             resource_types=self._types,
             nodes=Table(nodes),
             workloads=Table(self._pods.values()),
+            pod_groups=Table(self._groups.rows()),
             unknowns=self.unknowns.lines(),
         )
         objects = {name: Table(rows) for name, rows in tables.items()}

@@ -185,6 +185,7 @@ class ManifestReader:
         if nodes is not None:
             self._nodes = tuple(nodes)
         self._known = known or self._known
+        self._groups.know(self._known.pod_groups)
         objects = msgspec.structs.replace(Delta(), **self._objects.tables(self._known.default_class))
         lookup = lookup_of(objects, self._known, self._objects.default_class())
         batches = []

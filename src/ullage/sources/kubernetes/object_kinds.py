@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from ullage.model.admission import PriorityClass, RuntimeClass
+from ullage.model.admission import PodGroup, PriorityClass, RuntimeClass
 from ullage.model.cluster import Snapshot
 from ullage.model.delta import TABLE_FACTS
 from ullage.model.storage import Claim, StorageClass
@@ -85,12 +85,15 @@ class Known(NamedTuple):
     priority_classes: Iterable[PriorityClass] = ()
     default_class: str = ""
     find_claim: Callable[[str], Claim | None] = Table[Claim]().get
+    pod_groups: Iterable[PodGroup] = ()
 
 
 def known_of(snapshot: Snapshot) -> Known:
     """What manifests may name in a cluster."""
     default = next((each.name for each in snapshot.storage_classes if each.default), "")
-    return Known(snapshot.runtime_classes, snapshot.priority_classes, default, snapshot.claims.get)
+    return Known(
+        snapshot.runtime_classes, snapshot.priority_classes, default, snapshot.claims.get, snapshot.pod_groups
+    )
 
 
 class Taken(NamedTuple):

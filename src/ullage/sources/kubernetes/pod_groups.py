@@ -4,10 +4,12 @@ The hard thing is that two APIs have the kind: that of the coscheduling plugin s
 Kubernetes itself says `gang.minCount`, or `basic` for pods that are not placed together at all.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
+from ullage.model.admission import PodGroup
 from ullage.model.checks import REPLICAS_MAX
 from ullage.model.cluster import Workload
 from ullage.model.errors import InputError
@@ -46,23 +48,32 @@ class PodGroups:
 
     def __init__(self, namespace: str = DEFAULT_NAMESPACE) -> None:
         self._namespace = namespace
-        self._least: dict[tuple[str, str], int] = {}
+        self._groups: dict[str, PodGroup] = {}
 
     def take(self, item: Item) -> str:
         """Read a PodGroup and return its key; raises a Fault. Of two of one name the later counts."""
         wire = item.decode(_GROUP)
         namespace = wire.metadata.namespace or self._namespace
-        self._least[namespace, wire.metadata.name] = _least(wire.spec or _Spec())
-        return f"{namespace}/{wire.metadata.name}"
+        group = PodGroup(wire.metadata.name, namespace, _least(wire.spec or _Spec()))
+        self._groups[group.key] = group
+        return group.key
+
+    def know(self, groups: Iterable[PodGroup]) -> None:
+        """Take note of groups that a cluster has; one that was read and has the same name counts instead."""
+        self._groups = {group.key: group for group in groups} | self._groups
+
+    def rows(self) -> tuple[PodGroup, ...]:
+        """Return all groups."""
+        return tuple(self._groups.values())
 
     def applied(self, workload: Workload) -> Workload:
         """Return a workload with what its group says of its gang; a gang of one at a time is none."""
-        least = self._least.get((workload.namespace, workload.gang)) if workload.gang else None
-        if least is None:
+        group = self._groups.get(PodGroup(workload.gang, workload.namespace).key) if workload.gang else None
+        if group is None:
             return workload
-        if least <= 1:
+        if group.members_min <= 1:
             return msgspec.structs.replace(workload, gang="")
-        return msgspec.structs.replace(workload, gang_min=least)
+        return msgspec.structs.replace(workload, gang_min=group.members_min)
 
 
 def _least(spec: _Spec) -> int:

@@ -1,0 +1,291 @@
+"""Evacuation of many hosts tried at once, where all their machines can move to any host of the group.
+
+Every host that fails is a scenario of its own, a row of the arrays; step by step each moves its next machine
+to the host that leaves the group most even. The arithmetic is that of the plain trial to the last bit: sums
+run over hosts from left to right and over terms in their order.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from ullage.engine.balance.evacuation_room import Rooms
+from ullage.engine.balance.facts import NOWHERE, Machine
+from ullage.engine.balance.score import TERMS
+from ullage.engine.balance.space_columns import Booleans, Columns, Floats, Integers, suits
+from ullage.engine.balance.space_scores import FAILING, LOADS, deviations, known_of, unchanged
+from ullage.engine.balance.state import check_migration
+
+MEMORY, MEMORY_LATER, PROCESSORS, PROCESSORS_LATER = range(4)
+ROWS: Final = (0, 13, 6, 15)
+"""The terms of free memory and of processors, now and later, in the order of amounts."""
+ROUNDING: Final = 1e-14
+"""More than what rounding can change of a sum of squares, for each host and each unit of the largest."""
+CELLS_MAX: Final = 2_000_000
+"""How many numbers are looked at in one go; more hosts than that fail in turn."""
+
+
+class Scenario(NamedTuple):
+    """A host that fails, in a fleet that has perhaps one machine more than the columns show, and where.
+
+    The machine has no standby and no disk on its host.
+    """
+
+    rooms: Rooms
+    number: int
+    extra: Machine | None = None
+    host: int = NOWHERE
+
+
+def try_evacuations(rooms: Rooms, numbers: Sequence[int]) -> list[bool] | None:
+    """Return for each of some hosts of one group whether it can be evacuated; None where this cannot tell."""
+    if not numbers:
+        return []
+    fleet = rooms.fleet
+    scenarios = [Scenario(rooms, number) for number in numbers]
+    group = fleet.hosts[numbers[0]].group
+    if not suits(fleet) or not all(suits_scenario(each) for each in scenarios):
+        return None
+    columns = Columns(fleet.of_group(group), ())
+    return None if columns.any_exclusive else try_scenarios(columns, scenarios)
+
+
+def suits_scenario(scenario: Scenario) -> bool:
+    """Whether the machines of a host that fails differ in nothing but memory, processors and load."""
+    fleet = scenario.rooms.fleet
+    leaves, _ = scenario.rooms.leaves(scenario.number)
+    if fleet.hosts[scenario.number].offline or leaves.mirrored or leaves.anew:
+        return False
+    machines = [fleet.machines[each] for each in leaves.relocated]
+    return not any(machine.exclusion_tags or machine.desired_locations for machine in machines)
+
+
+def try_scenarios(columns: Columns, scenarios: Sequence[Scenario]) -> list[bool]:
+    """Return for each scenario whether its host can be evacuated; columns are the hosts of one group."""
+    at_once = max(1, CELLS_MAX // (len(TERMS) * len(columns.numbers)))
+    found: list[bool] = []
+    for start in range(0, len(scenarios), at_once):
+        found += _Scenarios(columns, scenarios[start : start + at_once]).verdicts()
+    return found
+
+
+class _Scenarios:
+    """Hosts that fail, one to a row; columns are the hosts of their group.
+
+    Rows whose host is decided leave the arrays. `deltas` and `loading` are what each machine of a host that
+    fails adds to where it runs, in the order in which they move.
+    """
+
+    def __init__(self, columns: Columns, scenarios: Sequence[Scenario]) -> None:
+        self.columns = columns
+        machines = [
+            [each.rooms.fleet.machines[at] for at in each.rooms.leaves(each.number)[0].relocated]
+            for each in scenarios
+        ]
+        rows, now, later = len(scenarios), columns.now, columns.later
+        self.names: Integers = np.arange(rows)
+        self.steps: Integers = np.array([len(each) for each in machines])
+        self.sources: Integers = np.array([columns.position[each.number] for each in scenarios])
+        amounts = np.array([now[0], later[0], now[2], later[2]])
+        self.amounts: Integers = np.repeat(amounts[:, None], rows, axis=1)
+        self.loads: Floats = np.repeat(columns.values[list(LOADS)][:, None], rows, axis=1)
+        self.held: Integers = np.repeat(columns.machines[None], rows, axis=0)
+        self.deltas: Integers = np.zeros((len(ROWS), rows, int(self.steps.max())), dtype=np.int64)
+        self.loading: Floats = np.zeros((len(LOADS), rows, int(self.steps.max())))
+        for row, each in enumerate(machines):
+            if each:
+                self.deltas[:, row, : len(each)] = np.array([_deltas(machine) for machine in each]).T
+                self.loading[:, row, : len(each)] = np.array([machine.load for machine in each]).T
+        self._add_extra(scenarios)
+        self.open = _open_hosts(columns, scenarios)
+        known = known_of(columns)
+        self.constants = [unchanged(known, at) for at in range(len(TERMS))]
+        self.kept = columns.reserved + columns.floor
+        self.merged = _Merged(columns, [machine for each in machines for machine in each])
+        self.values = self.merged.values(self.amounts, self.loads)
+        self.asked = self.merged.asked(self.deltas, self.loading)
+        grown = np.abs(self.asked).sum(axis=2).max(axis=1) * self.merged.units.max(axis=1)
+        largest = np.abs(self.values).max() + grown.max()
+        self.slip = ROUNDING * len(columns.numbers) * (1.0 + float(largest) ** 2)
+
+    def _add_extra(self, scenarios: Sequence[Scenario]) -> None:
+        """Put the machine that a scenario has more than the columns where it is."""
+        for row, each in enumerate(scenarios):
+            if each.extra is not None:
+                at = self.columns.position[each.host]
+                self.amounts[:, row, at] += _deltas(each.extra)
+                self.loads[:, row, at] += each.extra.load
+                self.held[row, at] += 1
+
+    def verdicts(self) -> list[bool]:
+        """Move machine after machine of every host; a host whose machine finds no place has failed."""
+        found = [True] * len(self.names)
+        for step in range(self.deltas.shape[2]):
+            self._keep(self.steps > step)
+            if not self.names.size:
+                break
+            self._take(self.sources, step, -1)
+            free = self.amounts[MEMORY] - self.columns.floor
+            possible = self.open & (free >= -self.deltas[MEMORY, :, step, None])
+            fits = possible.any(axis=1)
+            if not fits.all():
+                for name in self.names[~fits]:
+                    found[name] = False
+                self._keep(fits)
+                possible = possible[fits]
+            if self.names.size:
+                self._take(self._best(step, possible), step, 1)
+        return found
+
+    def _keep(self, rows: Booleans) -> None:
+        """Forget the other rows."""
+        if rows.all():
+            return
+        self.names, self.steps, self.sources = self.names[rows], self.steps[rows], self.sources[rows]
+        self.held, self.open = self.held[rows], self.open[rows]
+        self.amounts, self.loads = self.amounts[:, rows], self.loads[:, rows]
+        self.deltas, self.loading = self.deltas[:, rows], self.loading[:, rows]
+        self.values, self.asked = self.values[:, rows], self.asked[:, rows]
+
+    def _take(self, hosts: Integers, step: int, sign: int) -> None:
+        """Put the next machines on hosts, one in each row, or take them off."""
+        rows = np.arange(hosts.size)
+        self.amounts[:, rows, hosts] += sign * self.deltas[:, :, step]
+        self.loads[:, rows, hosts] += sign * self.loading[:, :, step]
+        self.values[:, rows, hosts] += sign * self.asked[:, :, step] * self.merged.units[:, hosts]
+        self.held[rows, hosts] += sign
+
+    def _best(self, step: int, possible: Booleans) -> Integers:
+        """Return the host in each row that leaves the group most even, the last of equals.
+
+        Scores are bounded from both sides; only where bounds overlap are they worked out in full.
+        """
+        low, high = self._bounds(step)
+        close = possible & (low <= np.where(possible, high, np.inf).min(axis=1)[:, None])
+        best: Integers = np.argmax(close, axis=1)
+        tied = np.flatnonzero(np.count_nonzero(close, axis=1) > 1)
+        if tied.size:
+            best[tied] = self._exact_best(step, tied, close[tied])
+        return best
+
+    def _bounds(self, step: int) -> tuple[Floats, Floats]:
+        """Return bounds of the part of the score that depends on where the next machine goes."""
+        values, count = self.values, len(self.columns.numbers)
+        more = self.asked[:, :, step, None] * self.merged.units[:, None]
+        total = values.sum(axis=2)[:, :, None]
+        squared = (values * values).sum(axis=2)[:, :, None]
+        variance = (2.0 * values + more) * more
+        variance += squared
+        variance /= count
+        more += total
+        more /= count
+        more *= more
+        variance -= more
+        np.maximum(variance, 0.0, out=variance)
+        shape = variance.shape[1:]
+        high = (self.merged.weights @ np.sqrt(variance + self.slip).reshape(len(values), -1)).reshape(shape)
+        variance -= self.slip
+        np.maximum(variance, 0.0, out=variance)
+        low = (self.merged.weights @ np.sqrt(variance, out=variance).reshape(len(values), -1)).reshape(shape)
+        if self.columns.reserved.any():
+            failing = self._failing(step, np.arange(len(self.names)))
+            return low + failing, high + failing
+        return low, high
+
+    def _exact_best(self, step: int, rows: Integers, possible: Booleans) -> Integers:
+        """Return the host in each row that leaves the group most even, of those too close for bounds."""
+        score = np.zeros(possible.shape)
+        made: dict[bytes, Floats] = {}
+        changed = self._values(step, rows)
+        for at, term in enumerate(TERMS):
+            if at == FAILING:
+                score += term.weight * self._failing(step, rows)
+            elif at in changed:
+                before, after = changed[at]
+                key = before.tobytes() + after.tobytes()
+                if key not in made:
+                    made[key] = deviations(before, after)
+                score += term.weight * made[key]
+            elif self.constants[at]:
+                score += term.weight * self.constants[at]
+        score[~possible] = np.inf
+        best: Integers = possible.shape[1] - 1 - np.argmin(score[:, ::-1], axis=1)
+        return best
+
+    def _values(self, step: int, rows: Integers) -> dict[int, tuple[Floats, Floats]]:
+        """Return the values of the terms that change, as they are and with the machine on each host."""
+        columns = self.columns
+        wholes = (columns.memory_whole, columns.cpu_whole)
+        found = {}
+        for kind, at in enumerate(ROWS):
+            whole, amounts = wholes[kind // 2], self.amounts[kind, rows]
+            before, after = whole.share(amounts), whole.share(amounts + self.deltas[kind, rows, step, None])
+            if kind >= PROCESSORS:
+                before, after = before / columns.cpu_speed, after / columns.cpu_speed
+            found[at] = before, after
+        for place, at in enumerate(LOADS):
+            load = self.loads[place, rows]
+            found[at] = load, load + self.loading[place, rows, step, None]
+        return found
+
+    def _failing(self, step: int, rows: Integers) -> Floats:
+        """Return how many machines are on hosts that could not take over, for each place of the next one."""
+        free = self.amounts[MEMORY, rows] - self.kept
+        held = self.held[rows]
+        before = np.where(free < 0, held, 0)
+        after = np.where(free + self.deltas[MEMORY, rows, step, None] < 0, held + 1, 0)
+        counted: Floats = (before.sum(axis=1)[:, None] - before + after).astype(np.float64)
+        return counted
+
+
+class _Merged:
+    """Terms that stay the same all the way as one, with the sum of their weights: enough for bounds."""
+
+    def __init__(self, columns: Columns, machines: Sequence[Machine]) -> None:
+        memory, cpu = columns.memory_whole.units(), columns.cpu_whole.units() / columns.cpu_speed
+        same_memory = all(each.uses_memory for each in machines) and _equal(columns.now[0], columns.later[0])
+        merged = {MEMORY_LATER: same_memory, PROCESSORS_LATER: _equal(columns.now[2], columns.later[2])}
+        self.kinds = [kind for kind in range(len(ROWS)) if not merged.get(kind)]
+        weights = [TERMS[ROWS[kind]].weight * (2 if merged.get(kind + 1) else 1) for kind in self.kinds]
+        loads = columns.values[list(LOADS)]
+        alike = all(_equal(loads[0], load) for load in loads[1:])
+        alike = alike and all(each.load.count(each.load[0]) == len(LOADS) for each in machines)
+        self.loads = [0] if alike else list(range(len(LOADS)))
+        load_weight = len(LOADS) if alike else 1
+        weights += [TERMS[LOADS[place]].weight * load_weight for place in self.loads]
+        self.weights: Floats = np.array(weights)
+        ones = np.ones(len(columns.numbers))
+        units = [memory if kind < PROCESSORS else cpu for kind in self.kinds]
+        self.units: Floats = np.array(units + [ones] * len(self.loads))
+
+    def values(self, amounts: Integers, loads: Floats) -> Floats:
+        """Return the values of the merged terms."""
+        return self.asked(amounts, loads) * self.units[:, None]
+
+    def asked(self, amounts: Integers, loads: Floats) -> Floats:
+        """Return amounts of the merged terms."""
+        return np.concatenate((amounts[self.kinds], loads[self.loads]), dtype=np.float64)
+
+
+def _open_hosts(columns: Columns, scenarios: Sequence[Scenario]) -> Booleans:
+    """Return the hosts to which the machines of each host that fails may move."""
+    rows = len(scenarios)
+    found: Booleans = np.ones((rows, len(columns.numbers)), dtype=bool)
+    for row, each in enumerate(scenarios):
+        hosts = each.rooms.fleet.hosts
+        source = hosts[each.number]
+        found[row, columns.position[each.number]] = False
+        if source.sends:
+            found[row] &= [check_migration(source, hosts[at]) is None for at in columns.numbers]
+    return found
+
+
+def _equal(one: Integers | Floats, other: Integers | Floats) -> bool:
+    return bool((one == other).all())
+
+
+def _deltas(machine: Machine) -> tuple[int, int, int, int]:
+    """Return what a machine adds to the amounts of its host."""
+    cpu = machine.cpu if machine.counts_cpu else 0
+    return -machine.memory if machine.uses_memory else 0, -machine.memory, cpu, cpu

@@ -1,0 +1,105 @@
+"""Moves as reports tell them: what is done to a workload, what it costs, and Ganeti's commands for it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ullage.model.cluster import Snapshot, Workload
+from ullage.model.constraints import Record
+from ullage.model.ganeti import LOCAL_TEMPLATES
+from ullage.model.plan import Step
+
+if TYPE_CHECKING:
+    from ullage.engine.balance.rebalance import FoundMove
+
+RUNNING: Final = frozenset(("running", "ERROR_up"))
+COSTS: Final = ("migration", "restart", "disk copy")
+
+
+class MoveStatus(Record, frozen=True):
+    """One move, in order; moves of one set may be made at the same time, the next set starts after them.
+
+    `action` is what is done in words, `disk_bytes` what is copied. Where the cluster has a score, `gain` is
+    by how much this move lowers it, and `score` what it is then. `commands` are those of Ganeti.
+    """
+
+    number: int
+    set_number: int
+    workload: str
+    action: str
+    from_node: str
+    to_node: str
+    cost: str
+    disk_bytes: int
+    from_standby: str = ""
+    to_standby: str = ""
+    gain: float | None = None
+    score: float | None = None
+    commands: tuple[str, ...] = ()
+
+
+class Done(NamedTuple):
+    """What is done to a workload: words, and commands."""
+
+    words: str
+    commands: tuple[str, ...]
+
+
+def done_to(workload: Workload, action: str, to_node: str) -> Done:
+    """Return what an action as htools writes it (`f`, `fa:NODE`, `r:NODE`, or some of them) comes to."""
+    instance = workload.instance
+    if instance is None:
+        return Done(f"restart on {to_node}", ())
+    how = "migrate" if instance.status in RUNNING else "failover"
+    words, commands = [], []
+    for part in action.split():
+        kind, _, target = part.partition(":")
+        if kind == "r":
+            words.append(f"copy disks to {target}")
+            commands.append(f"gnt-instance replace-disks -n {target} {workload.name}")
+        elif kind == "fa" and instance.template in LOCAL_TEMPLATES:
+            words.append(f"copy disks to {target} and start there")
+            commands.append(f"gnt-instance move -f -n {target} {workload.name}")
+        elif kind == "fa":
+            words.append(f"{how} to {target}")
+            commands.append(f"gnt-instance {how} -f -n {target} {workload.name}")
+        else:
+            words.append(f"{how} to its standby")
+            commands.append(f"gnt-instance {how} -f {workload.name}")
+    return Done(", ".join(words), tuple(commands))
+
+
+def costs_of(moves: Sequence[MoveStatus]) -> dict[str, int]:
+    """Return how many moves there are of each class of cost, the cheapest first."""
+    counts = {cost: sum(each.cost == cost for each in moves) for cost in COSTS}
+    return {cost: count for cost, count in counts.items() if count}
+
+
+def move_status(snapshot: Snapshot, move: "FoundMove", number: int) -> MoveStatus:
+    """Return a move that balancing found."""
+    done = done_to(snapshot.workloads[move.workload], move.action, move.to_node)
+    return MoveStatus(
+        number,
+        move.set_number,
+        move.workload,
+        done.words,
+        move.from_node,
+        move.to_node,
+        move.cost,
+        move.disk_bytes,
+        move.from_standby,
+        move.to_standby,
+        move.gain,
+        move.score,
+        done.commands,
+    )
+
+
+def drain_moves(waves: Sequence[Sequence[Step]]) -> tuple[MoveStatus, ...]:
+    """Return the moves of a drain; its waves are sets."""
+    steps = [(number, step) for number, wave in enumerate(waves, 1) for step in wave]
+    return tuple(
+        MoveStatus(
+            at, number, step.subject, f"restart on {step.to_node}", step.from_node, step.to_node, "restart", 0
+        )
+        for at, (number, step) in enumerate(steps, 1)
+    )
