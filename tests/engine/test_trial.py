@@ -115,7 +115,7 @@ def test_more_nodes_are_as_if_they_had_always_been_there(snapshot, wanted):
         placed = running(wanted[0], "placed", trial.nodes[row].name)
         snapshot = apply(snapshot, Delta(workloads=(placed,)))
     more = Delta(nodes=(node("n9", memory="6", pods="4").labelled({"zone": "x"}).record,))
-    assert feasible(trial.with_nodes(more), wanted) == feasible(fresh(apply(snapshot, more)), wanted)
+    assert feasible(with_nodes(trial, more), wanted) == feasible(fresh(apply(snapshot, more)), wanted)
 
 
 def test_more_nodes_leave_preferences_as_a_trial_of_that_cluster_has_them():
@@ -135,7 +135,7 @@ def test_more_nodes_leave_preferences_as_a_trial_of_that_cluster_has_them():
         Delta(nodes=tuple(added), workloads=tuple(daemons)),
         Delta(nodes=tuple(added), workloads=(*daemons, *moved), dropped=dropped),
     ):
-        larger, wholly_new = trial.with_nodes(more), fresh(apply(snapshot, more), "preferences")
+        larger, wholly_new = with_nodes(trial, more), fresh(apply(snapshot, more), "preferences")
         for each in wanted:
             scores = [either.scores(either.shape_of(each)).tolist() for either in (larger, wholly_new)]
             assert scores[0] == scores[1]
@@ -151,7 +151,7 @@ def test_terms_of_workloads_on_more_nodes_draw_as_in_a_trial_of_that_cluster():
     more = Delta(nodes=(parts[2].record,), workloads=(daemon,))
     wanted = waiting("w", cpu="1", labels={"app": "w"})
     for trial in (
-        fresh(snapshot, "preferences").with_nodes(more),
+        with_nodes(fresh(snapshot, "preferences"), more),
         fresh(apply(snapshot, more), "preferences"),
     ):
         assert trial.nodes[trial.pick(trial.shape_of(wanted))].name == "z"

@@ -11,7 +11,7 @@ from ullage.engine.capacity.admission import (
     ABSENT,
     Place,
     admit,
-    explain_shortfall,
+    explain_shortfalls,
     judge,
     shortfall_of,
     show_down,
@@ -49,7 +49,7 @@ def test_the_offered_amount_fits_and_one_step_more_does_not(place, request, held
     fitting = amount - short.missing.value
     assert shortfall_of(place, resource, fitting, held) is None
     assert shortfall_of(place, resource, max(fitting, held) + 1, held) is not None
-    offered = AT_MOST.search(explain_shortfall(short, place))
+    offered = AT_MOST.search(explain_shortfalls([short], place))
     has_some = place.figures.get(resource, ABSENT).bounds.capacity > 0
     assert (offered is not None) == (fitting > 0 and has_some)
     if offered is not None:

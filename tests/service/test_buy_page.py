@@ -90,7 +90,8 @@ def test_items_come_with_their_totals_and_domains(asked):
     assert [cell.exact for cell in table.rows[0]][2:5] == ["10000", "30000", "cpu=64,pods=110"]
     assert [cell.text for cell in table.rows[1]][4:] == ["110 pods", "-", "0"]
     assert table.caption == (
-        "no purchase costs less than 41 200 a month; new nodes go to the domains with the fewest nodes"
+        "no purchase costs less than 41 200 a month; where workloads leave the choice, "
+        "new nodes go to the domains with the fewest nodes"
     )
 
 

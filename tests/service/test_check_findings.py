@@ -4,14 +4,14 @@ from ullage.engine.redundancy.budgets import Broken, Budget
 from ullage.engine.redundancy.losses import Loser, LossReport, Move, Survey
 from ullage.service.check_findings import budget_findings, loss_findings, proof_words, survey_findings
 
-FULL = Budget("w/web", 3, 3, 3, 0, None, "")
+FULL = Budget("w/web", 3, 3, 3, 0, None, "", min_available="3")
 
 
 def test_a_budget_that_blocks_says_what_would_unblock_it():
     (found,) = budget_findings([FULL])
     assert (found.code, found.severity, found.subject) == ("budget-blocks", "warning", "budget/w/web")
     assert found.message == "budget w/web allows no eviction: 3 run and 3 are needed; a drain would wait"
-    assert found.remedy == "run 1 more of its replicas, or let it demand 1 fewer"
+    assert found.remedy == "run 1 more of its replicas, or set its minAvailable to 2"
 
 
 def test_a_budget_that_protects_nobody_or_allows_something_is_no_finding():
@@ -30,7 +30,7 @@ def test_losers_of_one_reason_are_one_finding():
     report = LossReport(("n", "o"), 1, (), losers, (), 0)
     several, one = loss_findings(report, [], "node n and node o")
     assert several.message == (
-        "2 workloads, w/a (on n), w/b (on n), have no place when node n and node o is lost: r"
+        "2 workloads, w/a (on n), w/b (on n), have no place when node n and node o are lost: r"
     )
     assert (one.subject, one.remedy) == ("workload/w/c", "m")
     assert one.message.startswith("workload w/c (on o) has no place")

@@ -113,7 +113,7 @@ def _item_table(report: "BuyReport", catalog: Catalog, types: ResourceTypes) -> 
         )
     bound = f"no purchase costs less than {catalog.show(_micro(report.bound))}"
     free = any(not item.node.domain for item in catalog.items)
-    spread = "; new nodes go to the domains with the fewest nodes"
+    spread = "; where workloads leave the choice, new nodes go to the domains with the fewest nodes"
     caption = f"{bound}{spread}" if free and any(each.domain for each in report.nodes) else bound
     return view.Table("What to buy", columns, tuple(rows), caption if rows else "")
 

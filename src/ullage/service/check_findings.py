@@ -74,7 +74,7 @@ def _unplaced(losers: Sequence[Loser], what: str) -> Finding:
         "loss-unplaced",
         "error",
         f"workload/{first.workload}" if len(losers) == 1 else "cluster",
-        f"{who} no place when {what} is lost: {first.reason}",
+        f"{who} no place when {what} {_are(what)} lost: {first.reason}",
         first.remedy,
     )
 
@@ -148,4 +148,9 @@ def _broken(broken: Broken) -> Finding:
 
 def _without_owner(keys: Sequence[str], when: str) -> str:
     again = "nobody starts it again when" if len(keys) == 1 else "nobody starts them again when"
-    return f"{plural(len(keys), 'pod')} ({several(keys)}) without an owner: {again} {when} is lost"
+    return f"{plural(len(keys), 'pod')} ({several(keys)}) without an owner: {again} {when} {_are(when)} lost"
+
+
+def _are(what: str) -> str:
+    """Return the verb for one node or domain, or for several joined by `and`."""
+    return "are" if " and " in what else "is"

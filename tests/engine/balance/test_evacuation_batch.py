@@ -2,6 +2,7 @@
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fleet_strategies import any_size, loads, seeds
 from ganeti_builders import ganeti_cluster, ganeti_node, instance
@@ -21,10 +22,17 @@ shared = any_size.map(
 some_loads = st.dictionaries(st.sampled_from([f"instance-{at:05}" for at in range(14)]), loads, max_size=4)
 
 
+def shared_fleet(seed, kind, view=None):
+    """Return a random fleet whose machines can all move to any host."""
+    cluster = random_cluster(seed, kind)
+    instances = tuple(replace(each, template="ext") for each in cluster.instances)
+    return Fleet(replace(cluster, instances=instances), view)
+
+
 @given(seeds, shared, some_loads)
 @settings(max_examples=60)
 def test_a_group_of_shared_storage_is_told_at_once(seed, kind, used):
-    fleet = Fleet(random_cluster(seed, kind), View(loads=used))
+    fleet = shared_fleet(seed, kind, View(loads=used))
     online = [number for number in fleet.scope if suits_scenario(Scenario(Rooms(fleet), number))]
     assume(online)
     assert try_evacuations(Rooms(fleet), online) == [try_evacuation(fleet, number) for number in online]
@@ -33,7 +41,7 @@ def test_a_group_of_shared_storage_is_told_at_once(seed, kind, used):
 @given(seeds, shared, st.sampled_from((200, 900)))
 @settings(max_examples=30)
 def test_one_machine_more_is_as_if_the_fleet_had_it(seed, kind, memory):
-    fleet = Fleet(random_cluster(seed, kind))
+    fleet = shared_fleet(seed, kind)
     machine = machine_of(instance("new", memory=memory))
     scenarios, expected = [], []
     for at in fleet.scope:

@@ -8,7 +8,7 @@ from ullage.engine.capacity.admission import (
     Place,
     admit,
     admit_resize,
-    explain_shortfall,
+    explain_shortfalls,
     judge,
     shortfall_of,
     show_down,
@@ -63,8 +63,9 @@ class TestFill:
         verdict = judge(where, "w", resources(cpu="5", memory="11"))
         assert [short.resource for short in verdict.shortfalls] == ["cpu", "memory"]
         assert verdict.reason == (
-            "node n1: cpu short by 1 (asked 5, free 4 of 4); fits if the request is at most 4; "
-            "node n1: memory short by 1 (asked 11, free 10 of 10); fits if the request is at most 10"
+            "node n1: cpu short by 1 (asked 5, free 4 of 4); "
+            "node n1: memory short by 1 (asked 11, free 10 of 10); "
+            "fits if the requests are at most 4 of cpu and 10 of memory"
         )
 
 
@@ -323,7 +324,7 @@ class TestSentences:
         where = place(machine, promised, **settings)
         verdict = admit(where, workload("w", **asked))
         assert verdict.reason == sentence
-        assert explain_shortfall(verdict.shortfalls[0], where) == sentence
+        assert explain_shortfalls(verdict.shortfalls[:1], where) == sentence
 
     def test_a_remedy_of_one_step_is_offered(self):
         where = place(node("n1", memory="10"), resources(memory="9"))

@@ -137,7 +137,7 @@ class TestRules:
         trial = trial_of(shared("n", 1), policy="pack")
         shape = trial.shape_of(share("s", 700))
         trial.place(shape, 0)
-        more = trial.with_nodes(Delta(nodes=(shared("o", 1).record,)))
+        more = with_nodes(trial, Delta(nodes=(shared("o", 1).record,)))
         assert free(more) == [[300], [1000]]
         assert more.pick(more.shape_of(share("s", 700))) == 1
 

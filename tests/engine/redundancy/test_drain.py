@@ -1,5 +1,6 @@
 """Emptying nodes: waves that budgets allow, destinations that hold, and who cannot move."""
 
+import re
 from collections import Counter
 
 import msgspec
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 from builders import claim, cluster, node, persistent_volume, pod, tolerating, volume
 from ullage.engine.columns import Columns
-from ullage.engine.redundancy.drain import drain
+from ullage.engine.redundancy.budgets import Budgets
+from ullage.engine.redundancy.drain import drain, how_to_unblock
 from ullage.model.admission import DisruptionBudget
 from ullage.model.constraints import (
     Affinity,
@@ -77,7 +79,52 @@ def test_a_budget_that_allows_nothing_blocks_and_is_named():
     assert found.waves == ()
     assert [each.subject for each in found.refusals] == ["w/web-0", "w/web-1"]
     assert found.refusals[0].reason == "budget w/web allows no eviction: 2 run and 2 are needed"
-    assert found.refusals[0].remedy == "run 1 more of its replicas, or let it demand 1 fewer"
+    assert found.refusals[0].remedy == "run 1 more of its replicas, or set its minAvailable to 1"
+
+
+@st.composite
+def blocking_budgets(draw):
+    amount = draw(st.sampled_from(["0", "1", "2", "3", "7", "10%", "50%", "99%", "100%"]))
+    record = budget(**{draw(st.sampled_from(["min_available", "max_unavailable"])): amount})
+    replicas = draw(st.integers(1, 5))
+    return record, replicas, draw(st.integers(0, replicas))
+
+
+def allowed(record, replicas, healthy):
+    held = [web(number) for number in range(healthy)]
+    waiting = [web(number, state="init") for number in range(healthy, replicas)]
+    (found,) = Budgets(cluster(machine("a", cpu="900").holding(*held), *waiting, record)).all
+    return found
+
+
+@given(question=blocking_budgets())
+def test_each_way_to_unblock_a_budget_lets_it_allow_an_eviction(question):
+    record, replicas, healthy = question
+    found = allowed(record, replicas, healthy)
+    if found.allowed:
+        return
+    ways = how_to_unblock(found).split(", or ")
+    for way in ways:
+        number = re.search(r"\d+", way)
+        assert number or way == "get some of its pods to run, and let it demand fewer"
+        amount = int(number[0]) if number else 0
+        if not number:
+            after = allowed(budget(max_unavailable=str(replicas)), replicas, 1)
+        elif way.startswith("get "):
+            assert healthy + amount <= replicas
+            after = allowed(record, replicas, healthy + amount)
+        elif way.startswith("run "):
+            after = allowed(record, replicas + amount, healthy + amount)
+        elif "maxUnavailable" in way:
+            after = allowed(budget(max_unavailable=str(amount)), replicas, healthy)
+        else:
+            after = allowed(budget(min_available=str(amount)), replicas, healthy)
+        assert after.allowed >= 1, way
+
+
+def test_more_replicas_do_not_help_where_none_may_be_unavailable():
+    found = drained(machine("a").holding(web(0), web(1)), machine("b"), budget(max_unavailable="0"))
+    assert found.refusals[0].remedy == "set its maxUnavailable to 1"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -186,6 +187,27 @@ def test_where_kinds_are_too_many_the_fullest_nodes_are_tried(monkeypatch):
     assert (survey.kinds, survey.tried, survey.untried, survey.failing) == (4, 3, 1, 0)
     survey = losses_in(*parts).every(2)
     assert (survey.kinds, survey.tried, survey.untried) == (6, 3, 3)
+
+
+@pytest.mark.parametrize("rules", [Constraints(), spread_over("a", ZONE)], ids=["side by side", "one by one"])
+def test_where_too_many_workloads_are_to_be_placed_the_rest_is_untried_and_said(monkeypatch, rules):
+    monkeypatch.setattr(losses, "PLACED_MAX", 3)
+    monkeypatch.setattr(losses, "PLACED_SIDE_BY_SIDE_MAX", 3)
+    held = pod("x", cpu="3", labels={"app": "a"}, constraints=rules)
+    parts = [
+        machine(f"n{number}", cpu=str(number + 4)).holding(msgspec.structs.replace(held, name=f"p{number}"))
+        for number in range(4)
+    ]
+    survey = losses_in(*parts).every(2)
+    assert (survey.kinds, survey.tried, survey.untried) == (6, 2, 4)
+    assert losses_in(*parts).every(1).untried == 0
+
+
+@pytest.mark.parametrize("nodes_lost", [2, 3, 9])
+def test_where_more_nodes_are_lost_than_there_are_all_of_them_are(nodes_lost):
+    survey = losses_in(machine("a").holding(pod("x", cpu="1")), machine("b")).every(nodes_lost)
+    assert (survey.nodes_lost, survey.losses, survey.failing) == (2, 1, 1)
+    assert survey.worst[0].nodes == ("a", "b")
 
 
 def test_no_node_lost_is_one_loss_that_costs_nothing():

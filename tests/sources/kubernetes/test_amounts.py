@@ -61,6 +61,26 @@ def test_requests_and_limits():
     assert Amounts(TYPES).requirements(raw("null")) == Requirements(NOTHING, NOTHING)
 
 
+@pytest.mark.parametrize("amount", ["500m", "0.5", "1500m", "1.000000001"])
+@pytest.mark.parametrize("part", ["requests", "limits"])
+def test_parts_of_extended_resources_are_refused_but_in_clusters(part, amount):
+    text = raw(json.dumps({part: {"nvidia.com/gpu": amount}}))
+    with pytest.raises(Fault, match="no whole number") as found:
+        Amounts(TYPES).requirements(text)
+    assert found.value.path == (part, "nvidia.com/gpu")
+    assert Amounts(TYPES, of_cluster=True).requirements(text) is not None
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [{"nvidia.com/gpu": "2"}, {"nvidia.com/gpu": "2000m"}, {"nvidia.com/gpu": "1k"}, {"cpu": "500m"}],
+    ids=str,
+)
+def test_whole_extended_resources_and_parts_of_others_are_read(entries):
+    text = raw(json.dumps({"requests": entries}))
+    assert Amounts(TYPES).requirements(text).requests == Amounts(TYPES).resources(raw(json.dumps(entries)))
+
+
 def test_storage_is_read_from_a_claims_map():
     reader = Amounts(TYPES)
     assert reader.storage_bytes(raw('{"storage": "1Gi"}')) == 1 << 30

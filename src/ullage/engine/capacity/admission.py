@@ -4,7 +4,7 @@ A request of nothing always fits. Growing a workload counts only what it grows b
 allowed. One workload never gets more CPUs than its node has, however far CPU is over-committed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ullage.engine.capacity.bounds import CPU, Bounds, Figures
@@ -48,7 +48,7 @@ def judge(place: Place, subject: str, requests: Resources, held: Resources = NOT
         short = shortfall_of(place, resource, requested, held.of(resource))
         if short is not None:
             shortfalls.append(short)
-    reason = "; ".join(explain_shortfall(short, place) for short in shortfalls)
+    reason = explain_shortfalls(shortfalls, place)
     return Verdict(subject, place.node, not shortfalls, tuple(terms), tuple(shortfalls), reason)
 
 
@@ -65,7 +65,8 @@ def shortfall_of(place: Place, resource: str, requested: int, held: int = 0) -> 
     else:
         unfilled = int(place.rules.fill == "below")
         free, limit, largest = found.free, found.bounds.limit, found.bounds.limit - unfilled
-        missing = growth - free + unfilled
+        # What is held already may stay on an over-committed node; what is new waits until nothing is over.
+        missing = growth - (free if held else limit - found.committed) + unfilled
     if resource == CPU:
         largest = min(largest, capacity)
         missing = max(missing, requested - capacity)
@@ -106,20 +107,27 @@ def terms_of(node: str, resource: str, figures: Figures) -> Terms:
     )
 
 
-def explain_shortfall(short: Shortfall, place: Place) -> str:
-    """Return fact, number and remedy of a shortfall in one line."""
+def explain_shortfalls(shortfalls: Sequence[Shortfall], place: Place, *, fitting: bool = True) -> str:
+    """Return all that a node lacks in one line, with what would fit unless something else is against it."""
+    lines = "; ".join(_explained(short, place) for short in shortfalls)
+    sizes = [(short.resource, short.requested.value - short.missing.value) for short in shortfalls]
+    if not fitting or not sizes or min(amount for _, amount in sizes) <= 0:
+        return lines
+    if len(sizes) == 1:
+        return f"{lines}; fits if the request is at most {show_down(*sizes[0], place.types)}"
+    shown = " and ".join(f"{show_down(name, amount, place.types)} of {name}" for name, amount in sizes)
+    return f"{lines}; fits if the requests are at most {shown}"
+
+
+def _explained(short: Shortfall, place: Place) -> str:
     show = place.types[short.resource].readable
     found = place.figures.get(short.resource, ABSENT)
     if not found.bounds.capacity:
         return f"node {short.node} has no {short.resource} (asked {show(short.requested.value)})"
-    line = (
+    return (
         f"node {short.node}: {short.resource} short by {show(short.missing.value)} "
         f"(asked {show(short.requested.value)}, {_room_of(short, found.bounds, show)})"
     )
-    fitting = short.requested.value - short.missing.value
-    if fitting > 0:
-        return f"{line}; fits if the request is at most {show_down(short.resource, fitting, place.types)}"
-    return line
 
 
 def _room_of(short: Shortfall, bounds: Bounds, show: Callable[[int], str]) -> str:
@@ -127,9 +135,11 @@ def _room_of(short: Shortfall, bounds: Bounds, show: Callable[[int], str]) -> st
     capped = short.resource == CPU and short.requested.value - short.missing.value == bounds.capacity
     if bounds.limit is None or (capped and short.free.value != bounds.capacity):
         return f"one workload gets at most the node's {show(bounds.capacity)}"
+    over = short.committed.value - bounds.limit
     after = f" after {show(bounds.reserve)} reserve" if bounds.reserve else ""
     ratio = f" at ratio {print_fraction(bounds.ratio)}" if bounds.ratio not in {None, 1} else ""
-    return f"free {show(short.free.value)} of {show(bounds.capacity)}{after}{ratio}"
+    room = f"over-committed by {show(over)}, has" if over > 0 else f"free {show(short.free.value)} of"
+    return f"{room} {show(bounds.capacity)}{after}{ratio}"
 
 
 def show_down(resource: str, amount: int, types: ResourceTypes) -> str:

@@ -16,7 +16,7 @@ from ullage.engine.placement.batches import place_replicas
 from ullage.engine.placement.node_rules import NAME_FIELD
 from ullage.engine.placement.refused_batch import PODS, RefusedBatch
 from ullage.engine.placement.rules import Away
-from ullage.engine.placement.shapes import Shape
+from ullage.engine.placement.shapes import SIZE_STEPS, Shape
 from ullage.engine.placement.spare_nodes import SpareNodes, Spares
 from ullage.engine.placement.volume_places import ZONE_LABELS
 from ullage.engine.redundancy.daemons import daemons_of, daemons_on
@@ -116,12 +116,16 @@ class AddedNodes:
         return [nodes[name] for *_, name in sorted(kinds.values())[:KINDS_MAX]]
 
     def _size(self, node: Node) -> int:
-        wholes = dict(zip(self._batch.trial.columns.resources, self._wholes, strict=True))
-        return max(((amount << 30) // wholes[name] for name, amount in node.capacity.items()), default=0)
+        wholes = self._wholes
+        return max(
+            ((amount * SIZE_STEPS) // wholes.get(name, 1) for name, amount in node.capacity.items()),
+            default=0,
+        )
 
     @cached_property
-    def _wholes(self) -> list[int]:
-        return self._batch.trial.wholes()
+    def _wholes(self) -> dict[str, int]:
+        trial = self._batch.trial
+        return dict(zip(trial.columns.resources, trial.wholes(), strict=True))
 
     def _of(self, spares: SpareNodes, kinds_max: int) -> tuple[Remedy | None, bool]:
         """Return what helps of some spare nodes, and whether any of them takes a replica."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ullage.engine.capacity.admission import Place, explain_shortfall, shortfall_of, show_down
+from ullage.engine.capacity.admission import Place, explain_shortfalls, shortfall_of, show_down
 from ullage.engine.capacity.bounds import CPU
 from ullage.engine.placement.node_columns import Flags
 from ullage.engine.placement.rules import EVERY, SIZE_REASON
@@ -18,7 +18,10 @@ from ullage.model.verdict import Shortfall
 
 
 def explain_refusal(trial: Trial, shape: Shape, asked: Workload, count: int) -> Refusal:
-    """Return why `count` replicas of a shape have no place; `asked` states what one of them takes."""
+    """Return why `count` replicas of a shape have no place; `asked` states what one of them takes.
+
+    What stands for a remedy is a fact, as nothing is tried here: what is missing where, or who keeps it off.
+    """
     missing = _missing(trial, shape)
     short = missing > 0
     named = ~trial.lost
@@ -34,26 +37,28 @@ def explain_refusal(trial: Trial, shape: Shape, asked: Workload, count: int) -> 
     tallies = _tally(shape, openly, kept_off)
     if not lacking.any():
         reason = f"0/{int(openly.sum())} nodes may take it ({tallies})"
-        return Refusal(asked.key, count, reason, remedy=_rule_remedy(kept_off, openly))
-    place = trial.place_of(_nearest(missing, shape, lacking))
+        return Refusal(asked.key, count, reason, remedy=_what_keeps_off(kept_off, openly))
+    against = np.sum([np.zeros(len(openly), np.bool_), *kept_off.values()], axis=0)
+    row = _nearest(missing, against, shape, lacking)
+    place = trial.place_of(row)
     shortfalls = _shortfalls(place, asked)
     by_resource = dict(zip(_resources(shape), (short & openly).sum(axis=1).tolist(), strict=True))
     counts = ", ".join(
         f"{name} short on {by_resource[name]}" for name in sorted(by_resource) if by_resource[name]
     )
-    lines = "; ".join(explain_shortfall(each, place) for each in shortfalls)
-    reason = f"0/{int(openly.sum())} nodes have room ({counts}{_and(tallies)}); nearest: {lines}"
-    return Refusal(asked.key, count, reason, shortfalls, _remedy(place, shortfalls))
+    reason = f"0/{int(openly.sum())} nodes have room ({counts}{_and(tallies)}); nearest: "
+    if against[row]:
+        rules = ", ".join(reason for reason, flags in kept_off.items() if flags[row])
+        lines = f"{explain_shortfalls(shortfalls, place, fitting=False)}, and kept off by {rules}"
+    else:
+        lines = explain_shortfalls(shortfalls, place, fitting=True)
+    return Refusal(asked.key, count, reason + lines, shortfalls, _what_is_missing(place, shortfalls))
 
 
-def _rule_remedy(kept_off: Mapping[str, Flags], openly: Flags) -> str:
-    """Return what to do about rules that keep a shape off every open node."""
+def _what_keeps_off(kept_off: Mapping[str, Flags], openly: Flags) -> str:
+    """Return which rule keeps a shape off every open node, if one does."""
     everywhere = [reason for reason, flags in kept_off.items() if (flags | ~openly).all()]
-    if not everywhere:
-        return "relax the rules that keep it off, or add a node"
-    if everywhere[0].startswith("claim"):
-        return f"no node helps while {everywhere[0]}: create the claim, or give it a volume"
-    return f"relax what keeps it off every node: {everywhere[0]}"
+    return f"no node takes it while this holds: {everywhere[0]}" if everywhere else ""
 
 
 def _resources(shape: Shape) -> list[str]:
@@ -76,13 +81,16 @@ def _missing(trial: Trial, shape: Shape) -> Integers:
     return np.array(rows, np.int64).reshape(len(rows), len(trial.nodes))
 
 
-def _nearest(missing: Integers, shape: Shape, lacking: Flags) -> int:
-    """Return the node that lacks fewest resources, then the smallest part of a request; then the first."""
+def _nearest(missing: Integers, against: Integers, shape: Shape, lacking: Flags) -> int:
+    """Return the node that fewest rules and resources are against, then by the smallest part of a request.
+
+    Of equals it is the first.
+    """
     amounts = np.array([shape.requests.of(name) for name in _resources(shape)], np.float64)
     part = (np.maximum(missing, 0) / amounts[:, None]).max(axis=0)
     kinds = (missing > 0).sum(axis=0)
     rows = np.flatnonzero(lacking)
-    return int(rows[np.lexsort((rows, part[rows], kinds[rows]))[0]])
+    return int(rows[np.lexsort((rows, part[rows], kinds[rows], against[rows]))[0]])
 
 
 def _kept_off(shape: Shape) -> Mapping[str, Flags]:
@@ -129,13 +137,9 @@ def _shortfalls(place: Place, asked: Workload) -> tuple[Shortfall, ...]:
     return tuple(each for each in found if each is not None)
 
 
-def _remedy(place: Place, shortfalls: Sequence[Shortfall]) -> str:
-    """Return what would help where no single change does."""
-    if all(each.eviction_could_help for each in shortfalls):
-        freed = [(each.resource, each.missing.value + _over(each)) for each in shortfalls]
-        return f"free {_amounts(freed, place.types)} on node {place.node}, or add a node that has it"
-    needed = [(each.resource, each.requested.value) for each in shortfalls]
-    return f"add a node with {_amounts(needed, place.types)}"
+def _what_is_missing(place: Place, shortfalls: Sequence[Shortfall]) -> str:
+    missing = [(each.resource, each.missing.value) for each in shortfalls]
+    return f"missing on node {place.node}: {_amounts(missing, place.types)}"
 
 
 def resize_remedy(shortfalls: Sequence[Shortfall], types: ResourceTypes) -> str:
@@ -145,11 +149,6 @@ def resize_remedy(shortfalls: Sequence[Shortfall], types: ResourceTypes) -> str:
     return f"grow {grown} at most, or move it to a node with more room"
 
 
-def _over(short: Shortfall) -> int:
-    """Return what is committed beyond the limit: it has to go before anything is free."""
-    return max(0, short.committed.value - short.limit.value)
-
-
 def _amounts(pairs: Sequence[tuple[str, int]], types: ResourceTypes) -> str:
     return " and ".join(f"{types[name].readable(amount)} of {name}" for name, amount in pairs)
 
@@ -157,11 +156,9 @@ def _amounts(pairs: Sequence[tuple[str, int]], types: ResourceTypes) -> str:
 def _nowhere(trial: Trial, shape: Shape, asked: Workload, count: int) -> Refusal:
     if not asked.node:
         reason = f"none of {len(trial.nodes)} nodes may take it{_and(_tally(shape, shape.open, {}))}"
-        return Refusal(asked.key, count, reason, remedy="open a node to it, or add one")
+        return Refusal(asked.key, count, reason)
     row = trial.row_of.get(asked.node)
     if row is None:
-        reason, remedy = f"node {asked.node}, which it names, is unknown", "name a node of the cluster"
-    else:
-        reason = f"node {asked.node}, which it names, is closed to it ({_closed_by(shape, row)})"
-        remedy = "open the node to it, or name another"
-    return Refusal(asked.key, count, reason, remedy=remedy)
+        return Refusal(asked.key, count, f"node {asked.node}, which it names, is unknown")
+    reason = f"node {asked.node}, which it names, is closed to it ({_closed_by(shape, row)})"
+    return Refusal(asked.key, count, reason)

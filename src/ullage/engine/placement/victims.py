@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from ullage.engine.placement.shapes import Integers, Shape, size_of
+from ullage.engine.placement.shapes import SIZE_STEPS, Integers, Shape
 from ullage.engine.redundancy.budgets import Budgets
 from ullage.engine.redundancy.daemons import is_daemon
 from ullage.engine.trial import Trial
@@ -36,20 +36,28 @@ class Victims:
         self._trial = trial
         self._budgets = Budgets(trial.columns.snapshot)
         wholes = trial.wholes()
-        known = [
-            (trial.row_of[each.node], each.priority, size_of(trial.shape_of(each), wholes), each.key, each)
-            for each in trial.columns.snapshot.workloads
-            if each.holds_capacity and not is_daemon(each)
-        ]
+        sized: dict[tuple[int, str], tuple[int, list[int]]] = {}
+        known = []
+        for each in trial.columns.snapshot.workloads:
+            if each.holds_capacity and not is_daemon(each):
+                # Replicas mostly share their requests: what they take is found without adding it up again.
+                key = id(each.requests), each.kind
+                if key not in sized:
+                    taken = trial.columns.taken(each)
+                    vector = [taken.of(name) for name in trial.columns.resources]
+                    sized[key] = _size_of(vector, wholes), vector
+                known.append((trial.row_of[each.node], each.priority, sized[key][0], each.key, each))
         known.sort(key=lambda each: each[:4])
         self._workloads = [each[4] for each in known]
         self._place_of = {each.key: place for place, each in enumerate(self._workloads)}
         self._rows: Integers = np.array([each[0] for each in known], np.int64)
         self._priorities: Integers = np.array([each[1] for each in known], np.int64)
         self._sizes = [each[2] for each in known]
-        vectors = [trial.shape_of(each).vector for each in self._workloads]
+        vectors = [sized[id(each.requests), each.kind][1] for each in self._workloads]
         self._vectors: Integers = np.array(vectors, np.int64).reshape(len(known), len(wholes))
-        self._of = [self._budgets.of(each) for each in self._workloads]
+
+    def _budgets_of(self, place: int) -> tuple[int, ...]:
+        return self._budgets.of(self._workloads[place])
 
     def could_help(self, shape: Shape, rest: int) -> bool:
         """Whether as many evictions as there may be could make room for so many more of a shape.
@@ -82,15 +90,11 @@ class Victims:
                 may_go[self._place_of[key]] = False
         places = np.flatnonzero(may_go)
         allowed = self._allowed(gone)
-        chosen = [
-            *self._single(shape, places, lacking, allowed),
-            *self._several(shape, places, lacking, allowed),
-        ]
-        one_for_each_row = {each.row: each for each in sorted(chosen, reverse=True)}
-        for each in sorted(one_for_each_row.values())[:ROWS_TRIED_MAX]:
-            victims = [self._workloads[place] for place in each.places]
-            if self._makes_room(shape, each.row, victims):
-                return victims
+        for look in (self._single, self._several):
+            for each in sorted(look(shape, places, lacking, allowed))[:ROWS_TRIED_MAX]:
+                victims = [self._workloads[place] for place in each.places]
+                if self._makes_room(shape, each.row, victims):
+                    return victims
         return []
 
     def _single(
@@ -101,7 +105,7 @@ class Victims:
         found: dict[int, _Candidate] = {}
         for place in places[enough].tolist():
             row = int(self._rows[place])
-            if row not in found and all(allowed[number] > 0 for number in self._of[place]):
+            if row not in found and all(allowed[number] > 0 for number in self._budgets_of(place)):
                 found[row] = self._candidate(row, [place])
         return list(found.values())
 
@@ -128,7 +132,7 @@ class Victims:
         ):
             if len(chosen) == EVICTED_MAX:
                 break
-            of = self._of[place]
+            of = self._budgets_of(place)
             if all(allowed[number] > 0 for number in of):
                 for number in of:
                     allowed[number] -= 1
@@ -158,6 +162,12 @@ class Victims:
         fits = bool(trial.feasible(shape)[row])
         trial.undo(mark)
         return fits
+
+
+def _size_of(vector: Sequence[int], wholes: Sequence[int]) -> int:
+    """Return how large a workload is: the largest part, in steps, that it takes of all of a resource."""
+    parts = (amount * SIZE_STEPS // whole for amount, whole in zip(vector, wholes, strict=True))
+    return max(parts, default=0)
 
 
 def _split(places: Integers, rows: Integers) -> list[Integers]:

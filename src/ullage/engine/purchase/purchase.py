@@ -124,7 +124,7 @@ class _Search:
                     return Purchase((), 0, bound, "bound", checked, reason)
                 bound = max(bound, lost.bound_micro)
                 if lost.cost_micro > self._cost(offers):
-                    offers = self._market.spread([each.offers for each in lost.bought])
+                    offers = self._market.spread([self._alike_to(each.offers) for each in lost.bought])
                     checked = self._check.of(offers)
         if not checked.holds:
             offers, checked = self._repaired(offers, checked)
@@ -284,8 +284,13 @@ class _Search:
 
     def _spread_out(self, offers: Sequence[Offer]) -> list[Offer]:
         """Return a mix that no workload tells from this one, over the domains with the fewest nodes."""
-        alike = {self._seen_of(each[0]): each for each in self._choices}
-        return self._market.spread([alike.get(self._seen_of(offer), (offer,)) for offer in offers])
+        return self._market.spread([self._alike_to([offer]) for offer in offers])
+
+    def _alike_to(self, offers: Sequence[Offer]) -> Sequence[Offer]:
+        """Return the offers that no workload tells from one of these, in all domains of the cluster."""
+        seen = {self._seen_of(offer) for offer in offers}
+        found = [alike for alike in self._choices if self._seen_of(alike[0]) in seen]
+        return [offer for alike in found for offer in alike] or offers
 
 
 def _mixes(

@@ -21,7 +21,8 @@ ENDED: Final = frozenset(("error", "deleted"))
 class Budget(NamedTuple):
     """A budget and its sums: healthy - desired may be evicted, unless the cluster itself states otherwise.
 
-    `problem` says why nothing may be evicted although the sums allow it.
+    `problem` says why nothing may be evicted although the sums allow it. `min_available` and
+    `max_unavailable` are what it states, one of them.
     """
 
     key: str
@@ -31,6 +32,8 @@ class Budget(NamedTuple):
     counted: int
     stated: int | None
     problem: str
+    min_available: str = ""
+    max_unavailable: str = ""
 
     @property
     def allowed(self) -> int:
@@ -137,7 +140,15 @@ def _budget(
         problem = "it states neither minAvailable nor maxUnavailable"
     counted = healthy - desired if expected > 0 and not problem else 0
     return Budget(
-        record.key, expected, healthy, desired, max(counted, 0), record.disruptions_allowed, problem
+        record.key,
+        expected,
+        healthy,
+        desired,
+        max(counted, 0),
+        record.disruptions_allowed,
+        problem,
+        record.min_available,
+        record.max_unavailable,
     )
 
 

@@ -14,7 +14,7 @@ import msgspec
 from ullage.engine.columns import Columns
 from ullage.engine.placement.node_columns import CORDON
 from ullage.engine.placement.shapes import size_of
-from ullage.engine.redundancy.budgets import Budget, Budgets
+from ullage.engine.redundancy.budgets import Budget, Budgets, amount_of
 from ullage.engine.redundancy.daemons import is_daemon
 from ullage.engine.redundancy.local_volumes import volume_only_on
 from ullage.engine.redundancy.losses import is_unowned, why_nowhere
@@ -25,6 +25,8 @@ from ullage.model.errors import InputError
 from ullage.model.plan import Plan, Refusal, Step
 
 WAVES_MAX: Final = 100_000
+REPLICAS_MORE_MAX: Final = 100
+"""More replicas than there are by so many are not called a remedy."""
 OF_THE_NODE: Final = "Node/"
 """Owner of mirror pods: parts of the node itself."""
 
@@ -230,4 +232,24 @@ def how_to_unblock(budget: Budget) -> str:
     if budget.stated is not None and budget.counted > 0:
         return "wait until all of its pods are ready"
     missing = budget.desired - budget.healthy + 1
-    return f"run {missing} more of its replicas, or let it demand {missing} fewer"
+    ways = []
+    if 0 < missing <= budget.expected - budget.healthy:
+        ways.append(f"get {missing} more of its pods to run")
+    more = _replicas_that_help(budget)
+    if more:
+        ways.append(f"run {more} more of its replicas")
+    if budget.max_unavailable and budget.healthy:
+        ways.append(f"set its maxUnavailable to {budget.expected - budget.healthy + 1}")
+    elif budget.healthy:
+        ways.append(f"set its minAvailable to {budget.healthy - 1}")
+    return ", or ".join(ways) or "get some of its pods to run, and let it demand fewer"
+
+
+def _replicas_that_help(budget: Budget) -> int:
+    """Return how many more replicas let a budget allow one eviction; 0 where each raises what it demands."""
+    if not budget.min_available:
+        return 0
+    for more in range(1, budget.expected + REPLICAS_MORE_MAX):
+        if budget.healthy + more > amount_of(budget.min_available, budget.expected + more):
+            return more
+    return 0

@@ -275,7 +275,9 @@ class Losses:
         """
         side_by_side = can_do(self.trial, self.shapes)
         left = PLACED_SIDE_BY_SIDE_MAX if side_by_side else PLACED_MAX
-        losers: list[int | None] = [0 if sure else None for sure in self._sure().of(losses)]
+        losers: list[int | None] = [None] * len(losses)
+        if nodes_lost > 1:
+            losers = [0 if sure else None for sure in self._sure().of(losses)]
         played: list[int] = []
         for number, rows in enumerate(losses):
             if losers[number] is None and (left > 0 or nodes_lost == 1):

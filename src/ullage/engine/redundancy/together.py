@@ -18,7 +18,7 @@ from ullage.model.cluster import Workload
 from ullage.model.plan import Refusal
 
 FAILURES_MAX: Final = 64
-"""Nodes in a row that cannot be empty beside others, after which no more are tried."""
+"""Nodes of a group in a row that cannot be empty beside others, after which no more of it are tried."""
 EXPLAINED_MAX: Final = 20
 """Nodes that are drained by themselves to see what keeps them from being empty."""
 UNEXPLAINED: Final = "something on it finds no other place"
@@ -103,6 +103,7 @@ class _Emptying:
     def __init__(self, columns: Columns) -> None:
         self._trial = Trial(columns)
         self._budgets = Budgets(columns.snapshot)
+        self._group_of = {node.name: node.group for node in columns.snapshot.nodes}
         self._held: dict[str, list[Workload]] = {}
         self.fixed: dict[str, list[Refusal]] = {}
         self._of_the_cluster: set[str] = set()
@@ -145,15 +146,16 @@ class _Emptying:
         start = self._trial.mark()
         held = {name: list(workloads) for name, workloads in self._held.items()}
         chosen: list[str] = []
-        in_a_row = 0
+        in_a_row: dict[str, int] = {}
         for name in names:
+            group = self._group_of[name]
+            if chosen and in_a_row.get(group, 0) >= FAILURES_MAX:
+                continue
             if self._empty(name, held):
                 chosen.append(name)
-                in_a_row = 0
-                continue
-            in_a_row += 1
-            if chosen and in_a_row >= FAILURES_MAX:
-                break
+                in_a_row[group] = 0
+            else:
+                in_a_row[group] = in_a_row.get(group, 0) + 1
         self._trial.undo(start)
         return chosen
 

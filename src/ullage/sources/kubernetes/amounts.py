@@ -4,7 +4,7 @@ The hard thing: a cluster of 150 000 pods has a few hundred different resource m
 the key under which its value is kept, so equal maps are one object and most are never parsed at all.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
@@ -19,6 +19,7 @@ from ullage.sources.places import shown
 
 STORAGE: Final = "storage"
 STORAGE_SPACE: Final = "storage-space"
+NANO: Final = 10**9
 _MAP: Final = msgspec.json.Decoder(dict[str, Raw] | None)
 _QUANTITY: Final = msgspec.json.Decoder(str | int | float)
 
@@ -43,6 +44,7 @@ class Amounts:
 
     In a cluster that exists, names of the reserved domain that are not built in are left out and remembered:
     Kubernetes takes them, and some schedulers use them (kubernetes.io/batch-cpu). Elsewhere they are errors.
+    Parts of an extended resource are errors too, as the API server refuses them; what it stored is taken.
     """
 
     def __init__(self, types: ResourceTypes, *, of_cluster: bool = False) -> None:
@@ -117,6 +119,8 @@ class Amounts:
         for name, raw in (("requests", wire.requests), ("limits", wire.limits)):
             try:
                 parts.append(self.resources(raw))
+                if not self._of_cluster:
+                    _check_whole(_decoded_map(bytes(raw)))
             except Fault as fault:
                 raise fault.under(name) from None
         return Requirements(*parts)
@@ -149,6 +153,15 @@ class Amounts:
         if amount is None:
             amount = self._quantities[key] = _parsed(name, text, self._types[canonical].parse)
         return amount
+
+
+def _check_whole(entries: Mapping[str, Raw]) -> None:
+    """Raise a Fault where part of an extended resource is asked for: those are counted whole."""
+    for name, raw in entries.items():
+        is_extended = "/" in name and f"{RESERVED_DOMAIN}/" not in name
+        if is_extended and _nano(name, bytes(raw)) % NANO:
+            what = f"{shown(_quantity_text(bytes(raw)))} of {name} is no whole number"
+            raise Fault(InputError(what, remedy="ask for 1 or more: Kubernetes refuses parts"), (name,))
 
 
 def _nano(name: str, text: bytes) -> int:

@@ -1,0 +1,42 @@
+"""Candidates judged together: the first that leaves a fleet redundant is the one that plain code finds."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fleet_strategies import rare_kinds, seeds
+from ganeti_clusters import random_cluster
+from ullage.engine.balance.allocation import Allocation, after, allocable, on_single
+from ullage.engine.balance.evacuation_trial import try_evacuation
+from ullage.engine.balance.fleet import Fleet
+from ullage.engine.balance.global_n1 import Redundancy, watched
+from ullage.engine.balance.redundancy_guard import Guard
+from ullage.engine.balance.space_columns import Columns
+from ullage.engine.balance.tiered import NewSize
+from ullage.model.ganeti import MIB
+
+redundancies = st.sampled_from(
+    (Redundancy(), Redundancy(accepts_existing=True), Redundancy(ignored_groups=frozenset({0})))
+)
+memories = st.sampled_from((512, 2048, 4096))
+
+
+def is_redundant(fleet, redundancy):
+    return all(try_evacuation(fleet, number) for number in watched(fleet, redundancy))
+
+
+@given(seeds, rare_kinds, redundancies, memories, st.sampled_from(("ext", "plain")))
+@settings(max_examples=40, deadline=None)
+def test_the_first_candidate_that_keeps_redundancy_is_found(seed, kind, redundancy, memory, template):
+    fleet = Fleet(random_cluster(seed, kind._replace(is_tight=True)))
+    targets = allocable(fleet, range(kind.groups))
+    machine = NewSize(memory * MIB, 1024 * MIB, 1000, template=template).machine()
+    tried = [on_single(fleet, machine, at) for at in targets]
+    candidates = [each for each in tried if isinstance(each, Allocation)]
+    good = [at for at, each in enumerate(candidates) if is_redundant(after(fleet, each), redundancy)]
+    guard = Guard(redundancy, fleet, Columns(fleet, targets))
+    for _ in range(2):
+        found = guard.first(fleet, candidates)
+        assert found == ((good[0], candidates[good[0]]) if good else None)
+    assert guard.holds(fleet) == is_redundant(fleet, redundancy)
+    if guard.is_past_help(fleet):
+        assert not good

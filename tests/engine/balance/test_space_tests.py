@@ -1,0 +1,90 @@
+"""Tests of all hosts at once fail as the primitives do, for the same reason."""
+
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fleet_strategies import rare_kinds, seeds, views
+from ganeti_builders import ganeti_cluster, ganeti_node
+from ganeti_clusters import random_cluster
+from ullage.engine.balance.allocation import allocable, on_pair, on_single, pairs_of
+from ullage.engine.balance.fleet import Fleet
+from ullage.engine.balance.moves import Place
+from ullage.engine.balance.score import statistics
+from ullage.engine.balance.space_columns import Columns
+from ullage.engine.balance.space_tests import (
+    FITS,
+    disk_change_below,
+    pair_counts,
+    primary_codes,
+    single_counts,
+    standby_codes,
+)
+from ullage.engine.balance.state import FAILURES, Failure
+from ullage.engine.balance.tiered import NewSize
+from ullage.model.ganeti import MIB, DiskTemplate
+
+memories = st.sampled_from((100, 1024, 4096, 9000)).map(MIB.__mul__)
+disks = st.sampled_from((1024, 20_000, 200_000)).map(MIB.__mul__)
+cpus = st.sampled_from((1000, 9000))
+
+
+def new_sizes(*templates: DiskTemplate):
+    uses = st.sampled_from((1, 3, 40))
+    return st.builds(
+        NewSize, memories, disks, cpus, st.sampled_from((1, 5)), uses, st.sampled_from(templates)
+    )
+
+
+@given(seeds, rare_kinds, views, new_sizes("ext", "plain", "diskless", "drbd"))
+@settings(max_examples=60)
+def test_a_host_takes_no_machine_for_the_reason_of_the_primitives(seed, kind, view, size):
+    fleet = Fleet(random_cluster(seed, kind), view)
+    targets = allocable(fleet, range(kind.groups))
+    columns = Columns(fleet, targets)
+    codes = primary_codes(fleet, columns, size.machine())
+    expected = []
+    for number in targets:
+        found = on_single(fleet, size.machine(), number)
+        kind_of = found.kind if isinstance(found, Failure) else ""
+        expected.append(kind_of)
+        assert ([*FAILURES, ""])[codes[columns.position[number]]] == kind_of
+    counted = Counter(kind_of for kind_of in expected if kind_of)
+    assert single_counts(columns, codes) == counted
+
+
+@given(seeds, rare_kinds, views, new_sizes("drbd"))
+@settings(max_examples=60)
+def test_pairs_fail_for_the_reasons_of_the_primitives(seed, kind, view, size):
+    fleet = Fleet(random_cluster(seed, kind), view)
+    targets = allocable(fleet, range(kind.groups))
+    columns = Columns(fleet, targets)
+    machine = size.machine()
+    known = statistics(fleet.hosts, fleet.states)
+    places = [Place(at, other) for at, others in pairs_of(fleet, targets) for other in others]
+    found = [on_pair(fleet, known, machine, place) for place in places]
+    codes, standby = primary_codes(fleet, columns, machine), standby_codes(columns, machine)
+    expected = Counter(each.kind for each in found if isinstance(each, Failure))
+    assert pair_counts(columns, codes, standby, machine.memory) == expected
+
+
+@given(seeds, rare_kinds, new_sizes("plain", "drbd"))
+@settings(max_examples=40)
+def test_between_changes_a_smaller_disk_has_the_same_outcome(seed, kind, size):
+    fleet = Fleet(random_cluster(seed, kind))
+    columns = Columns(fleet, fleet.scope)
+    change = disk_change_below(fleet, columns, size.disk_bytes)
+    assert change < size.disk_bytes
+    smallest = size._replace(disk_bytes=change + 1).machine()
+    assert (primary_codes(fleet, columns, smallest) == primary_codes(fleet, columns, size.machine())).all()
+    if size.template == "drbd":
+        one, other = standby_codes(columns, smallest), standby_codes(columns, size.machine())
+        assert (one.before == other.before).all()
+        assert (one.after == other.after).all()
+
+
+def test_a_machine_that_fits_everywhere_has_no_code():
+    fleet = Fleet(ganeti_cluster([ganeti_node("n1"), ganeti_node("n2")]))
+    size = NewSize(MIB, MIB, 1000)
+    assert primary_codes(fleet, Columns(fleet, [0, 1]), size.machine()).tolist() == [FITS, FITS]
