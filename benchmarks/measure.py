@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROUNDS = 5
+HERE = Path(__file__).resolve().parent
+RESULTS = "benchmarks/results"
 
 
 def calibration_seconds() -> float:
@@ -49,17 +51,30 @@ def best_process_seconds(command: Sequence[str], rounds: int = ROUNDS, **environ
     return min(found)
 
 
-def provenance() -> dict[str, str]:
-    """Return what the figures were measured on."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    )
+def provenance(folder: Path = HERE) -> dict[str, str | bool]:
+    """Return what the figures were measured on.
+
+    `dirty` says that files of the work tree differ from the commit: the figures are then of no commit.
+    Figures themselves, which each run writes anew, are not counted.
+    """
+    changes = _git(folder, "status", "--porcelain", "--", ".", f":(exclude,top){RESULTS}")
     return {
         "python": platform.python_version(),
         "processor": _processor(),
-        "commit": commit.stdout.strip() or "unknown",
+        "commit": (_git(folder, "rev-parse", "--short", "HEAD") or "unknown").strip(),
+        "dirty": changes is None or bool(changes.strip()),
         "calibration_seconds": f"{calibration_seconds():.4f}",
     }
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    """Return what git prints of the work tree around a folder; None where there is none."""
+    top = ["git", "-C", str(folder), "rev-parse", "--show-toplevel"]
+    found = subprocess.run(top, capture_output=True, text=True, check=False)
+    if found.returncode:
+        return None
+    command = ["git", "-C", found.stdout.strip(), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def _processor() -> str:

@@ -1,10 +1,11 @@
 """Writes the figures of benchmarks/results into docs/explanation/speed.md, and draws its plots.
 
-    python benchmarks/run.py until_full mixed redundancy million && python benchmarks/speed_page.py
+    python benchmarks/run.py until_full mixed redundancy million packing && python benchmarks/speed_page.py
 
 The page's words are its own; only what stands between `<!-- NAME -->` and `<!-- end -->` is written here.
 """
 
+import importlib
 import json
 import re
 import sys
@@ -21,19 +22,22 @@ sys.path.insert(0, str(HERE))
 from cases import million, mixed, until_full  # noqa: E402 - found by the path above
 from growth_plot import Series, draw  # noqa: E402 - found by the path above
 
-CASES = ("until_full", "mixed", "redundancy", "million")
+CASES = ("until_full", "mixed", "redundancy", "million", "packing")
 KINDS = ("few", "small")
+UNEXPLAINED = "no reason is known; on an idle machine, run python benchmarks/run.py "
 Figures = dict[str, Any]
 
 
 def main() -> None:
     """Write tables and plots."""
     found = {case: json.loads((HERE / "results" / f"{case}.json").read_text("utf-8")) for case in CASES}
+    why = {case: getattr(importlib.import_module(f"cases.{case}"), "WHY", {}) for case in CASES}
     blocks = {
-        "bars": bars_table(found),
+        "bars": bars_table(found, why),
         "until full": until_full_table(found["until_full"]),
         "mixed": mixed_table(found["mixed"]),
         "growth": growth_table(found["million"]),
+        "packing": packing_table(found["packing"]),
         "machine": machine(found),
     }
     text = PAGE.read_text(encoding="utf-8")
@@ -65,15 +69,18 @@ def number(figure: float) -> str:
     return f"{figure:.3g}"
 
 
-def bars_table(found: dict[str, Figures]) -> str:
-    """Return every figure that is held against a bar."""
-    rows = []
-    for case in CASES:
-        for name, (figure, relation, bar) in found[case]["bars"].items():
+def bars_table(found: dict[str, Figures], why: dict[str, dict[str, str]]) -> str:
+    """Return every figure that is held against a bar, and why those that miss it do."""
+    rows, reasons = [], []
+    for case, figures in found.items():
+        for name, (figure, relation, bar) in figures["bars"].items():
             held = figure <= bar if relation == "<=" else figure >= bar
             sign = "at most" if relation == "<=" else "at least"
             rows.append([name, number(figure), f"{sign} {number(bar)}", "met" if held else "**missed**"])
-    return table(["", "reached", "bar", ""], rows)
+            if not held:
+                reasons.append(f"- {name}, missed: {why[case].get(name, UNEXPLAINED + case)}")
+    listed = table(["", "reached", "bar", ""], rows)
+    return "\n\n".join([listed, "\n".join(reasons)]) if reasons else listed
 
 
 def until_full_table(figures: Figures) -> str:
@@ -112,6 +119,17 @@ def growth_table(figures: Figures) -> str:
     return table(["nodes", "pods", "200 batches, CPU s", "batches of 50, CPU s", "peak, MB"], rows)
 
 
+def packing_table(figures: Figures) -> str:
+    """Return the share of GPUs that is allocated at each level, ours and FGD's."""
+    if "skipped" in figures:
+        return f"Not measured: {figures['skipped']}."
+    rows = [
+        [f"{level} %", f"{ours:.2f} %", f"{theirs:.2f} %", f"{ours - theirs:+.2f}"]
+        for level, (ours, theirs) in figures["levels"].items()
+    ]
+    return table(["arrived, of all GPUs", "allocated", "FGD's", "points ahead"], rows)
+
+
 def growth_plot(figures: Figures) -> str:
     """Draw the growth table."""
     names = {"few": "200 batches", "small": "batches of 50"}
@@ -144,9 +162,22 @@ def until_full_plot(figures: Figures) -> str:
 
 def machine(found: dict[str, Figures]) -> str:
     """Return what the figures were measured on."""
-    titles = ["case", "processor", "Python", "commit", "calibration loop, s"]
-    names = ("processor", "python", "commit", "calibration_seconds")
-    return table(titles, [[case, *(found[case]["provenance"][name] for name in names)] for case in CASES])
+    titles = ["case", "processor", "Python", "commit", "changed since", "calibration loop, s"]
+    rows = []
+    for case, figures in found.items():
+        origin = figures["provenance"]
+        changed = {True: "**yes**", False: "no", None: "not noted"}[origin.get("dirty")]
+        rows.append(
+            [
+                case,
+                origin["processor"],
+                origin["python"],
+                origin["commit"],
+                changed,
+                origin["calibration_seconds"],
+            ]
+        )
+    return table(titles, rows)
 
 
 if __name__ == "__main__":

@@ -102,6 +102,7 @@ def run() -> dict[str, object]:
         "calibration loop, s": calibration_seconds(),
         "one placement among 1213 nodes, CPU s": min(seconds for _, seconds in runs),
         **table,
+        "levels": {str(level): [round(ours[level], 3), round(theirs[level], 3)] for level in SHOWN},
         "bars": {
             "points ahead of FGD, least up to level 90": [
                 min(ahead[level] for level in EARLY),

@@ -10,6 +10,7 @@ from builders import cluster, container, node, pod, waiting
 from placement_strategies import clusters, workloads
 from ullage.engine.columns import Columns
 from ullage.engine.placement import room
+from ullage.engine.placement.spare_nodes import larger_trial, repeat
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Snapshot, Workload
 from ullage.model.constraints import (
@@ -29,6 +30,13 @@ asked = st.lists(st.integers(0, 9), min_size=1, max_size=4).flatmap(
 
 def fresh(snapshot: Snapshot, policy: str = "spread") -> Trial:
     return Trial(Columns(snapshot), policy)
+
+
+def with_nodes(trial: Trial, more: Delta) -> Trial:
+    """A trial of the larger cluster, with everything placed as in another one."""
+    larger = larger_trial(trial, more)
+    repeat(trial.log, larger, np.array([larger.row_of[each.name] for each in trial.nodes], np.intp))
+    return larger
 
 
 def feasible(trial: Trial, wanted: list[Workload]) -> list[list[str]]:

@@ -59,7 +59,11 @@ def page(asked, **changes):
             {"items": (), "workloads": (), "nodes_lost": 1},
             "nothing need be bought: nothing waits, and any 1 node may fail",
         ),
-        ({"solves": False, "reason": "too small"}, "no mix of the catalog is enough"),
+        ({"solves": False, "reason": "too small", "proof": "bound"}, "no mix of the catalog is enough"),
+        (
+            {"solves": False, "reason": "too small", "proof": "none"},
+            "no mix of the catalog that was tried is enough; that there is none is not proven",
+        ),
     ],
 )
 def test_the_first_line_says_what_and_how_sure(asked, changes, text):

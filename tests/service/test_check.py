@@ -226,3 +226,8 @@ def test_a_loss_that_is_proven_to_cost_someone_says_so(asked):
     assert report["loss"]["certificate"] == "impossible"
     assert report["loss"]["certificateNote"] == "the nodes take at most 0 of 1, each node for itself"
     assert OTHERS not in report["notSimulated"]
+
+
+def test_more_nodes_than_there_are_cannot_be_lost(asked):
+    with pytest.raises(InputError, match="9 nodes cannot be lost of 2"):
+        report_of(cluster(node("a"), node("b")), asked, nodes_lost=9)

@@ -38,7 +38,8 @@ def test_a_loss_that_costs_nobody(asked, read):
 def test_a_loss_that_costs_somebody(asked, read):
     text = read(answer(machine("a", owned("x", "4")), machine("b", cpu="2"), asked=asked, lose=("node/a",)))
     assert " ".join(text.split()).startswith(
-        "✗ 1 error; losing 1 node leaves 1 workload without a place (proven: no placement holds all) cluster c"
+        "✗ 1 error; losing 1 node leaves 1 workload without a place "
+        "(proven: no placement holds all) cluster c"
     )
     assert "no place ✗" in text
     assert "workload x (on a) has no place when node a is lost: 0/1 nodes" in text

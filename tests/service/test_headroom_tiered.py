@@ -112,7 +112,7 @@ def test_what_cannot_be_asked(question, message):
 
 @pytest.mark.parametrize(
     "name",
-    ["hspace-tiered", "hspace-tiered-ipolicy", "hspace-tiered-mixed", "hspace-tiered-vcpu", "hspace-tiered-dualspec"],
+    [f"hspace-tiered{kind}" for kind in ("", "-ipolicy", "-mixed", "-vcpu", "-dualspec")],
 )
 def test_where_nodes_are_not_filled_exactly_it_is_what_hspace_says(shared, name):
     path = shared / "oracles" / "htools" / "data" / f"{name}.data"

@@ -177,6 +177,9 @@ def check_of(snapshot: Snapshot, asked: Asked, question: CheckQuestion) -> Answe
 
 def check_report(snapshot: Snapshot, question: CheckQuestion) -> CheckReport:
     """Return everything that was checked."""
+    if (question.nodes_lost or 0) > len(snapshot.nodes):
+        what = f"{question.nodes_lost} nodes cannot be lost of {len(snapshot.nodes)}"
+        raise InputError(what, where="--nodes-lost", remedy=f"use 0 to {len(snapshot.nodes)}")
     lost = lost_nodes(snapshot, question.lose)
     columns = Columns(snapshot)
     groups = summarise_groups(columns)
@@ -290,6 +293,7 @@ class _Asking:
         """Return what every loss of so many nodes means."""
         inside = [each.name for each in self._columns.nodes if each.group == group] if group else None
         survey = self.looks.at_survey(self._made(), self._made().every(nodes_lost, inside))
+        nodes_lost = survey.nodes_lost
         broken = self._budgets.worst(nodes_lost, None if inside is None else set(inside))
         count = len(self._columns.nodes) if inside is None else len(inside)
         where = f" of group {group}" if group else ""

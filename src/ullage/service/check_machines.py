@@ -23,7 +23,7 @@ from ullage.engine.balance.state import HostState
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
 from ullage.model.resources import ResourceType
-from ullage.model.verdict import Finding
+from ullage.model.verdict import Finding, Severity
 from ullage.service.words import plural, several
 
 MEMORY: Final = "memory"
@@ -211,7 +211,7 @@ class _Told:
                 f"node {name}: memory short by {over}, because {unknown} are in use that no record explains"
             )
             remedy = "look for what uses it, or raise what the node keeps for itself (memory-reserve)"
-            level = "error" if host.violation else "warning"
+            level: Severity = "error" if host.violation else "warning"
             yield Finding("memory-unexplained", level, f"node/{name}", message, remedy)
 
     def _short(self, host: HostHealth, worst: Peer, others: Sequence[Peer]) -> Finding:

@@ -156,7 +156,7 @@ def _fields(row: Any, types: ResourceTypes) -> dict[str, Any]:
 
 
 def _other_changes(old: Snapshot, new: Snapshot) -> list[RowChange]:
-    """Return what differs beside the tables: the policy, the resource types, what is unknown, what Ganeti says."""
+    """Return what differs beside the tables: policy, resource types, what is unknown, what Ganeti says."""
     found = []
     for name in ("policy", "unknowns", "tags", "instance_policy"):
         before, after = (to_builtins(getattr(each, name), each.resource_types) for each in (old, new))

@@ -16,33 +16,36 @@ from ullage.engine.balance.moves import Moved, Place
 from ullage.engine.balance.space_columns import Columns
 from ullage.engine.balance.state import Failure, add_primary
 
-shared = any_size.map(
+unmirrored = any_size.map(
     lambda kind: kind._replace(nodes=kind.nodes + 3, storage="ext", groups=1, tagged_share=0.0, is_tight=True)
 )
+some_templates = st.sampled_from((("ext",), ("plain",), ("ext", "plain", "file", "blockdev", "diskless")))
 some_loads = st.dictionaries(st.sampled_from([f"instance-{at:05}" for at in range(14)]), loads, max_size=4)
 
 
-def shared_fleet(seed, kind, view=None):
-    """Return a random fleet whose machines can all move to any host."""
+def unmirrored_fleet(seed, kind, templates, view=None):
+    """Return a random fleet of machines without a standby, of these templates by turns."""
     cluster = random_cluster(seed, kind)
-    instances = tuple(replace(each, template="ext") for each in cluster.instances)
+    instances = tuple(
+        replace(each, template=templates[at % len(templates)]) for at, each in enumerate(cluster.instances)
+    )
     return Fleet(replace(cluster, instances=instances), view)
 
 
-@given(seeds, shared, some_loads)
+@given(seeds, unmirrored, some_templates, some_loads)
 @settings(max_examples=60)
-def test_a_group_of_shared_storage_is_told_at_once(seed, kind, used):
-    fleet = shared_fleet(seed, kind, View(loads=used))
+def test_a_group_without_standbys_is_told_at_once(seed, kind, templates, used):
+    fleet = unmirrored_fleet(seed, kind, templates, View(loads=used))
     online = [number for number in fleet.scope if suits_scenario(Scenario(Rooms(fleet), number))]
     assume(online)
     assert try_evacuations(Rooms(fleet), online) == [try_evacuation(fleet, number) for number in online]
 
 
-@given(seeds, shared, st.sampled_from((200, 900)))
+@given(seeds, unmirrored, some_templates, st.sampled_from((200, 900)), st.sampled_from(("ext", "plain")))
 @settings(max_examples=30)
-def test_one_machine_more_is_as_if_the_fleet_had_it(seed, kind, memory):
-    fleet = shared_fleet(seed, kind)
-    machine = machine_of(instance("new", memory=memory))
+def test_one_machine_more_is_as_if_the_fleet_had_it(seed, kind, templates, memory, template):
+    fleet = unmirrored_fleet(seed, kind, templates)
+    machine = machine_of(instance("new", memory=memory, template=template))
     scenarios, expected = [], []
     for at in fleet.scope:
         held = add_primary(fleet.hosts[at], fleet.states[at], machine, 0)

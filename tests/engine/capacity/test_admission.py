@@ -54,9 +54,14 @@ class TestFill:
         assert admitted(full, more={GPU: "0"})
         assert not admitted(full, memory="1")
 
-    def test_promises_beyond_the_limit_leave_nothing(self):
+    def test_promises_beyond_the_limit_are_missing_too(self):
         over = place(node("n1", memory="10"), resources(memory="12"))
-        assert shortfall_of(over, "memory", 1).missing == Amount("memory", 1)
+        short = shortfall_of(over, "memory", 1)
+        assert (short.missing, short.free) == (Amount("memory", 3), Amount("memory", 0))
+        assert explain_shortfalls([short], over) == (
+            "node n1: memory short by 3 (asked 1, over-committed by 2, has 10)"
+        )
+        assert shortfall_of(over, "memory", 5, held=4).missing == Amount("memory", 1)
 
     def test_every_resource_is_judged(self):
         where = place(node("n1", cpu="4", memory="10"))

@@ -12,6 +12,7 @@ from ullage.engine.columns import Columns
 from ullage.engine.placement.batches import place_replicas
 from ullage.engine.placement.fit import fit
 from ullage.engine.placement.reasons import reasons_of
+from ullage.engine.placement.spare_nodes import larger_trial, repeat
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Device
 from ullage.model.constraints import Constraints
@@ -137,7 +138,8 @@ class TestRules:
         trial = trial_of(shared("n", 1), policy="pack")
         shape = trial.shape_of(share("s", 700))
         trial.place(shape, 0)
-        more = with_nodes(trial, Delta(nodes=(shared("o", 1).record,)))
+        more = larger_trial(trial, Delta(nodes=(shared("o", 1).record,)))
+        repeat(trial.log, more, np.array([0]))
         assert free(more) == [[300], [1000]]
         assert more.pick(more.shape_of(share("s", 700))) == 1
 

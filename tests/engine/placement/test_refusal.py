@@ -1,8 +1,13 @@
 """Why nothing fits: which resource is short how often, the nearest node, and a remedy."""
 
-from builders import batch, cluster, node, policy, waiting
+from builders import NodeBuilder, batch, cluster, node, pod, policy, waiting
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import fit
+from ullage.engine.placement.refusal import explain_refusal
+from ullage.engine.placement.remedies import NOTHING_HELPS
+from ullage.engine.trial import Trial
+from ullage.model.cluster import Workload
+from ullage.model.constraints import Affinity, Constraints, LabelSelector, PodAffinity, PodAffinityTerm
 from ullage.model.plan import Refusal
 
 
@@ -31,7 +36,7 @@ class TestReason:
         assert [(short.node, short.resource) for short in found.shortfalls] == [("n2", "memory")]
         assert found.remedy == (
             "lower the request of memory to 6: all 3 then fit; or uncordon n4: all 3 then fit; "
-            "or add 3 nodes with 8 of cpu, 20 of memory each: all 3 then fit"
+            "or add a node with 8 of cpu, 99 of memory: all 3 then fit"
         )
 
     def test_fewer_short_resources_are_nearer_than_less_of_them(self):
@@ -67,8 +72,9 @@ class TestReason:
         found = refused([node("n1", memory="1", cpu="1")], waiting("a", memory="2", cpu="2"))
         assert found.reason == (
             "0/1 nodes have room (cpu short on 1, memory short on 1); nearest: "
-            "node n1: cpu short by 1 (asked 2, free 1 of 1); fits if the request is at most 1; "
-            "node n1: memory short by 1 (asked 2, free 1 of 1); fits if the request is at most 1"
+            "node n1: cpu short by 1 (asked 2, free 1 of 1); "
+            "node n1: memory short by 1 (asked 2, free 1 of 1); "
+            "fits if the requests are at most 1 of cpu and 1 of memory"
         )
 
 
@@ -76,9 +82,9 @@ class TestNowhere:
     """Without a node that is open to a workload nothing is compared."""
 
     def test_in_an_empty_cluster(self):
-        assert refused([], waiting("a", memory="1"), replicas=4) == Refusal(
-            "a", 4, "none of 0 nodes may take it", remedy="open a node to it, or add one"
-        )
+        found = refused([], waiting("a", memory="1"), replicas=4)
+        assert (found.count, found.reason) == (4, "none of 0 nodes may take it")
+        assert found.remedy == "add 4 nodes with 1 of memory each: all 4 then fit"
 
     def test_what_closes_the_nodes_is_counted(self):
         nodes = [
@@ -95,14 +101,63 @@ class TestNowhere:
 
     def test_a_named_node_that_is_unknown(self):
         assert refused([node("n1")], waiting("a", memory="1", node="n9"), replicas=2) == Refusal(
-            "a", 2, "node n9, which it names, is unknown", remedy="name a node of the cluster"
+            "a", 2, "node n9, which it names, is unknown", remedy=NOTHING_HELPS
         )
 
     def test_a_named_node_that_is_closed(self):
         nodes = [node("n0").cordoned(), node("n1").tainted("gpu"), node("n2", memory="9")]
+        reason = "node n1, which it names, is closed to it (taint gpu)"
         assert refused(nodes, waiting("a", memory="1", node="n1")) == Refusal(
-            "a",
-            1,
-            "node n1, which it names, is closed to it (taint gpu)",
-            remedy="open the node to it, or name another",
+            "a", 1, reason, remedy=NOTHING_HELPS
         )
+
+
+class TestNearest:
+    """A node is told what would fit only where nothing else keeps the workload off it."""
+
+    alone = Constraints(
+        affinity=Affinity(
+            pod_anti_affinity=PodAffinity((PodAffinityTerm("host", LabelSelector({"app": "a"})),))
+        )
+    )
+
+    def asked(self, cpu: str) -> Workload:
+        return waiting("a", cpu=cpu, labels={"app": "a"}, constraints=self.alone)
+
+    def busy(self, name: str, free: int) -> NodeBuilder:
+        there = pod(f"on-{name}", cpu=str(4 - free), labels={"app": "a"})
+        return node(name, cpu="4").labelled({"host": name}).holding(there)
+
+    def test_a_node_that_rules_close_is_further_than_one_with_less_room(self):
+        empty = node("n2", cpu="1").labelled({"host": "n2"})
+        found = refused([self.busy("n1", 2), empty], self.asked("3"))
+        assert found.reason.endswith(
+            "nearest: node n2: cpu short by 2 (asked 3, free 1 of 1); fits if the request is at most 1"
+        )
+
+    def test_where_rules_close_all_nodes_they_are_named_and_no_size_is(self):
+        found = refused([self.busy("n1", 2)], self.asked("3"))
+        assert found.reason.endswith(
+            "nearest: node n1: cpu short by 1 (asked 3, free 2 of 4), and kept off by "
+            "pod anti-affinity by host"
+        )
+        assert found.remedy == "add a node with 4 of cpu: it then fits"
+
+
+class TestWithoutRemedies:
+    """Where none is looked for, what is said is a fact."""
+
+    def of(self, parts, asked) -> str:
+        trial = Trial(Columns(cluster(*parts)))
+        return explain_refusal(trial, trial.shape_of(asked), asked, 1).remedy
+
+    def test_what_is_missing_on_the_nearest_node_counts_what_is_over_committed(self):
+        over = node("n1", memory="2").holding(pod("x", memory="3"))
+        assert self.of([over], waiting("a", memory="1")) == "missing on node n1: 2 of memory"
+
+    def test_a_rule_that_closes_every_node_is_named(self):
+        near = PodAffinityTerm("host", LabelSelector({"app": "b"}))
+        bound = Constraints(affinity=Affinity(pod_affinity=PodAffinity((near,))))
+        asked = waiting("a", memory="1", constraints=bound)
+        found = self.of([node("n1", memory="2").labelled({"host": "n1"})], asked)
+        assert found == "no node takes it while this holds: pod affinity"

@@ -1,16 +1,19 @@
 """What would help: the smallest single changes, in their order, each of which really helps."""
 
+from fractions import Fraction
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import GPU, batch, cluster, node, pod, policy, waiting
-from remedied import applied
+from builders import batch, cluster, node, pod, policy, resources, waiting
+from remedied import found_for, remedies, texts
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import fit
 from ullage.engine.placement.judging import REMEDIES_MAX
-from ullage.model.admission import DisruptionBudget
+from ullage.engine.placement.remedies import NOTHING_HELPS
+from ullage.model.admission import DisruptionBudget, LimitRange, LimitRangeItem
 from ullage.model.cluster import Batch, Snapshot
 from ullage.model.constraints import (
     Affinity,
@@ -24,44 +27,7 @@ from ullage.model.constraints import (
     Requirement,
     TopologySpread,
 )
-from ullage.model.plan import Remedy
 from ullage.model.table import Table
-
-
-def remedies(parts, asked, replicas: int = 1, **settings) -> list[Remedy]:
-    snapshot = cluster(*parts, policy=policy(**settings))
-    return found_for(snapshot, batch(replicas, asked))
-
-
-def found_for(snapshot: Snapshot, wanted: Batch) -> list[Remedy]:
-    refusal = fit(Columns(snapshot), [wanted]).outcomes[0].refusal
-    found = list(refusal.remedies)
-    for remedy in found:
-        after, then = applied(remedy, snapshot, wanted)
-        assert fit(Columns(after), [then]).fits, remedy.text
-    return found
-
-
-def texts(*args, **settings) -> list[str]:
-    return [each.text for each in remedies(*args, **settings)]
-
-
-class TestRequest:
-    def test_one_resource_is_lowered_as_little_as_lets_all_replicas_in(self):
-        found = texts([node("n1", memory="10"), node("n2", memory="7")], waiting("a", memory="6"), 3)
-        assert found[0] == "lower the request of memory to 5: all 3 then fit"
-
-    def test_where_no_single_resource_helps_all_are_lowered_together(self):
-        found = texts([node("n1", memory="1", cpu="1")], waiting("a", memory="2", cpu="2"))
-        assert found[0] == "lower the request of cpu to 1 and memory to 1: it then fits"
-
-    def test_what_is_shown_rounded_is_never_more_than_fits(self):
-        found = texts([node("n1", memory="1Gi")], waiting("a", memory="1500Mi"), memory_reserve="1")
-        assert found[0] == "lower the request of memory to 1073741823: it then fits"
-
-    def test_a_full_node_offers_no_request(self):
-        found = remedies([node("n1", memory="4").holding(pod("x", memory="4"))], waiting("a", memory="2"))
-        assert [each.kind for each in found] == ["evict", "node"]
 
 
 class TestOpen:
@@ -132,6 +98,17 @@ class TestEvict:
         busy = self.machine.holding(*(pod(f"p{number}", memory="2") for number in range(5)))
         assert "evict p0, p1: it then fits" in texts([busy], waiting("a", memory="4", priority=9))
 
+    def test_replicas_that_fit_after_an_eviction_need_no_other(self):
+        spread = TopologySpread(1, "zone", label_selector=LabelSelector({"app": "a"}))
+        parts = [
+            node("n1", memory="4").labelled({"zone": "x"}),
+            node("n2", memory="4").labelled({"zone": "y"}).holding(pod("o", memory="4")),
+        ]
+        asked = waiting(
+            "a", memory="1", labels={"app": "a"}, constraints=Constraints(topology_spread=(spread,))
+        )
+        assert "evict o: all 4 then fit" in texts(parts, asked, 4)
+
     @pytest.mark.parametrize(
         ("budget", "evicted"),
         [
@@ -176,63 +153,108 @@ class TestSets:
         ]
 
 
-class TestNode:
-    def test_nodes_like_the_smallest_that_help_are_added_as_few_as_do(self):
-        parts = [node("n1", memory="10"), node("n2", memory="4")]
-        found = remedies(parts, waiting("a", memory="5"), 6)[-1]
-        assert (found.text, found.count) == ("add 2 nodes with 10 of memory each: all 6 then fit", 2)
-
-    def test_where_none_is_large_enough_a_larger_one_is_described(self):
-        assert texts([node("n1", memory="10")], waiting("a", gpu=2)) == [
-            f"add a node with 2 of {GPU}: it then fits"
-        ]
-
-    def test_daemons_come_with_a_new_node(self):
-        agent = pod("agent-1", memory="1", owner="DaemonSet/agent")
-        found = texts([node("n1", memory="4").holding(agent)], waiting("a", memory="4"))
-        assert found[-1] == "add a node with 5 of memory: it then fits"
-
-    def test_rules_between_workloads_count(self):
-        away = PodAffinityTerm("kubernetes.io/hostname", LabelSelector({"app": "a"}))
-        alone = Constraints(affinity=Affinity(pod_anti_affinity=PodAffinity((away,))))
-        machine = node("n1", memory="10").labelled({"kubernetes.io/hostname": "n1"})
-        asked = waiting("a", memory="1", labels={"app": "a"}, constraints=alone)
-        found = remedies([machine], asked, 3)
-        assert [each.text for each in found] == [
-            "ask for 1 replica only",
-            "add 2 nodes with 10 of memory each: all 3 then fit",
-        ]
-
-
 def test_beyond_a_number_of_refusals_none_are_looked_for():
     wanted = [batch(1, waiting(f"w{number:03}", memory="9")) for number in range(REMEDIES_MAX + 1)]
     found = fit(Columns(cluster(node("n1", memory="8"))), wanted).outcomes
     assert [bool(each.refusal.remedies) for each in found] == [True] * REMEDIES_MAX + [False]
 
 
-SPREAD = TopologySpread(1, "zone", label_selector=LabelSelector({"app": "a"}))
-NEAR = PodAffinityTerm("zone", LabelSelector({"app": "b"}))
-
-
-@given(
-    st.lists(st.tuples(st.integers(1, 6), st.sampled_from(["x", "y", ""])), min_size=1, max_size=4),
-    st.lists(st.tuples(st.integers(1, 4), st.sampled_from("ab")), max_size=4),
-    st.tuples(st.integers(1, 6), st.integers(1, 5)),
-    st.booleans(),
-    st.booleans(),
+HOST = "kubernetes.io/hostname"
+amounts = st.integers(1, 6)
+selectors = st.sampled_from("ab").map(lambda app: LabelSelector({"app": app}))
+terms = st.builds(PodAffinityTerm, st.sampled_from(["zone", HOST]), selectors)
+sides = st.builds(PodAffinity, st.lists(terms, min_size=1, max_size=1).map(tuple))
+affinities = st.one_of(
+    st.none(), st.builds(Affinity, pod_affinity=sides), st.builds(Affinity, pod_anti_affinity=sides)
 )
-def test_every_remedy_helps_also_under_rules_between_workloads(machines, running, asked, spread, near):
+spreads = st.lists(
+    st.builds(TopologySpread, st.integers(1, 2), st.sampled_from(["zone", HOST]), label_selector=selectors),
+    max_size=1,
+)
+bounds = st.builds(
+    Constraints,
+    affinity=affinities,
+    topology_spread=spreads.map(tuple),
+    node_selector=st.sampled_from([{}, {}, {}, {"disk": "ssd"}]),
+)
+ranges = st.one_of(
+    st.none(),
+    st.builds(
+        LimitRangeItem,
+        kind=st.just("Container"),
+        min=amounts.map(lambda amount: resources(memory=str(amount))),
+        limit_request_ratio_max=st.sampled_from([{}, {"memory": Fraction(2)}]),
+    ),
+)
+
+
+@st.composite
+def refused(draw) -> tuple[Snapshot, Batch]:
+    """A cluster with zones, closed nodes, budgets and limit ranges, and a batch that may not fit."""
     parts = []
-    for number, (memory, zone) in enumerate(machines):
-        labels = {"kubernetes.io/hostname": f"n{number}"} | ({"zone": zone} if zone else {})
-        parts.append(node(f"n{number}", memory=str(memory)).labelled(labels))
-    for number, (memory, app) in enumerate(running):
-        where = number % len(parts)
-        parts[where] = parts[where].holding(pod(f"p{number}", memory=str(memory), labels={"app": app}))
-    affinity = Affinity(pod_affinity=PodAffinity((NEAR,))) if near else None
-    bound = Constraints(affinity=affinity, topology_spread=(SPREAD,) if spread else ())
-    size, replicas = asked
-    wanted = batch(replicas, waiting("a", memory=str(size), labels={"app": "a"}, constraints=bound))
-    snapshot = cluster(*parts)
+    for number in range(draw(st.integers(1, 4))):
+        labels = {HOST: f"n{number}", "zone": draw(st.sampled_from("xyz"))}
+        labels |= draw(st.sampled_from([{}, {"disk": "ssd"}]))
+        machine = node(f"n{number}", memory=str(draw(amounts)), pods="3").labelled(labels)
+        change = draw(st.sampled_from(["", "", "", "cordoned", "tainted"]))
+        machine = machine.cordoned() if change == "cordoned" else machine
+        parts.append(machine.tainted("special") if change == "tainted" else machine)
+    for number in range(draw(st.integers(0, 4))):
+        where = draw(st.integers(0, len(parts) - 1))
+        running = pod(
+            f"web/p{number}",
+            memory=str(draw(st.integers(1, 4))),
+            pods="1",
+            labels={"app": draw(st.sampled_from("ab"))},
+            priority=draw(st.sampled_from([0, 0, 9])),
+            owner=draw(st.sampled_from(["", "ReplicaSet/r", "DaemonSet/d"])),
+            constraints=draw(st.sampled_from([Constraints(), draw(bounds)])),
+        )
+        parts[where] = parts[where].holding(running)
+    if draw(st.booleans()):
+        budget = DisruptionBudget("b", "web", LabelSelector({"app": "a"}), max_unavailable="1")
+        parts.append(budget)
+    item = draw(ranges)
+    if item is not None:
+        parts.append(LimitRange("r", "web", (item,)))
+    asked = waiting(
+        "web/w",
+        memory=str(draw(amounts)),
+        pods="1",
+        labels={"app": draw(st.sampled_from("ab"))},
+        priority=5,
+        constraints=draw(bounds),
+    )
+    if item is not None and item.limit_request_ratio_max:
+        asked = msgspec.structs.replace(asked, limits=resources(memory=str(draw(amounts))))
+    return cluster(*parts), batch(draw(st.integers(1, 5)), asked)
+
+
+@pytest.mark.parametrize("placement", ["spread", "preferences"])
+@given(question=refused())
+def test_every_remedy_helps_under_rules_of_every_kind(placement, question):
+    snapshot, wanted = question
+    snapshot = msgspec.structs.replace(snapshot, policy=policy(placement=placement))
     if not fit(Columns(snapshot), [wanted]).fits:
         found_for(snapshot, wanted)
+
+
+class TestSeveralBatches:
+    def test_a_remedy_says_that_it_leaves_the_others_aside(self):
+        wanted = [batch(1, waiting(name, memory="3")) for name in "ab"]
+        first, second = fit(Columns(cluster(node("n1", memory="2"))), wanted).outcomes
+        for outcome in (first, second):
+            assert outcome.refusal.remedy == (
+                "lower the request of memory to 2: it then fits, the others as they are; "
+                "or add a node with 3 of memory: it then fits, the others as they are"
+            )
+
+
+class TestNothingHelps:
+    def test_what_was_looked_for_is_said(self):
+        near = PodAffinityTerm("zone", LabelSelector({"app": "absent"}))
+        bound = Constraints(affinity=Affinity(pod_affinity=PodAffinity((near,))))
+        parts = [node("n1", memory="4").labelled({"zone": "x"})]
+        wanted = batch(1, waiting("a", memory="6", constraints=bound))
+        refusal = fit(Columns(cluster(*parts)), [wanted]).outcomes[0].refusal
+        assert (refusal.remedies, refusal.remedy) == ((), NOTHING_HELPS)

@@ -149,6 +149,30 @@ def test_what_is_still_wrong_when_nothing_more_helps_is_named():
     assert found.reason.startswith("a: 2 without a place in the best mix found: ")
 
 
+@pytest.mark.parametrize("lost", [0, 1])
+def test_new_nodes_that_no_workload_tells_apart_go_to_the_domains_with_the_fewest_nodes(lost):
+    terms = PodAffinity(required=(PodAffinityTerm("kubernetes.io/hostname", APP),))
+    alone = Constraints(affinity=Affinity(pod_anti_affinity=terms))
+    parts = [site("x", "z1", cpu="2"), site("y", "z2", cpu="2")]
+    found = ask(parts, [item("n", 5, cpu="4")], batch(4 - lost, app(alone, cpu="2")), lost=lost)
+    assert found.solves
+    assert sorted(offer.domain for offer in found.offers) == ["z1", "z2"]
+
+
+def test_fewer_nodes_than_may_fail_are_not_enough():
+    found = ask([node("x", cpu="4")], [item("n", 5, cpu="4")], batch(1, app(cpu="2")), lost=2)
+    assert len(found.offers) == 2
+
+
+def test_in_large_clusters_fewer_mixes_are_tried(monkeypatch):
+    monkeypatch.setattr(module, "ADDED_NODES_MAX", 0)
+    spread = Constraints(topology_spread=(TopologySpread(1, ZONE, label_selector=APP),))
+    parts = [site("x", "z1", cpu="8"), site("y", "z2", cpu="1")]
+    found = ask(parts, [item("n", 5, cpu="8")], batch(4, app(spread, cpu="2")))
+    assert (found.solves, found.proof) == (False, "none")
+    assert "without a place in the best mix found" in found.reason
+
+
 def test_equal_questions_have_equal_answers():
     parts = [site(f"n{number}", f"z{number % 3}", cpu="8") for number in range(6)]
     items = [item("small", 5, cpu="4"), item("large", 9, cpu="8")]

@@ -1,4 +1,4 @@
-"""Evacuation of many hosts tried at once, where all their machines can move to any host of the group.
+"""Evacuation of many hosts tried at once, where none of their machines has a standby.
 
 Every host that fails is a scenario of its own, a row of the arrays; step by step each moves its next machine
 to the host that leaves the group most even. The arithmetic is that of the plain trial to the last bit: sums
@@ -13,13 +13,13 @@ import numpy as np
 from ullage.engine.balance.evacuation_room import Rooms
 from ullage.engine.balance.facts import NOWHERE, Machine
 from ullage.engine.balance.score import TERMS
-from ullage.engine.balance.space_columns import Booleans, Columns, Floats, Integers, suits
+from ullage.engine.balance.space_columns import Booleans, Columns, Floats, Integers, Whole, suits
 from ullage.engine.balance.space_scores import FAILING, LOADS, deviations, known_of, unchanged
 from ullage.engine.balance.state import check_migration
 
-MEMORY, MEMORY_LATER, PROCESSORS, PROCESSORS_LATER = range(4)
-ROWS: Final = (0, 13, 6, 15)
-"""The terms of free memory and of processors, now and later, in the order of amounts."""
+MEMORY, PROCESSORS, DISK = 0, 2, 4
+ROWS: Final = (0, 13, 6, 15, 1, 14, 12, 16)
+"""The terms of free memory, processors, free disk and busy disks, each now and later, as amounts are kept."""
 ROUNDING: Final = 1e-14
 """More than what rounding can change of a sum of squares, for each host and each unit of the largest."""
 CELLS_MAX: Final = 2_000_000
@@ -27,10 +27,7 @@ CELLS_MAX: Final = 2_000_000
 
 
 class Scenario(NamedTuple):
-    """A host that fails, in a fleet that has perhaps one machine more than the columns show, and where.
-
-    The machine has no standby and no disk on its host.
-    """
+    """A host that fails, in a fleet that has perhaps one machine more than the columns show, and where."""
 
     rooms: Rooms
     number: int
@@ -44,20 +41,25 @@ def try_evacuations(rooms: Rooms, numbers: Sequence[int]) -> list[bool] | None:
         return []
     fleet = rooms.fleet
     scenarios = [Scenario(rooms, number) for number in numbers]
-    group = fleet.hosts[numbers[0]].group
     if not suits(fleet) or not all(suits_scenario(each) for each in scenarios):
         return None
-    columns = Columns(fleet.of_group(group), ())
+    columns = Columns(fleet.of_group(fleet.hosts[numbers[0]].group), ())
     return None if columns.any_exclusive else try_scenarios(columns, scenarios)
 
 
 def suits_scenario(scenario: Scenario) -> bool:
-    """Whether the machines of a host that fails differ in nothing but memory, processors and load."""
+    """Whether the machines of a host that fails differ in nothing but what they ask for.
+
+    Those that are made anew look at all hosts that count, so these must be of one group.
+    """
     fleet = scenario.rooms.fleet
+    source = fleet.hosts[scenario.number]
     leaves, _ = scenario.rooms.leaves(scenario.number)
-    if fleet.hosts[scenario.number].offline or leaves.mirrored or leaves.anew:
+    if source.offline or leaves.mirrored or (scenario.extra is not None and scenario.extra.has_standby):
         return False
-    machines = [fleet.machines[each] for each in leaves.relocated]
+    if leaves.anew and (source.sends or any(fleet.hosts[at].group != source.group for at in fleet.scope)):
+        return False
+    machines = [fleet.machines[each] for each in (*leaves.relocated, *leaves.anew)]
     return not any(machine.exclusion_tags or machine.desired_locations for machine in machines)
 
 
@@ -79,30 +81,36 @@ class _Scenarios:
 
     def __init__(self, columns: Columns, scenarios: Sequence[Scenario]) -> None:
         self.columns = columns
+        leaving = [each.rooms.leaves(each.number)[0] for each in scenarios]
         machines = [
-            [each.rooms.fleet.machines[at] for at in each.rooms.leaves(each.number)[0].relocated]
-            for each in scenarios
+            [each.rooms.fleet.machines[at] for at in (*leaves.relocated, *leaves.anew)]
+            for each, leaves in zip(scenarios, leaving, strict=True)
         ]
-        rows, now, later = len(scenarios), columns.now, columns.later
+        rows = len(scenarios)
         self.names: Integers = np.arange(rows)
         self.steps: Integers = np.array([len(each) for each in machines])
+        self.moved: Integers = np.array([len(leaves.relocated) for leaves in leaving])
         self.sources: Integers = np.array([columns.position[each.number] for each in scenarios])
-        amounts = np.array([now[0], later[0], now[2], later[2]])
-        self.amounts: Integers = np.repeat(amounts[:, None], rows, axis=1)
+        self.amounts: Integers = np.repeat(_amounts(columns)[:, None], rows, axis=1)
         self.loads: Floats = np.repeat(columns.values[list(LOADS)][:, None], rows, axis=1)
         self.held: Integers = np.repeat(columns.machines[None], rows, axis=0)
-        self.deltas: Integers = np.zeros((len(ROWS), rows, int(self.steps.max())), dtype=np.int64)
-        self.loading: Floats = np.zeros((len(LOADS), rows, int(self.steps.max())))
+        most = int(self.steps.max())
+        self.deltas: Integers = np.zeros((len(ROWS), rows, most), dtype=np.int64)
+        self.loading: Floats = np.zeros((len(LOADS), rows, most))
+        self.is_local: Booleans = np.zeros((rows, most), dtype=bool)
         for row, each in enumerate(machines):
             if each:
                 self.deltas[:, row, : len(each)] = np.array([_deltas(machine) for machine in each]).T
                 self.loading[:, row, : len(each)] = np.array([machine.load for machine in each]).T
+                self.is_local[row, : len(each)] = [machine.local for machine in each]
         self._add_extra(scenarios)
         self.open = _open_hosts(columns, scenarios)
         known = known_of(columns)
         self.constants = [unchanged(known, at) for at in range(len(TERMS))]
         self.kept = columns.reserved + columns.floor
-        self.merged = _Merged(columns, [machine for each in machines for machine in each])
+        every = [machine for each in machines for machine in each]
+        every += [each.extra for each in scenarios if each.extra is not None]
+        self.merged = _Merged(columns, every)
         self.values = self.merged.values(self.amounts, self.loads)
         self.asked = self.merged.asked(self.deltas, self.loading)
         grown = np.abs(self.asked).sum(axis=2).max(axis=1) * self.merged.units.max(axis=1)
@@ -122,12 +130,11 @@ class _Scenarios:
         """Move machine after machine of every host; a host whose machine finds no place has failed."""
         found = [True] * len(self.names)
         for step in range(self.deltas.shape[2]):
-            self._keep(self.steps > step)
+            self._keep(np.greater(self.steps, step))
             if not self.names.size:
                 break
-            self._take(self.sources, step, -1)
-            free = self.amounts[MEMORY] - self.columns.floor
-            possible = self.open & (free >= -self.deltas[MEMORY, :, step, None])
+            self._take(self.sources, step, -(self.moved > step).astype(np.int64))
+            possible = self._possible(step)
             fits = possible.any(axis=1)
             if not fits.all():
                 for name in self.names[~fits]:
@@ -135,8 +142,18 @@ class _Scenarios:
                 self._keep(fits)
                 possible = possible[fits]
             if self.names.size:
-                self._take(self._best(step, possible), step, 1)
+                self._take(self._best(step, possible), step, np.ones_like(self.names))
         return found
+
+    def _possible(self, step: int) -> Booleans:
+        """Return which hosts take the next machine: those with memory for it, and disk where it is local."""
+        free = self.amounts[MEMORY] - self.columns.floor
+        possible: Booleans = self.open & (free >= -self.deltas[MEMORY, :, step, None])
+        local = self.is_local[:, step]
+        if local.any():
+            space = self.amounts[DISK] - self.columns.disk_hard
+            possible &= ~local[:, None] | (space >= -self.deltas[DISK, :, step, None])
+        return possible
 
     def _keep(self, rows: Booleans) -> None:
         """Forget the other rows."""
@@ -144,17 +161,18 @@ class _Scenarios:
             return
         self.names, self.steps, self.sources = self.names[rows], self.steps[rows], self.sources[rows]
         self.held, self.open = self.held[rows], self.open[rows]
+        self.moved, self.is_local = self.moved[rows], self.is_local[rows]
         self.amounts, self.loads = self.amounts[:, rows], self.loads[:, rows]
         self.deltas, self.loading = self.deltas[:, rows], self.loading[:, rows]
         self.values, self.asked = self.values[:, rows], self.asked[:, rows]
 
-    def _take(self, hosts: Integers, step: int, sign: int) -> None:
-        """Put the next machines on hosts, one in each row, or take them off."""
+    def _take(self, hosts: Integers, step: int, signs: Integers) -> None:
+        """Put the next machines on hosts, one in each row, or take them off, or neither, by sign."""
         rows = np.arange(hosts.size)
-        self.amounts[:, rows, hosts] += sign * self.deltas[:, :, step]
-        self.loads[:, rows, hosts] += sign * self.loading[:, :, step]
-        self.values[:, rows, hosts] += sign * self.asked[:, :, step] * self.merged.units[:, hosts]
-        self.held[rows, hosts] += sign
+        self.amounts[:, rows, hosts] += signs * self.deltas[:, :, step]
+        self.loads[:, rows, hosts] += signs * self.loading[:, :, step]
+        self.values[:, rows, hosts] += signs * self.asked[:, :, step] * self.merged.units[:, hosts]
+        self.held[rows, hosts] += signs
 
     def _best(self, step: int, possible: Booleans) -> Integers:
         """Return the host in each row that leaves the group most even, the last of equals.
@@ -215,15 +233,12 @@ class _Scenarios:
 
     def _values(self, step: int, rows: Integers) -> dict[int, tuple[Floats, Floats]]:
         """Return the values of the terms that change, as they are and with the machine on each host."""
-        columns = self.columns
-        wholes = (columns.memory_whole, columns.cpu_whole)
         found = {}
         for kind, at in enumerate(ROWS):
-            whole, amounts = wholes[kind // 2], self.amounts[kind, rows]
-            before, after = whole.share(amounts), whole.share(amounts + self.deltas[kind, rows, step, None])
-            if kind >= PROCESSORS:
-                before, after = before / columns.cpu_speed, after / columns.cpu_speed
-            found[at] = before, after
+            if kind < DISK or self.merged.has_local:
+                amounts = self.amounts[kind, rows]
+                after = amounts + self.deltas[kind, rows, step, None]
+                found[at] = _shares(self.columns, kind, amounts), _shares(self.columns, kind, after)
         for place, at in enumerate(LOADS):
             load = self.loads[place, rows]
             found[at] = load, load + self.loading[place, rows, step, None]
@@ -243,10 +258,15 @@ class _Merged:
     """Terms that stay the same all the way as one, with the sum of their weights: enough for bounds."""
 
     def __init__(self, columns: Columns, machines: Sequence[Machine]) -> None:
-        memory, cpu = columns.memory_whole.units(), columns.cpu_whole.units() / columns.cpu_speed
-        same_memory = all(each.uses_memory for each in machines) and _equal(columns.now[0], columns.later[0])
-        merged = {MEMORY_LATER: same_memory, PROCESSORS_LATER: _equal(columns.now[2], columns.later[2])}
-        self.kinds = [kind for kind in range(len(ROWS)) if not merged.get(kind)]
+        self.has_local = any(each.local for each in machines)
+        amounts = _amounts(columns)
+        same_memory = all(each.uses_memory for each in machines)
+        kinds = range(len(ROWS) if self.has_local else DISK)
+        merged = {
+            kind + 1: _equal(amounts[kind], amounts[kind + 1]) and (kind != MEMORY or same_memory)
+            for kind in kinds[::2]
+        }
+        self.kinds = [kind for kind in kinds if not merged.get(kind)]
         weights = [TERMS[ROWS[kind]].weight * (2 if merged.get(kind + 1) else 1) for kind in self.kinds]
         loads = columns.values[list(LOADS)]
         alike = all(_equal(loads[0], load) for load in loads[1:])
@@ -256,7 +276,11 @@ class _Merged:
         weights += [TERMS[LOADS[place]].weight * load_weight for place in self.loads]
         self.weights: Floats = np.array(weights)
         ones = np.ones(len(columns.numbers))
-        units = [memory if kind < PROCESSORS else cpu for kind in self.kinds]
+        units = [_whole_of(columns, kind).units() for kind in self.kinds]
+        units = [
+            unit / columns.cpu_speed if kind // 2 == PROCESSORS // 2 else unit
+            for kind, unit in zip(self.kinds, units, strict=True)
+        ]
         self.units: Floats = np.array(units + [ones] * len(self.loads))
 
     def values(self, amounts: Integers, loads: Floats) -> Floats:
@@ -285,7 +309,27 @@ def _equal(one: Integers | Floats, other: Integers | Floats) -> bool:
     return bool((one == other).all())
 
 
-def _deltas(machine: Machine) -> tuple[int, int, int, int]:
+def _deltas(machine: Machine) -> tuple[int, ...]:
     """Return what a machine adds to the amounts of its host."""
     cpu = machine.cpu if machine.counts_cpu else 0
-    return -machine.memory if machine.uses_memory else 0, -machine.memory, cpu, cpu
+    disk, busy = (-machine.disk, machine.spindle_use) if machine.local else (0, 0)
+    memory = -machine.memory if machine.uses_memory else 0
+    return memory, -machine.memory, cpu, cpu, disk, disk, busy, busy
+
+
+def _amounts(columns: Columns) -> Integers:
+    """Return what is free or used of every kind, in the order of ROWS."""
+    now, later = columns.now, columns.later
+    every = (now[0], later[0], now[2], later[2], now[1], later[1], now[4], later[4])
+    return np.array([each.astype(np.int64) for each in every])
+
+
+def _whole_of(columns: Columns, kind: int) -> Whole:
+    wholes = (columns.memory_whole, columns.cpu_whole, columns.disk_whole, columns.spindles_whole)
+    return wholes[kind // 2]
+
+
+def _shares(columns: Columns, kind: int, amounts: Integers) -> Floats:
+    """Return amounts of a kind as the values of its term."""
+    shares = _whole_of(columns, kind).share(amounts, 1.0 if kind // 2 == DISK // 2 else 0.0)
+    return shares / columns.cpu_speed if kind // 2 == PROCESSORS // 2 else shares

@@ -13,8 +13,8 @@ from ullage.engine.balance.score import Term, weighted
 from ullage.engine.balance.state import HostState
 
 Floats = npt.NDArray[np.float64]
-CELLS_MAX: Final = 1_000_000
-"""How many values are looked at at a time, at most."""
+CELLS_MAX: Final = 1 << 16
+"""How many values are added up at a time, at most: what stays near the processor."""
 
 
 class Exact:
@@ -28,15 +28,14 @@ class Exact:
     def __init__(
         self, fleet: Fleet, terms: Sequence[Term], merged: Mapping[str, int], pairs: Pairs | None = None
     ) -> None:
-        self.fleet, self.terms, self.pairs = fleet, tuple(terms), pairs
+        self.fleet, self.terms = fleet, tuple(terms)
+        self.pairs = pairs if pairs is not None and pairs.may_be else None
         self.online = [number for number in fleet.scope if not fleet.hosts[number].offline]
         self.offline = [number for number in fleet.scope if fleet.hosts[number].offline]
         self.column = {number: at for at, number in enumerate(self.online)}
         rows: dict[object, int] = {}
-        self.row = [rows.setdefault(merged.get(term.name, term.name), len(rows)) for term in terms]
-        firsts = [self.row.index(row) for row in range(len(rows))]
-        self.distinct = [self.terms[first] for first in firsts]
-        self.deviates = np.array([term.kind == "deviation" for term in self.distinct])
+        self.row = [rows.setdefault(merged.get(term.name, term.value), len(rows)) for term in terms]
+        self.distinct = [self.terms[self.row.index(row)] for row in range(len(rows))]
         self.values: Floats = np.zeros((len(rows), len(self.online)))
         self.renew(self.online)
 
@@ -45,6 +44,7 @@ class Exact:
         for number in numbers:
             if number in self.column:
                 self.values[:, self.column[number]] = self._values_of(number, self.fleet.states[number])
+        self._sums, self._deviations = self._added_up(self.values)
 
     def _values_of(self, number: int, state: HostState) -> list[float]:
         host = self.fleet.hosts[number]
@@ -52,42 +52,59 @@ class Exact:
 
     def score(self) -> float:
         """Return the score of the fleet as it is."""
-        return self.scores([{}])[0]
+        return self._score(self._sums.tolist(), self._deviations.tolist(), {})
 
     def scores_after(self, moves: Sequence[Moved]) -> list[float]:
         """Return the score after each of some moves."""
-        size = max(CELLS_MAX // max(self.values.size, 1), 1)
+        sums, deviations = (
+            np.repeat(each[None], len(moves), axis=0) for each in (self._sums, self._deviations)
+        )
+        patches = [patch for at, moved in enumerate(moves) for patch in self._patches(at, moved)]
+        size = max(CELLS_MAX // max(len(self.online), 1), 1)
+        lines = sorted({(at, row) for at, row, _, _ in patches})
+        line_of = {line: number for number, line in enumerate(lines)}
+        of_line: list[list[tuple[int, float]]] = [[] for _ in lines]
+        for at, row, column, value in patches:
+            of_line[line_of[at, row]].append((column, value))
+        for start in range(0, len(lines), size):
+            at, row = np.array(lines[start : start + size]).T
+            changed = self.values[row]
+            for line, values in enumerate(of_line[start : start + size]):
+                for column, value in values:
+                    changed[line, column] = value
+            sums[at, row], deviations[at, row] = self._added_up(changed)
         return [
-            score
-            for start in range(0, len(moves), size)
-            for score in self.scores([moved.changed for moved in moves[start : start + size]])
+            self._score(summed, deviating, moved.changed)
+            for summed, deviating, moved in zip(sums.tolist(), deviations.tolist(), moves, strict=True)
         ]
 
-    def scores(self, changes: Sequence[Mapping[int, HostState]]) -> list[float]:
-        """Return the score with some hosts changed, for each of several such changes."""
-        values = np.repeat(self.values[None], len(changes), axis=0)
-        for at, changed in enumerate(changes):
-            for number, state in changed.items():
-                if number in self.column:
-                    values[at, :, self.column[number]] = self._values_of(number, state)
-        totals = self._totals(values).tolist()
-        return [self._score(found, changed) for found, changed in zip(totals, changes, strict=True)]
+    def _patches(self, at: int, moved: Moved) -> list[tuple[int, int, int, float]]:
+        """Return what a move changes, as move, row, column and value."""
+        found = []
+        for number, state in moved.changed.items():
+            if number in self.column:
+                column = self.column[number]
+                before = self.values[:, column].tolist()
+                after = self._values_of(number, state)
+                found += [(at, row, column, value) for row, value in enumerate(after) if value != before[row]]
+        return found
 
-    def _totals(self, values: Floats) -> Floats:
-        """Return the sums of values over hosts, deviations instead where a term is one."""
+    def _added_up(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return the sum and the deviation of each row."""
         count = len(self.online)
         if not count:
-            return np.zeros(values.shape[:2])
-        totals = np.add.accumulate(values, axis=2)[:, :, -1]
-        apart = values[:, self.deviates] - (totals[:, self.deviates] / count)[:, :, None]
+            return np.zeros(len(values)), np.zeros(len(values))
+        sums = np.add.accumulate(values, axis=1)[:, -1]
+        apart = values - (sums / count)[:, None]
         np.multiply(apart, apart, out=apart)
-        squares = np.add.accumulate(apart, axis=2)[:, :, -1]
-        totals = totals.copy()
-        totals[:, self.deviates] = np.sqrt(squares / count)
-        return totals
+        squares = np.add.accumulate(apart, axis=1, out=apart)[:, -1]
+        return sums, np.sqrt(squares / count)
 
-    def _score(self, totals: list[float], changed: Mapping[int, HostState]) -> float:
-        found = [totals[row] for row in self.row]
+    def _score(self, sums: list[float], deviations: list[float], changed: Mapping[int, HostState]) -> float:
+        found = [
+            deviations[row] if term.kind == "deviation" else sums[row]
+            for term, row in zip(self.terms, self.row, strict=True)
+        ]
         for at, term in enumerate(self.terms):
             if term.kind == "pairs":
                 found[at] = self.pairs.total(changed) if self.pairs is not None else 0.0

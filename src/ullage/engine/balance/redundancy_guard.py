@@ -121,11 +121,6 @@ class Guard:
         """Return for each scenario whether its host can be evacuated: together where that is possible."""
         if not scenarios:
             return []
-        if self.has_one_group and all(_suits(each) for each in scenarios):
+        if self.has_one_group and all(suits_scenario(each) for each in scenarios):
             return try_scenarios(self.columns, scenarios)
         return [try_evacuation(each.rooms.fleet, each.number) for each in scenarios]
-
-
-def _suits(scenario: Scenario) -> bool:
-    extra = scenario.extra
-    return suits_scenario(scenario) and (extra is None or not (extra.local or extra.has_standby))

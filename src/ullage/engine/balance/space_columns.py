@@ -45,6 +45,7 @@ class Columns:
         self.is_target: Booleans = np.array([number in chosen for number in self.numbers], dtype=bool)
         self.group = _integers(host.group for host in hosts)
         self.floor = _integers(host.memory_floor + (0 if host.exact else 1) for host in hosts)
+        self.disk_hard = _integers(0 if host.exact else 1 for host in hosts)
         self.disk_floor = _integers(max(host.disk_low, 0 if host.exact else 1) for host in hosts)
         self.exclusive: Booleans = np.array([host.exclusive for host in hosts], dtype=bool)
         self.any_exclusive = bool(self.exclusive.any())
@@ -124,7 +125,7 @@ class Whole:
         """Return parts of it as shares."""
         shares: Floats = part / self.amounts
         if self.any_nothing:
-            shares[self.is_nothing] = otherwise
+            shares[..., self.is_nothing] = otherwise
         return shares
 
 

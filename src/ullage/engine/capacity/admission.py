@@ -111,7 +111,8 @@ def explain_shortfalls(shortfalls: Sequence[Shortfall], place: Place, *, fitting
     """Return all that a node lacks in one line, with what would fit unless something else is against it."""
     lines = "; ".join(_explained(short, place) for short in shortfalls)
     sizes = [(short.resource, short.requested.value - short.missing.value) for short in shortfalls]
-    if not fitting or not sizes or min(amount for _, amount in sizes) <= 0:
+    absent = any(not place.figures.get(name, ABSENT).bounds.capacity for name, _ in sizes)
+    if not fitting or absent or not sizes or min(amount for _, amount in sizes) <= 0:
         return lines
     if len(sizes) == 1:
         return f"{lines}; fits if the request is at most {show_down(*sizes[0], place.types)}"

@@ -19,7 +19,7 @@ from ullage.engine.placement.gangs import Gang, GangKey, Gangs, gang_key, gangs_
 from ullage.engine.placement.outcome import Outcome
 from ullage.engine.placement.refusal import explain_refusal, resize_remedy
 from ullage.engine.placement.refused_batch import NONE_OWN, Own
-from ullage.engine.placement.remedies import Around, Remedies
+from ullage.engine.placement.remedies import NOTHING_HELPS, Around, Remedies
 from ullage.engine.placement.running import Running
 from ullage.engine.trial import Mark, Trial
 from ullage.model.cluster import Batch, Workload
@@ -263,12 +263,12 @@ class Judging:
         shape = trial.shape_of(asked)
         for node, count in outcome.nodes:
             trial.place(shape, trial.row_of[node], count)
-        return _naming(refusal, found) if found else refusal
+        return _naming(refusal, found)
 
 
 def _naming(refusal: Refusal, remedies: tuple[Remedy, ...]) -> Refusal:
-    """Return a refusal that names remedies."""
-    texts = "; or ".join(each.text for each in remedies[:REMEDIES_TOLD])
+    """Return a refusal that names remedies, or says that none of those tried helps."""
+    texts = "; or ".join(each.text for each in remedies[:REMEDIES_TOLD]) or NOTHING_HELPS
     return msgspec.structs.replace(refusal, remedy=texts, remedies=remedies)
 
 

@@ -305,13 +305,20 @@ def _out_of_ratio(subject: _Subject, name: str, most: Fraction, kind: ResourceTy
 
 
 def _limits_below_requests(workload: Workload, limits: LimitRange, types: ResourceTypes) -> Iterator[str]:
-    """Yield what defaults make impossible: a limit below the request, a whole below the sum of its parts."""
+    """Yield what defaults make impossible: a limit below the request, a whole below the sum of its parts.
+
+    A request above the maximum of its range is told as that: no limit that is stated would help it.
+    """
     defaults = _defaults_of(limits)
+    most: dict[str, int] = {}
+    for item in limits.items:
+        for name, amount in item.max.items() if item.kind == "Container" else ():
+            most[name] = min(amount, most.get(name, amount))
     containers: Sequence[Container] = containers_of(workload)
     for container in containers:
         for name, limit in container.limits.items():
             request = container.requests.of(name)
-            if request > limit == defaults.limits.get(name):
+            if request > limit == defaults.limits.get(name) and request <= most.get(name, request):
                 shown = types[name].print
                 yield (
                     f"container {container.name} requests {shown(request)} of {name}, above the default "

@@ -28,11 +28,11 @@ from ullage.model.constraints import Constraints, NodeAffinity, Toleration
 from ullage.model.plan import Remedy
 
 TAINT: Final = "taint "
-REST_MAX: Final = 64
+REST_MAX: Final = 32
 """Replicas without a place for which evictions are looked for."""
 NOTHING_HELPS: Final = (
-    "no single change of those tried helps: smaller requests, a reason less that closes nodes, fewer "
-    f"replicas, up to {EVICTED_MAX} evictions, up to {OF_A_KIND_MAX} nodes of one kind"
+    "no single change of those tried helps: a smaller request, nodes opened, fewer replicas, "
+    f"up to {EVICTED_MAX} evictions, up to {OF_A_KIND_MAX} nodes of one kind"
 )
 
 

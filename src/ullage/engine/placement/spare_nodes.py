@@ -22,7 +22,7 @@ from ullage.model.delta import Delta
 
 SPARES_MAX: Final = 512
 """Spare nodes of all kinds together."""
-OF_A_KIND_MAX: Final = 64
+OF_A_KIND_MAX: Final = 32
 
 
 class Spares(NamedTuple):
