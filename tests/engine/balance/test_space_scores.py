@@ -11,7 +11,7 @@ from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.moves import Place
 from ullage.engine.balance.score import TERMS, statistics, value_of
 from ullage.engine.balance.space_columns import Columns
-from ullage.engine.balance.space_scores import PairScores, known_of, single_scores, unchanged
+from ullage.engine.balance.space_scores import known_of, single_scores, unchanged
 from ullage.engine.balance.tiered import NewSize
 from ullage.model.ganeti import MIB
 

@@ -2,7 +2,7 @@
 
 import msgspec
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import cluster, node, pod, waiting
@@ -29,6 +29,7 @@ def placed(snapshot: Snapshot, each: Workload, name: str) -> Snapshot:
     return apply(snapshot, Delta(workloads=(there,)))
 
 
+@settings(max_examples=40)
 @given(clusters(), wanted_lists, st.sampled_from(["spread", "preferences"]), st.integers(1, 3))
 def test_they_are_as_nodes_of_the_cluster_when_found_and_as_none_when_lost(snapshot, wanted, policy, count):
     model = next(iter(snapshot.nodes))

@@ -6,10 +6,12 @@ run over hosts from left to right and over terms in their order.
 """
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from ullage.engine.balance.allocation_size import size_failure
 from ullage.engine.balance.evacuation_room import Rooms
 from ullage.engine.balance.facts import NOWHERE, Machine
 from ullage.engine.balance.score import TERMS
@@ -20,8 +22,11 @@ from ullage.engine.balance.state import check_migration
 MEMORY, PROCESSORS, DISK = 0, 2, 4
 ROWS: Final = (0, 13, 6, 15, 1, 14, 12, 16)
 """The terms of free memory, processors, free disk and busy disks, each now and later, as amounts are kept."""
-ROUNDING: Final = 1e-14
-"""More than what rounding can change of a sum of squares, for each host and each unit of the largest."""
+ROUNDING: Final = 1e-15
+"""More than what rounding can change of a variance, for each host and each square of the largest value.
+
+A root changes by no more than the root of that.
+"""
 CELLS_MAX: Final = 2_000_000
 """How many numbers are looked at in one go; more hosts than that fail in turn."""
 
@@ -58,6 +63,8 @@ def suits_scenario(scenario: Scenario) -> bool:
     if source.offline or leaves.mirrored or (scenario.extra is not None and scenario.extra.has_standby):
         return False
     if leaves.anew and (source.sends or any(fleet.hosts[at].group != source.group for at in fleet.scope)):
+        return False
+    if any(size_failure(fleet.machines[each], source) is not None for each in leaves.anew):
         return False
     machines = [fleet.machines[each] for each in (*leaves.relocated, *leaves.anew)]
     return not any(machine.exclusion_tags or machine.desired_locations for machine in machines)
@@ -98,16 +105,26 @@ class _Scenarios:
         self.deltas: Integers = np.zeros((len(ROWS), rows, most), dtype=np.int64)
         self.loading: Floats = np.zeros((len(LOADS), rows, most))
         self.is_local: Booleans = np.zeros((rows, most), dtype=bool)
+        known_deltas: dict[int, tuple[Integers, Floats, list[bool]]] = {}
         for row, each in enumerate(machines):
+            key = id(leaving[row])
+            if each and key not in known_deltas:
+                known_deltas[key] = (
+                    np.array([_deltas(machine) for machine in each]).T,
+                    np.array([machine.load for machine in each]).T,
+                    [machine.local for machine in each],
+                )
             if each:
-                self.deltas[:, row, : len(each)] = np.array([_deltas(machine) for machine in each]).T
-                self.loading[:, row, : len(each)] = np.array([machine.load for machine in each]).T
-                self.is_local[row, : len(each)] = [machine.local for machine in each]
+                amounts, loads, local = known_deltas[key]
+                self.deltas[:, row, : len(each)] = amounts
+                self.loading[:, row, : len(each)] = loads
+                self.is_local[row, : len(each)] = local
         self._add_extra(scenarios)
         self.open = _open_hosts(columns, scenarios)
         known = known_of(columns)
         self.constants = [unchanged(known, at) for at in range(len(TERMS))]
         self.kept = columns.reserved + columns.floor
+        self.has_reserve = bool(columns.reserved.any())
         every = [machine for each in machines for machine in each]
         every += [each.extra for each in scenarios if each.extra is not None]
         self.merged = _Merged(columns, every)
@@ -115,7 +132,8 @@ class _Scenarios:
         self.asked = self.merged.asked(self.deltas, self.loading)
         grown = np.abs(self.asked).sum(axis=2).max(axis=1) * self.merged.units.max(axis=1)
         largest = np.abs(self.values).max() + grown.max()
-        self.slip = ROUNDING * len(columns.numbers) * (1.0 + float(largest) ** 2)
+        rounded = sqrt(ROUNDING * len(columns.numbers) * (1.0 + float(largest) ** 2))
+        self.slip = 2.0 * float(self.merged.weights.sum()) * rounded
 
     def _add_extra(self, scenarios: Sequence[Scenario]) -> None:
         """Put the machine that a scenario has more than the columns where it is."""
@@ -130,12 +148,12 @@ class _Scenarios:
         """Move machine after machine of every host; a host whose machine finds no place has failed."""
         found = [True] * len(self.names)
         for step in range(self.deltas.shape[2]):
-            self._keep(np.greater(self.steps, step))
+            self._keep(np.array([each > step for each in self.steps], dtype=bool))
             if not self.names.size:
                 break
             self._take(self.sources, step, -(self.moved > step).astype(np.int64))
             possible = self._possible(step)
-            fits = possible.any(axis=1)
+            fits: Booleans = np.logical_or.reduce(possible, axis=1)
             if not fits.all():
                 for name in self.names[~fits]:
                     found[name] = False
@@ -172,23 +190,24 @@ class _Scenarios:
         self.amounts[:, rows, hosts] += signs * self.deltas[:, :, step]
         self.loads[:, rows, hosts] += signs * self.loading[:, :, step]
         self.values[:, rows, hosts] += signs * self.asked[:, :, step] * self.merged.units[:, hosts]
-        self.held[rows, hosts] += signs
+        if self.has_reserve:
+            self.held[rows, hosts] += signs
 
     def _best(self, step: int, possible: Booleans) -> Integers:
         """Return the host in each row that leaves the group most even, the last of equals.
 
-        Scores are bounded from both sides; only where bounds overlap are they worked out in full.
+        Only where scores are as close as rounding may bring them are they worked out in full.
         """
-        low, high = self._bounds(step)
-        close = possible & (low <= np.where(possible, high, np.inf).min(axis=1)[:, None])
+        score = np.where(possible, self._close_to(step), np.inf)
+        close = score <= score.min(axis=1)[:, None] + self.slip
         best: Integers = np.argmax(close, axis=1)
         tied = np.flatnonzero(np.count_nonzero(close, axis=1) > 1)
         if tied.size:
             best[tied] = self._exact_best(step, tied, close[tied])
         return best
 
-    def _bounds(self, step: int) -> tuple[Floats, Floats]:
-        """Return bounds of the part of the score that depends on where the next machine goes."""
+    def _close_to(self, step: int) -> Floats:
+        """Return the part of the score that depends on where the next machine goes, but for rounding."""
         values, count = self.values, len(self.columns.numbers)
         more = self.asked[:, :, step, None] * self.merged.units[:, None]
         total = values.sum(axis=2)[:, :, None]
@@ -201,18 +220,12 @@ class _Scenarios:
         more *= more
         variance -= more
         np.maximum(variance, 0.0, out=variance)
-        shape = variance.shape[1:]
-        high = (self.merged.weights @ np.sqrt(variance + self.slip).reshape(len(values), -1)).reshape(shape)
-        variance -= self.slip
-        np.maximum(variance, 0.0, out=variance)
-        low = (self.merged.weights @ np.sqrt(variance, out=variance).reshape(len(values), -1)).reshape(shape)
-        if self.columns.reserved.any():
-            failing = self._failing(step, np.arange(len(self.names)))
-            return low + failing, high + failing
-        return low, high
+        np.sqrt(variance, out=variance)
+        score: Floats = (self.merged.weights @ variance.reshape(len(values), -1)).reshape(variance.shape[1:])
+        return score + self._failing(step, np.arange(len(self.names))) if self.has_reserve else score
 
     def _exact_best(self, step: int, rows: Integers, possible: Booleans) -> Integers:
-        """Return the host in each row that leaves the group most even, of those too close for bounds."""
+        """Return the host in each row that leaves the group most even, of those that are too close."""
         score = np.zeros(possible.shape)
         made: dict[bytes, Floats] = {}
         changed = self._values(step, rows)

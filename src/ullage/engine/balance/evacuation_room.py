@@ -97,8 +97,20 @@ class Bins:
         return True
 
 
-Known = dict[int, tuple[tuple[int, ...], Leaving, Needs]]
-"""What leaves a host, by its number, and for which machines this holds."""
+class Departure(NamedTuple):
+    """What leaves a host with these machines, and the memory that it needs.
+
+    `allowed` is whether policies allow all that is made anew on every other host, None for on some of them.
+    """
+
+    primaries: tuple[int, ...]
+    leaves: Leaving
+    needs: Needs
+    allowed: bool | None
+
+
+Known = dict[int, Departure]
+"""What leaves hosts, by number, as far as it is known."""
 
 
 class Rooms:
@@ -141,14 +153,31 @@ class Rooms:
 
     def leaves(self, number: int) -> tuple[Leaving, Needs]:
         """Return what must leave a host, and the memory that it needs."""
-        primaries = self.fleet.states[number].primaries
+        known = self._departure(number)
+        return known.leaves, known.needs
+
+    def _departure(self, number: int) -> Departure:
+        fleet = self.fleet
+        primaries = fleet.states[number].primaries
         known = self._known.get(number)
-        if known is None or known[0] is not primaries:
-            leaves = leaving(self.fleet, number)
-            machines = [self.fleet.machines[each] for each in (*leaves.relocated, *leaves.anew)]
-            known = primaries, leaves, needs_of([_memory(machine) for machine in machines])
+        if known is None or known.primaries is not primaries:
+            leaves = leaving(fleet, number)
+            machines = [fleet.machines[each] for each in (*leaves.relocated, *leaves.anew)]
+            needs = needs_of([_memory(machine) for machine in machines])
+            known = Departure(primaries, leaves, needs, self._allowed(leaves))
             self._known[number] = known
-        return known[1], known[2]
+        return known
+
+    def _allowed(self, leaves: Leaving) -> bool | None:
+        """Return whether policies allow what is made anew: alike on hosts of a group with like storage."""
+        hosts = {host.exclusive: host for host in (self.fleet.hosts[each] for each in leaves.escapes)}
+        found: bool | None = True
+        for each in leaves.anew:
+            allowed = [size_failure(self.fleet.machines[each], host) is None for host in hosts.values()]
+            if not any(allowed):
+                return False
+            found = found if all(allowed) else None
+        return found
 
     def bins(self, group: int) -> Bins:
         """Return the hosts of a group that are online as room for memory."""
@@ -193,13 +222,10 @@ class Rooms:
         memory = [rooms[host.number] for host in hosts]
         if Bins(memory).takes(needs) is False:
             return False
-        for each in leaves.anew:
-            allowed = [host for host in hosts if size_failure(fleet.machines[each], host) is None]
-            if not allowed:
-                return False
-            if len(allowed) < len(hosts):
-                return None
-        if source.sends or any(host.exclusive for host in hosts):
+        allowed = self._departure(source.number).allowed
+        if allowed is False:
+            return False
+        if allowed is None or source.sends or any(host.exclusive for host in hosts):
             return None
         machines = [fleet.machines[each] for each in (*leaves.relocated, *leaves.anew)]
         both = [(_memory(machine), machine.disk if machine.local else 0) for machine in machines]

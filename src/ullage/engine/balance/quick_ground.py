@@ -1,7 +1,7 @@
 """A fleet that is being filled, looked at as columns: the same answers as the plain one, sooner."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -10,9 +10,10 @@ from ullage.engine.balance.facts import NOWHERE, Machine
 from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.global_n1 import Redundancy
 from ullage.engine.balance.moves import Moved, Place
+from ullage.engine.balance.pair_scores import PairScores
 from ullage.engine.balance.redundancy_guard import Guard
 from ullage.engine.balance.space_columns import UNBOUNDED, Booleans, Columns, Floats, Integers, suits
-from ullage.engine.balance.space_scores import PairScores, single_scores
+from ullage.engine.balance.space_scores import single_scores
 from ullage.engine.balance.space_tests import (
     FITS,
     Codes,
@@ -33,6 +34,10 @@ def ground_of(fleet: Fleet, targets: Sequence[int], redundancy: Redundancy | Non
     return kind(fleet, targets, redundancy)
 
 
+SPARSE_MIN: Final = 3
+"""From which share on all pairs are looked at, since choosing some costs more than it saves: one third."""
+
+
 class Pairs(NamedTuple):
     """Primaries and standbys by position, and which of these pairs are possible."""
 
@@ -50,6 +55,7 @@ class QuickGround(Ground):
         self._refused: dict[tuple[NewSize, bool], Found] = {}
         self._floor, self._least = _least_of(self.fleet, targets)
         self._placeable: dict[NewSize, bool] = {}
+        self._scorer: PairScores | None = None
         self._lost: bool | None = None
         self._breaking: tuple[NewSize, int] | None = None
         self._guard = None if redundancy is None else Guard(redundancy, self.fleet, self._columns)
@@ -83,6 +89,8 @@ class QuickGround(Ground):
         """Add a machine where it was found to go."""
         super().add(size, best)
         self._columns.read(self.fleet, best.placed.changed)
+        if self._scorer is not None:
+            self._scorer.renew([self._columns.position[at] for at in best.placed.changed])
         self._forget()
 
     def go_back(self, mark: tuple[Fleet, int]) -> None:
@@ -91,6 +99,7 @@ class QuickGround(Ground):
         super().go_back(mark)
         changed = [at for at, state in enumerate(self.fleet.states) if state is not now[at]]
         self._columns.read(self.fleet, changed)
+        self._scorer = None
         self._forget()
 
     def _forget(self) -> None:
@@ -145,12 +154,21 @@ class QuickGround(Ground):
         others = np.flatnonzero((standby.before == FITS) & (standby.after == FITS))
         if not rows.size or not others.size:
             return None
-        block = np.ix_(rows, others)
-        possible = columns.pairs[block] & (columns.room_for_pair[block] >= machine.memory)
+        if rows.size * others.size * SPARSE_MIN >= columns.pairs.size:
+            fits = (standby.before == FITS) & (standby.after == FITS)
+            possible = columns.pairs & (columns.room_for_pair >= machine.memory)
+            possible &= (codes == FITS)[:, None] & fits[None, :]
+            rows = others = np.arange(len(columns.numbers))
+        else:
+            block = np.ix_(rows, others)
+            possible = columns.pairs[block] & (columns.room_for_pair[block] >= machine.memory)
         return Pairs(rows, others, possible) if possible.any() else None
 
     def _scores(self, machine: Machine, pairs: Pairs) -> Floats:
-        scores = PairScores(self._columns, machine).scores(pairs.rows, pairs.others)
+        if self._scorer is None or self._scorer.machine.memory != machine.memory:
+            self._scorer = PairScores(self._columns, machine)
+        self._scorer.machine = machine
+        scores = self._scorer.scores(pairs.rows, pairs.others)
         scores[~pairs.possible] = np.inf
         return scores
 

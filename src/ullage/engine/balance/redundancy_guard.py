@@ -18,8 +18,8 @@ from ullage.engine.balance.space_columns import Columns
 
 SUSPECTS_MAX: Final = 3
 """How many hosts that could not be evacuated are looked at first the next time."""
-AT_ONCE: Final = 32
-"""How many candidates are judged together."""
+AT_FIRST, AT_ONCE = 2, 32
+"""How many candidates are judged together: few at first, unless none was found the last time."""
 
 
 class _Open(NamedTuple):
@@ -41,6 +41,7 @@ class Guard:
         groups = {fleet.hosts[number].group for number in fleet.scope}
         self.has_one_group = len(groups) == 1 and not columns.any_exclusive
         self.suspects: list[int] = []
+        self.at_first = AT_FIRST
         self.known: Known = {}
 
     def rooms(self, fleet: Fleet) -> Rooms:
@@ -59,9 +60,11 @@ class Guard:
     def first(self, fleet: Fleet, candidates: Iterable[Allocation]) -> tuple[int, Allocation] | None:
         """Return the first candidate that leaves a fleet redundant, and how many come before it."""
         numbered = enumerate(candidates)
-        while chunk := list(islice(numbered, AT_ONCE)):
+        while chunk := list(islice(numbered, self.at_first)):
+            self.at_first = AT_ONCE
             for each in self._without_stuck(self._opened(fleet, chunk)):
                 if each.candidate is not None and self._keeps(each):
+                    self.at_first = AT_FIRST
                     return each.place, each.candidate
         return None
 

@@ -60,8 +60,16 @@ class Columns:
         self.spindles_whole = _whole(host.spindles_high for host in hosts)
         count = len(hosts)
         self.values: Floats = np.zeros((len(TERMS), count))
-        self._held: Integers = np.zeros((11, count), dtype=np.int64)
-        self._busy: Floats = np.zeros((2, count))
+        held: Integers = np.zeros((11, count), dtype=np.int64)
+        busy: Floats = np.zeros((2, count))
+        self._held, self._busy = held, busy
+        self.now: Held = (held[0], held[1], held[2], held[3], busy[0])
+        self.later: Held = (held[4], held[5], held[6], held[7], busy[1])
+        self.reserved, self.machines = held[8], held[10]
+        self.fails: Booleans = np.zeros(count, dtype=bool)
+        self.room: Integers = np.zeros(count, dtype=np.int64)
+        self.room_kept: Integers = np.zeros(count, dtype=np.int64)
+        self.room_for_pair: Integers = np.zeros((count, count), dtype=np.int64)
         self.peers: Integers = np.zeros((count, count), dtype=np.int64)
         same = self.group[:, None] == self.group[None, :]
         self.pairs: Booleans = same & self.is_target[:, None] & self.is_target[None, :]
@@ -96,16 +104,11 @@ class Columns:
                 row = self.position.get(primary)
                 if row is not None:
                     self.peers[row, at] = memory
-        held, busy = self._held, self._busy
-        self.now: Held = (held[0], held[1], held[2], held[3], busy[0])
-        self.later: Held = (held[4], held[5], held[6], held[7], busy[1])
-        self.reserved = held[8]
-        self.fails: Booleans = held[9] != 0
-        self.machines = held[10]
-        free = held[0] - self.floor
-        self.room = free
-        self.room_kept: Integers = np.where(self.fails, UNBOUNDED, free - self.reserved)
-        self.room_for_pair: Integers = np.where(self.fails[None, :], UNBOUNDED, free[None, :] - self.peers)
+            free = now.memory_free - int(self.floor[at])
+            self.fails[at] = state.fails
+            self.room[at] = free
+            self.room_kept[at] = UNBOUNDED if state.fails else free - state.reserved
+            self.room_for_pair[:, at] = UNBOUNDED if state.fails else free - self.peers[:, at]
 
 
 class Whole:

@@ -1,8 +1,7 @@
 """The scores of all places for a new machine at once, equal to those of the plain code to the last bit.
 
-The order of every sum is that of the plain code: hosts from left to right, terms in their order, and for
-pairs the primary's correction before the standby's. Terms that a machine does not change are added as they
-are.
+The order of every sum is that of the plain code: hosts from left to right, and terms in their order. Terms
+that a machine does not change are added as they are.
 """
 
 from math import sqrt
@@ -19,6 +18,8 @@ FREE_MEMORY, FREE_DISK, FAILING, RESERVED = 0, 1, 2, 3
 CPU, LOADS, DISK_LOAD, SPINDLES = 6, range(7, 11), 9, 12
 MEMORY_LATER, DISK_LATER, CPU_LATER, SPINDLES_LATER = 13, 14, 15, 16
 LOCATION, RESERVED_TOTAL = 17, 19
+TWINS: Final = ((13, 0), (14, 1), (15, 6), (16, 12), (8, 7), (9, 7), (10, 7))
+"""Terms that are often the same: those of later and of now, and loads."""
 
 
 class Known(NamedTuple):
@@ -53,11 +54,11 @@ def as_primary(columns: Columns, machine: Machine) -> dict[int, Floats]:
     for at, load in zip(LOADS, machine.load, strict=True):
         after[at] = columns.values[at] + load
     if machine.local or columns.any_exclusive:
-        after |= _disks(columns, machine)
+        after |= as_disk(columns, machine)
     return after
 
 
-def _disks(columns: Columns, machine: Machine) -> dict[int, Floats]:
+def as_disk(columns: Columns, machine: Machine) -> dict[int, Floats]:
     """Return the values of the terms about disks, which are the same for a primary and a standby."""
     found = {}
     sides = ((FREE_DISK, SPINDLES, columns.now), (DISK_LATER, SPINDLES_LATER, columns.later))
@@ -77,20 +78,32 @@ def single_scores(columns: Columns, machine: Machine, places: Integers) -> Float
     """Return the score of all hosts with a machine on one of them, for each of some places."""
     known = known_of(columns)
     after = as_primary(columns, machine)
-    failing = known.totals[FAILING] + columns.fails[places]
+    stands_for = twins(columns, after)
+    chosen = [at for at in after if stands_for.get(at, at) == at]
+    rows = deviations(columns.values[chosen], np.array([after[at] for at in chosen]), places)
+    changed = dict(zip(chosen, rows, strict=True))
     score = np.zeros(places.size)
-    made: dict[bytes, Floats] = {}
     for at, weight in enumerate(WEIGHTS):
         if at in after:
-            key = columns.values[at].tobytes() + after[at].tobytes()
-            if key not in made:
-                made[key] = deviations(columns.values[at][None], after[at][None], places)[0]
-            score += weight * made[key]
+            score += weight * changed[stands_for.get(at, at)]
         elif at == FAILING:
-            score += weight * failing
+            score += weight * (known.totals[FAILING] + columns.fails[places])
         elif unchanged(known, at):
             score += weight * unchanged(known, at)
     return score
+
+
+def twins(columns: Columns, after: dict[int, Floats]) -> dict[int, int]:
+    """Return terms whose values are those of another one, as they are and with the machine on any host."""
+    return {
+        at: other
+        for at, other in TWINS
+        if at in after and _same(columns.values, at, other) and _same(after, at, other)
+    }
+
+
+def _same(values: Floats | dict[int, Floats], at: int, other: int) -> bool:
+    return bool((values[at] == values[other]).all())
 
 
 def deviations(before: Floats, after: Floats, places: Integers | None = None) -> Floats:
@@ -109,89 +122,3 @@ def deviations(before: Floats, after: Floats, places: Integers | None = None) ->
 def unchanged(known: Known, at: int) -> float:
     """Return the value of a term as it is."""
     return sqrt(known.variances[at]) if TERMS[at].kind == "deviation" else known.totals[at]
-
-
-class PairScores:
-    """The scores of all hosts with a machine on a pair of them: rows are primaries, columns standbys."""
-
-    def __init__(self, columns: Columns, machine: Machine) -> None:
-        self.columns = columns
-        self.machine = machine
-        self.count = float(len(columns.numbers))
-        self.known = known_of(columns)
-        self.primary = as_primary(columns, machine)
-        self.standby = _disks(columns, machine)
-        self.standby[DISK_LOAD] = columns.values[DISK_LOAD] + machine.load.disk
-
-    def scores(self, rows: Integers, at_columns: Integers) -> Floats:
-        """Return the scores of some pairs: these primaries with these standbys."""
-        score: Floats = np.zeros((rows.size, 1))
-        made: dict[bytes, Floats] = {}
-        for at, weight in enumerate(WEIGHTS):
-            if at in self.standby:
-                score = score + self._both(at, rows, at_columns, made)
-            elif at == RESERVED:
-                score = score + self._reserved(rows, at_columns)
-            elif at in self.primary:
-                score = score + (weight * np.sqrt(self._primary(at, rows)[1]))[:, None]
-            else:
-                score = score + weight * self._sum(at, rows, at_columns)
-        return score
-
-    def _sum(self, at: int, rows: Integers, at_columns: Integers) -> Floats | float:
-        total = self.known.totals[at]
-        if at == FAILING:
-            fails = self.columns.fails
-            failing: Floats = (total + fails[rows].astype(np.float64))[:, None] + fails[at_columns][None, :]
-            return failing
-        if at == LOCATION and self.columns.shared is not None:
-            return total + self.columns.shared[np.ix_(rows, at_columns)]
-        if at == RESERVED_TOTAL:
-            return total + self._reserved_change(rows, at_columns)[0]
-        return unchanged(self.known, at)
-
-    def _primary(self, at: int, rows: Integers) -> tuple[Floats, Floats]:
-        """Return sum and variance of a term after the primary's change."""
-        old, new = self.columns.values[at][rows], self.primary[at][rows]
-        return self._corrected(self.known.totals[at], self.known.variances[at], old, new)
-
-    def _corrected(self, total: float, variance: float, old: Floats, new: Floats) -> tuple[Floats, Floats]:
-        more = new - old
-        squares = new * new - old * old
-        apart = (self.count * squares - 2 * total * more) - more * more
-        return total + more, np.maximum(0.0, variance + apart / (self.count * self.count))
-
-    def _both(self, at: int, rows: Integers, at_columns: Integers, made: dict[bytes, Floats]) -> Floats:
-        """Return the deviation of a term that changes with both hosts, times its weight."""
-        old, new = self.columns.values[at][at_columns], self.standby[at][at_columns]
-        total, variance = self._primary(at, rows)
-        key = b"".join(each.tobytes() for each in (old, new, total, variance))
-        if key in made:
-            return WEIGHTS[at] * made[key]
-        more = new - old
-        apart = np.multiply.outer(2 * total, more)
-        np.subtract(self.count * (new * new - old * old), apart, out=apart)
-        apart -= more * more
-        apart /= self.count * self.count
-        apart += variance[:, None]
-        np.maximum(apart, 0.0, out=apart)
-        made[key] = np.sqrt(apart, out=apart)
-        weighed: Floats = WEIGHTS[at] * apart
-        return weighed
-
-    def _reserved_change(self, rows: Integers, at_columns: Integers) -> tuple[Floats, Floats]:
-        """Return by how much shares of reserved memory grow, and their squares."""
-        columns = self.columns
-        block = np.ix_(rows, at_columns)
-        old = columns.values[RESERVED][at_columns]
-        kept = np.maximum(columns.reserved[at_columns], columns.peers[block] + self.machine.memory)
-        new = kept / columns.memory.amounts[at_columns]
-        if columns.memory.any_nothing:
-            new[:, columns.memory.is_nothing[at_columns]] = 0.0
-        return new - old, new * new - old * old
-
-    def _reserved(self, rows: Integers, at_columns: Integers) -> Floats:
-        more, squares = self._reserved_change(rows, at_columns)
-        total, variance = self.known.totals[RESERVED], self.known.variances[RESERVED]
-        apart = (self.count * squares - 2 * total * more) - more * more
-        return WEIGHTS[RESERVED] * np.sqrt(np.maximum(0.0, variance + apart / (self.count * self.count)))

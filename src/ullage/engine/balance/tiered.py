@@ -155,21 +155,37 @@ def fill(ground: Ground, size: NewSize, limit: int | None = None) -> Counts:
     if ground.redundancy is None or size.template == "drbd":
         return _one_by_one(ground, size, limit, None)
     step = _step(ground, size)
+    ahead: list[Allocation] = []
     while True:
         part = step if limit is None else min(step, limit)
         if not ground.surely_breaks(size, part):
             mark = ground.mark()
-            failures = _one_by_one(ground, size, part, None)
+            added = _add_many(ground, size, part, ahead)
             if ground.is_redundant():
                 limit = None if limit is None else max(0, limit - step)
-                if limit == 0 or len(ground.added) == mark[1]:
-                    return failures
+                if limit == 0 or not added:
+                    return ground.ask(size, None).failures
+                del ahead[: len(added)]
                 step = STEP_SMALL if step == STEP_SMALL else _step(ground, size)
                 continue
             ground.go_back(mark)
+            ahead = max(added, ahead, key=len)
         if step == STEP_SMALL:
             return _one_by_one(ground, size, limit, ground.redundancy)
         step = STEP_SMALL
+
+
+def _add_many(ground: Ground, size: NewSize, count: int, ahead: Sequence[Allocation]) -> list[Allocation]:
+    """Add machines whether or not the cluster stays redundant; `ahead` is where the next ones go."""
+    added: list[Allocation] = []
+    while len(added) < count:
+        known = ahead[len(added)] if len(added) < len(ahead) else None
+        best = known or ground.ask(size, None, counted=False).best
+        if best is None:
+            break
+        ground.add(size, best)
+        added.append(best)
+    return added
 
 
 def _step(ground: Ground, size: NewSize) -> int:

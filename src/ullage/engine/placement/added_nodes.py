@@ -188,9 +188,13 @@ class AddedNodes:
     # Nodes that there are none of
 
     def _bases(self, models: list[Node]) -> list[Node]:
-        """Return nodes that larger ones are to be like: the largest for each place that rules tell apart."""
+        """Return nodes that larger ones are to be like: the largest for each place that rules tell apart.
+
+        Nodes that are open to the workload come before others.
+        """
         found: dict[Kind, Node] = {}
-        for node in models:
+        row_of, is_open = self._batch.trial.row_of, self._batch.shape.open
+        for node in [each for each in models if is_open[row_of[each.name]]] or models:
             place = tuple(node.labels.get(key, "") for key in sorted(self._labels) if not _names(node, key))
             if place not in found or self._size(node) > self._size(found[place]):
                 found[place] = node
