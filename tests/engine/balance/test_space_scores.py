@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from fleet_strategies import rare_kinds, seeds, views
 from ganeti_clusters import random_cluster
-from ullage.engine.balance.allocation import Allocation, allocable, on_pair, on_single, pairs_of
+from ullage.engine.balance.allocation import Allocation, allocable, on_single
 from ullage.engine.balance.fleet import Fleet
-from ullage.engine.balance.moves import Place
 from ullage.engine.balance.score import TERMS, statistics, value_of
 from ullage.engine.balance.space_columns import Columns
 from ullage.engine.balance.space_scores import known_of, single_scores, unchanged
@@ -28,24 +27,6 @@ def test_scores_of_hosts_are_those_of_the_plain_code(seed, kind, view, template)
     expected = {at: found.score for at, found in enumerate(tried) if isinstance(found, Allocation)}
     assume(expected)
     assert single_scores(columns, machine, np.array(list(expected))).tolist() == list(expected.values())
-
-
-@given(seeds, rare_kinds, views)
-@settings(max_examples=40)
-def test_scores_of_pairs_are_those_of_the_plain_code(seed, kind, view):
-    fleet = Fleet(random_cluster(seed, kind), view)
-    machine = SIZE.machine()
-    targets = allocable(fleet, range(kind.groups))
-    columns = Columns(fleet, targets)
-    assume(targets)
-    every = np.arange(len(columns.numbers))
-    scores = PairScores(columns, machine).scores(every, every)
-    known = statistics(fleet.hosts, fleet.states)
-    for at, standbys in pairs_of(fleet, targets):
-        for standby in standbys:
-            found = on_pair(fleet, known, machine, Place(at, standby))
-            if isinstance(found, Allocation):
-                assert scores[columns.position[at], columns.position[standby]] == found.score
 
 
 @given(seeds, rare_kinds, views)
