@@ -78,6 +78,16 @@ def test_a_fleet_is_filled_to_the_end_the_same_way(template, seed):
     assert quick == plain
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_tight_fleets_of_many_sizes_are_filled_the_same_way(seed):
+    cluster = random_cluster(seed, Kind(5, 30, "ext", has_distinct_sizes=True, is_tight=True))
+    instances = tuple(replace(each, template="ext") for each in cluster.instances)
+    fleet = Fleet(replace(cluster, instances=instances))
+    size = NewSize(1024 * MIB, 1024 * MIB, 1000, template="ext")
+    plain, quick = both(fleet, list(fleet.scope), Redundancy(), lambda ground: fill_tiered(ground, size, 6))
+    assert quick == plain
+
+
 def test_numbers_beyond_exact_floats_are_left_to_the_plain_code():
     fleet = Fleet(ganeti_cluster([ganeti_node("n1", memory=1 << 40)], instance("a", "n1")))
     assert type(ground_of(fleet, [0])) is Ground

@@ -25,6 +25,7 @@ from ullage.engine.balance.state import FAILURES, Failure
 from ullage.engine.balance.tiered import NewSize
 from ullage.model.ganeti import MIB, DiskTemplate
 
+EDGE_MAX = 1 << 60
 memories = st.sampled_from((100, 1024, 4096, 9000)).map(MIB.__mul__)
 disks = st.sampled_from((1024, 20_000, 200_000)).map(MIB.__mul__)
 cpus = st.sampled_from((1000, 9000))
@@ -37,12 +38,28 @@ def new_sizes(*templates: DiskTemplate):
     )
 
 
-@given(seeds, rare_kinds, views, new_sizes("ext", "plain", "diskless", "drbd"))
-@settings(max_examples=60)
-def test_a_host_takes_no_machine_for_the_reason_of_the_primitives(seed, kind, view, size):
+def at_an_edge(draw, columns: Columns, size: NewSize) -> NewSize:
+    """Ask for just as much memory or disk as some host has left of it in some way, or a little more."""
+    rooms = [columns.room, columns.room_kept, columns.later[0] - columns.floor, columns.room_for_pair.ravel()]
+    spaces = [held[1] - columns.disk_floor for held in (columns.now, columns.later)]
+    memory = [int(room) for each in rooms for room in each if 0 < room < EDGE_MAX]
+    disk = [int(space) for each in spaces for space in each if 0 < space < EDGE_MAX]
+    more = draw(st.sampled_from((0, 1)))
+    match draw(st.sampled_from(("memory", "disk", "neither"))):
+        case "memory" if memory:
+            return size._replace(memory_bytes=draw(st.sampled_from(memory)) + more)
+        case "disk" if disk:
+            return size._replace(disk_bytes=draw(st.sampled_from(disk)) + more)
+    return size
+
+
+@given(seeds, rare_kinds, views, new_sizes("ext", "plain", "diskless", "drbd"), st.data())
+@settings(max_examples=100)
+def test_a_host_takes_no_machine_for_the_reason_of_the_primitives(seed, kind, view, size, data):
     fleet = Fleet(random_cluster(seed, kind), view)
     targets = allocable(fleet, range(kind.groups))
     columns = Columns(fleet, targets)
+    size = at_an_edge(data.draw, columns, size)
     codes = primary_codes(fleet, columns, size.machine())
     expected = []
     for number in targets:
@@ -54,12 +71,13 @@ def test_a_host_takes_no_machine_for_the_reason_of_the_primitives(seed, kind, vi
     assert single_counts(columns, codes) == counted
 
 
-@given(seeds, rare_kinds, views, new_sizes("drbd"))
-@settings(max_examples=60)
-def test_pairs_fail_for_the_reasons_of_the_primitives(seed, kind, view, size):
+@given(seeds, rare_kinds, views, new_sizes("drbd"), st.data())
+@settings(max_examples=100)
+def test_pairs_fail_for_the_reasons_of_the_primitives(seed, kind, view, size, data):
     fleet = Fleet(random_cluster(seed, kind), view)
     targets = allocable(fleet, range(kind.groups))
     columns = Columns(fleet, targets)
+    size = at_an_edge(data.draw, columns, size)
     machine = size.machine()
     known = statistics(fleet.hosts, fleet.states)
     places = [Place(at, other) for at, others in pairs_of(fleet, targets) for other in others]

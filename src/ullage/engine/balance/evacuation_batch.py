@@ -119,6 +119,9 @@ class _Scenarios:
                 self.deltas[:, row, : len(each)] = amounts
                 self.loading[:, row, : len(each)] = loads
                 self.is_local[row, : len(each)] = local
+        needs = -self.deltas[MEMORY]
+        self.largest: Integers = np.maximum(np.maximum.accumulate(needs[:, ::-1], axis=1)[:, ::-1], 1)
+        self.has_local: Booleans = np.logical_or.reduce(self.is_local, axis=1)
         self._add_extra(scenarios)
         self.open = _open_hosts(columns, scenarios)
         known = known_of(columns)
@@ -151,6 +154,9 @@ class _Scenarios:
             self._keep(np.array([each > step for each in self.steps], dtype=bool))
             if not self.names.size:
                 break
+            self._keep(~self._is_sure(step))
+            if not self.names.size:
+                break
             self._take(self.sources, step, -(self.moved > step).astype(np.int64))
             possible = self._possible(step)
             fits: Booleans = np.logical_or.reduce(possible, axis=1)
@@ -162,6 +168,13 @@ class _Scenarios:
             if self.names.size:
                 self._take(self._best(step, possible), step, np.ones_like(self.names))
         return found
+
+    def _is_sure(self, step: int) -> Booleans:
+        """Return which rows need no more trying: slots of the largest size are left for all that is left."""
+        room = np.where(self.open, self.amounts[MEMORY] - self.columns.floor, 0)
+        slots = (np.maximum(room, 0) // self.largest[:, step, None]).sum(axis=1)
+        sure: Booleans = (slots >= self.steps - step) & ~self.has_local
+        return sure
 
     def _possible(self, step: int) -> Booleans:
         """Return which hosts take the next machine: those with memory for it, and disk where it is local."""
@@ -180,6 +193,7 @@ class _Scenarios:
         self.names, self.steps, self.sources = self.names[rows], self.steps[rows], self.sources[rows]
         self.held, self.open = self.held[rows], self.open[rows]
         self.moved, self.is_local = self.moved[rows], self.is_local[rows]
+        self.largest, self.has_local = self.largest[rows], self.has_local[rows]
         self.amounts, self.loads = self.amounts[:, rows], self.loads[:, rows]
         self.deltas, self.loading = self.deltas[:, rows], self.loading[:, rows]
         self.values, self.asked = self.values[:, rows], self.asked[:, rows]

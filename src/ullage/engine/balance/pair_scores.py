@@ -23,7 +23,6 @@ from ullage.engine.balance.space_scores import (
     as_disk,
     as_primary,
     known_of,
-    twins,
     unchanged,
 )
 
@@ -63,12 +62,9 @@ class PairScores:
         primary = as_primary(columns, self.machine)
         standby = as_disk(columns, self.machine)
         standby[DISK_LOAD] = columns.values[DISK_LOAD] + self.machine.load.disk
-        stands_for = {
-            at: other
-            for at, other in twins(columns, primary).items()
-            if (at in standby) == (other in standby)
-        }
-        chosen = [at for at in primary if stands_for.get(at, at) == at]
+        if DISK_LOAD not in primary:
+            primary[DISK_LOAD] = standby[DISK_LOAD]
+        chosen = list(primary)
         totals, variances = self._corrected(known, chosen, primary, rows)
         made: dict[int, Floats] = {}
         for row, at in enumerate(chosen):
@@ -77,13 +73,14 @@ class PairScores:
                 made[at] = self._both(totals[row], variances[row], old, new)
             else:
                 made[at] = np.sqrt(variances[row])[:, None]
+            made[at] *= WEIGHTS[at]
         whole = rows.size == others.size == len(columns.numbers)
         block = (slice(None), slice(None)) if whole else np.ix_(rows, others)
         more, squares, more_squared = self.more[block], self.squares[block], self.more_squared[block]
         score: Floats = np.zeros((rows.size, others.size))
         for at, weight in enumerate(WEIGHTS):
-            if at in primary:
-                score += weight * made[stands_for.get(at, at)]
+            if at in made or columns.twins.get(at) in made:
+                score += made[at if at in made else columns.twins[at]]
             elif at == RESERVED:
                 score += weight * self._reserved(known, more, squares, more_squared)
             elif at == RESERVED_TOTAL:

@@ -56,6 +56,7 @@ class QuickGround(Ground):
         self._floor, self._least = _least_of(self.fleet, targets)
         self._placeable: dict[NewSize, bool] = {}
         self._scorer: PairScores | None = None
+        self._last: tuple[NewSize, Machine] | None = None
         self._lost: bool | None = None
         self._breaking: tuple[NewSize, int] | None = None
         self._guard = None if redundancy is None else Guard(redundancy, self.fleet, self._columns)
@@ -66,9 +67,9 @@ class QuickGround(Ground):
         if key in self._refused:
             return self._refused[key]
         if size.template != "drbd":
-            found = self._single(size.machine(), redundancy)
+            found = self._single(self._machine(size), redundancy)
         elif redundancy is None:
-            found = self._pair(size.machine(), counted=counted)
+            found = self._pair(self._machine(size), counted=counted)
         else:
             found = super().ask(size, redundancy)
         if found.best is None:
@@ -82,7 +83,7 @@ class QuickGround(Ground):
         found = self.ask(size, None)
         if found.best is None or self._is_past_help(self._guard):
             return False, found.failures
-        kept = self._guard.first(self.fleet, self._pairs_in_order(size.machine()))
+        kept = self._guard.first(self.fleet, self._pairs_in_order(self._machine(size)))
         return kept is not None, found.failures
 
     def add(self, size: NewSize, best: Allocation) -> None:
@@ -107,6 +108,12 @@ class QuickGround(Ground):
         self._placeable.clear()
         self._lost = None
         self._breaking = None
+
+    def _machine(self, size: NewSize) -> Machine:
+        """Return a machine of a size, the last one again if it was of that size."""
+        if self._last is None or self._last[0] != size:
+            self._last = size, size.machine()
+        return self._last[1]
 
     def _single(self, machine: Machine, redundancy: Redundancy | None) -> Found:
         columns = self._columns
@@ -145,7 +152,7 @@ class QuickGround(Ground):
         scores = self._scores(machine, pairs)
         at = scores.size - 1 - int(np.argmin(scores.ravel()[::-1]))
         best = self._pair_at(machine, pairs, scores, at)
-        return Found(best, int(pairs.possible.sum()), failures)
+        return Found(best, int(np.count_nonzero(pairs.possible)), failures)
 
     def _possible(self, machine: Machine, codes: Codes, standby: Standby) -> Pairs | None:
         """Return the pairs that fail no test; None where there are none."""
@@ -169,7 +176,7 @@ class QuickGround(Ground):
             self._scorer = PairScores(self._columns, machine)
         self._scorer.machine = machine
         scores = self._scorer.scores(pairs.rows, pairs.others)
-        scores[~pairs.possible] = np.inf
+        np.copyto(scores, np.inf, where=~pairs.possible)
         return scores
 
     def _pair_at(self, machine: Machine, pairs: Pairs, scores: Floats, at: int) -> Allocation:
@@ -223,7 +230,7 @@ class QuickGround(Ground):
             if self.fleet.hosts[number].group in groups
         ]
         needed = max(1, min(left, default=UNBOUNDED) + 1)
-        codes = primary_codes(self.fleet, self._columns, size.machine())
+        codes = primary_codes(self.fleet, self._columns, self._machine(size))
         fits = np.count_nonzero((codes == FITS) & self._columns.is_target)
         return needed if fits >= needed else UNBOUNDED
 
@@ -267,7 +274,7 @@ class QuickGround(Ground):
     def _has_place(self, size: NewSize, kind: FailureKind, steps: int) -> bool:
         smaller = size.shrunk(kind, steps) or size
         if smaller not in self._placeable:
-            machine = smaller.machine()
+            machine = self._machine(smaller)
             codes = primary_codes(self.fleet, self._columns, machine)
             if smaller.template == "drbd":
                 standby = standby_codes(self._columns, machine)

@@ -21,6 +21,8 @@ Booleans = npt.NDArray[np.bool_]
 Held = tuple[Integers, Integers, Integers, Integers, Floats]
 """Free memory, free disk, processors in use, free spindles, and how busy disks are."""
 
+TWINS: Final = ((13, 0), (14, 1), (15, 6), (16, 12), (8, 7), (9, 7), (10, 7))
+"""Terms that are often the same, by place: those of later and of now, and loads."""
 EXACT_MAX: Final = 1 << 53
 UNBOUNDED: Final = 1 << 62
 HOSTS_MAX: Final = 4000
@@ -84,6 +86,10 @@ class Columns:
             (at, known[at].total) for at, term in enumerate(TERMS) if term.kind in {"sum offline", "pairs"}
         ]
         """Terms that a new machine without tags on a host that is online does not change, and their sums."""
+        self.twins = dict(TWINS)
+        """Terms whose values are those of another one on every host; a new machine changes both alike."""
+        self.is_same_later = True
+        """Whether hosts hold later what they hold now, so that no test about later tells anything new."""
         self.read(fleet, self.numbers)
 
     def read(self, fleet: Fleet, numbers: Iterable[int]) -> None:
@@ -99,6 +105,11 @@ class Columns:
                 state.reserved, state.fails, len(state.primaries) + len(state.standbys),
             )  # fmt: skip
             self._busy[:, at] = (now.spindles, later.spindles)
+            self.is_same_later = self.is_same_later and now == later
+            values = self.values[:, at]
+            for twin, other in list(self.twins.items()):
+                if values[twin] != values[other]:
+                    del self.twins[twin]
             self.peers[:, at] = 0
             for primary, memory in state.peers.items():
                 row = self.position.get(primary)

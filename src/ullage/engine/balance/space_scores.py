@@ -18,8 +18,6 @@ FREE_MEMORY, FREE_DISK, FAILING, RESERVED = 0, 1, 2, 3
 CPU, LOADS, DISK_LOAD, SPINDLES = 6, range(7, 11), 9, 12
 MEMORY_LATER, DISK_LATER, CPU_LATER, SPINDLES_LATER = 13, 14, 15, 16
 LOCATION, RESERVED_TOTAL = 17, 19
-TWINS: Final = ((13, 0), (14, 1), (15, 6), (16, 12), (8, 7), (9, 7), (10, 7))
-"""Terms that are often the same: those of later and of now, and loads."""
 
 
 class Known(NamedTuple):
@@ -43,18 +41,22 @@ def known_of(columns: Columns) -> Known:
 
 
 def as_primary(columns: Columns, machine: Machine) -> dict[int, Floats]:
-    """Return the values of the terms that change, for each host with a machine as its primary."""
-    memory, _, cpu, _, _ = columns.now
-    after = {
-        FREE_MEMORY: columns.memory_whole.share(memory - machine.memory),
-        CPU: columns.cpu_whole.share(cpu + machine.cpu) / columns.cpu_speed,
-        MEMORY_LATER: columns.memory_whole.share(columns.later[0] - machine.memory),
-        CPU_LATER: columns.cpu_whole.share(columns.later[2] + machine.cpu) / columns.cpu_speed,
-    }
+    """Return the values of the terms that change, for each host with a machine as its primary.
+
+    Terms that are the same as another one are left out.
+    """
+    twins = columns.twins
+    after = as_disk(columns, machine) if machine.local or columns.any_exclusive else {}
+    sides = ((FREE_MEMORY, CPU, columns.now), (MEMORY_LATER, CPU_LATER, columns.later))
+    for memory_at, cpu_at, (memory, _, cpu, _, _) in sides:
+        if memory_at not in twins:
+            after[memory_at] = columns.memory_whole.share(memory - machine.memory)
+        if cpu_at not in twins:
+            shares = columns.cpu_whole.share(cpu + machine.cpu)
+            after[cpu_at] = shares / columns.cpu_speed if columns.any_speed else shares
     for at, load in zip(LOADS, machine.load, strict=True):
-        after[at] = columns.values[at] + load
-    if machine.local or columns.any_exclusive:
-        after |= as_disk(columns, machine)
+        if at not in twins:
+            after[at] = columns.values[at] + load
     return after
 
 
@@ -63,6 +65,8 @@ def as_disk(columns: Columns, machine: Machine) -> dict[int, Floats]:
     found = {}
     sides = ((FREE_DISK, SPINDLES, columns.now), (DISK_LATER, SPINDLES_LATER, columns.later))
     for free_at, busy_at, (_, disk, _, spindles_free, spindles) in sides:
+        if free_at in columns.twins and busy_at in columns.twins:
+            continue
         left: Integers | Floats = disk - machine.disk if machine.local else disk
         busy = spindles + machine.spindle_use if machine.local else spindles
         if columns.any_exclusive:
@@ -78,32 +82,19 @@ def single_scores(columns: Columns, machine: Machine, places: Integers) -> Float
     """Return the score of all hosts with a machine on one of them, for each of some places."""
     known = known_of(columns)
     after = as_primary(columns, machine)
-    stands_for = twins(columns, after)
-    chosen = [at for at in after if stands_for.get(at, at) == at]
+    chosen = list(after)
     rows = deviations(columns.values[chosen], np.array([after[at] for at in chosen]), places)
     changed = dict(zip(chosen, rows, strict=True))
     score = np.zeros(places.size)
     for at, weight in enumerate(WEIGHTS):
-        if at in after:
-            score += weight * changed[stands_for.get(at, at)]
+        other = columns.twins.get(at, at)
+        if at in changed or other in changed:
+            score += weight * changed[at if at in changed else other]
         elif at == FAILING:
             score += weight * (known.totals[FAILING] + columns.fails[places])
         elif unchanged(known, at):
             score += weight * unchanged(known, at)
     return score
-
-
-def twins(columns: Columns, after: dict[int, Floats]) -> dict[int, int]:
-    """Return terms whose values are those of another one, as they are and with the machine on any host."""
-    return {
-        at: other
-        for at, other in TWINS
-        if at in after and _same(columns.values, at, other) and _same(after, at, other)
-    }
-
-
-def _same(values: Floats | dict[int, Floats], at: int, other: int) -> bool:
-    return bool((values[at] == values[other]).all())
 
 
 def deviations(before: Floats, after: Floats, places: Integers | None = None) -> Floats:

@@ -33,10 +33,11 @@ class Standby(NamedTuple):
 def primary_codes(fleet: Fleet, columns: Columns, machine: Machine) -> Codes:
     """Return for each host why it does not take a machine as its primary."""
     codes = np.full(len(columns.numbers), FITS, dtype=np.int8)
-    _set(codes, _over_cpu(columns, columns.later[2], machine), CPU)
-    if machine.local:
-        _disk_tests(columns, columns.later, machine, codes)
-    _set(codes, machine.memory > columns.later[0] - columns.floor, MEMORY)
+    if not columns.is_same_later:
+        _set(codes, _over_cpu(columns, columns.later[2], machine), CPU)
+        if machine.local:
+            _disk_tests(columns, columns.later, machine, codes)
+        _set(codes, machine.memory > columns.later[0] - columns.floor, MEMORY)
     _set(codes, _over_cpu(columns, columns.now[2], machine), CPU)
     _set(codes, machine.memory > columns.room_kept, MEMORY)
     if machine.local:
@@ -52,8 +53,9 @@ def standby_codes(columns: Columns, machine: Machine) -> Standby:
     after = before.copy()
     _set(before, machine.memory > columns.room, MEMORY)
     _disk_tests(columns, columns.now, machine, before)
-    _set(after, machine.memory > columns.later[0] - columns.floor, MEMORY)
-    _disk_tests(columns, columns.later, machine, after)
+    if not columns.is_same_later:
+        _set(after, machine.memory > columns.later[0] - columns.floor, MEMORY)
+        _disk_tests(columns, columns.later, machine, after)
     return Standby(before, after)
 
 
