@@ -59,9 +59,8 @@ def fixture_config_path(tmp_path_factory):
         f"  IdentitiesOnly yes\n  UserKnownHostsFile {folder}/known\n  StrictHostKeyChecking yes\n"
         f"Host node-closed\n  Port {free_port()}\nHost node-*\n  Port {port}\n"
     )
-    made = os.geteuid() == 0 and not PRIVILEGE_FOLDER.exists()
-    if made:
-        PRIVILEGE_FOLDER.mkdir(mode=0o755)
+    if os.geteuid() == 0:  # several workers share it, so none of them removes it
+        PRIVILEGE_FOLDER.mkdir(mode=0o755, exist_ok=True)
     with (folder / "log").open("wb") as log:
         server = subprocess.Popen([SSHD, "-D", "-e", "-f", folder / "sshd_config"], stderr=log)
     try:
@@ -70,8 +69,6 @@ def fixture_config_path(tmp_path_factory):
     finally:
         server.terminate()
         server.wait(10)
-        if made:
-            PRIVILEGE_FOLDER.rmdir()
 
 
 def test_hosts_are_asked_over_real_ssh_and_one_that_fails_costs_only_itself(config_path, noon):
