@@ -21,6 +21,7 @@ from constraint_strategies import (
 )
 from ganeti_strategies import ganeti_groups, ganeti_instances, ganeti_nodes, ganeti_policies
 from object_strategies import OBJECT_ROWS
+from ullage.engine.quota.validation import findings
 from ullage.engine.requests import effective_request
 from ullage.model.checks import check_snapshot, unique
 from ullage.model.cluster import (
@@ -154,6 +155,7 @@ def workloads(
         runtime_class=texts,
         qualities=label_maps,
         instance=optional(ganeti_instances),
+        host_path=st.booleans(),
     ).map(consistent)
 
 
@@ -175,6 +177,9 @@ ledger_entries = st.builds(
 )
 
 
+queues = st.builds("{}/{}".format, st.sampled_from(("ml", "web")), st.sampled_from(("main", "b.c", "d")))
+
+
 @st.composite
 def quotas(draw: st.DrawFn, parents: tuple[str, ...] = ()) -> Quota:
     least = draw(resources)
@@ -183,23 +188,25 @@ def quotas(draw: st.DrawFn, parents: tuple[str, ...] = ()) -> Quota:
     return Quota(
         draw(names),
         draw(st.sampled_from(("ElasticQuota", "CompositeElasticQuota", "Quota"))),
-        draw(tuples_of(texts)),
+        draw(tuples_of(texts)) or (draw(names),),
         least,
         Resources(most),
         draw(st.sampled_from(("", *parents))),
         draw(optional(fractions)),
         draw(optional(resources)),
         draw(optional(resources)),
+        draw(tuples_of(queues)),
     )
 
 
 @st.composite
 def quota_trees(draw: st.DrawFn) -> tuple[Quota, ...]:
-    """Quotas of which each has no parent or one drawn before it."""
+    """Quotas of which each has no parent or one drawn before it, and with which nothing is wrong together."""
     tree: dict[str, Quota] = {}
     for _ in range(draw(st.integers(0, 3))):
         drawn = draw(quotas(tuple(tree)))
-        if drawn.name not in tree and drawn.parent != drawn.name:
+        together = (*tree.values(), drawn)
+        if drawn.name not in tree and all(each.severity != "error" for each in findings(together, None)):
             tree[drawn.name] = drawn
     return tuple(tree.values())
 

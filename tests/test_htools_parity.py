@@ -41,6 +41,10 @@ HSPACE_CHOICES = (
     [], ["--no-capacity-checks"], ["--accept-existing-errors"], ["--independent-groups"], ["-p"],
     ["--machine-readable"], ["-v", "-v"],
 )  # fmt: skip
+HROLLER_CHOICES = (
+    [], ["--full-evacuation"], ["--offline-maintenance"], ["--ignore-non-redundant"],
+    ["--skip-non-redundant"], ["--one-step-only"],
+)  # fmt: skip
 HCHECK_CHOICES = ([], ["--no-simulation"], ["--no-capacity-checks"], ["--ignore-dynu"], ["-l", "2"])
 
 
@@ -115,6 +119,15 @@ def test_hcheck_prints_the_same(seed: int, tmp_path: Path) -> None:
     path.write_text(write_text(random_cluster(seed, kind)), encoding="utf-8")
     chosen = Random(f"hcheck {seed}").choice(HCHECK_CHOICES)  # noqa: S311 - seeded cases, no secrets
     compare(seed, "hcheck", ["-t", str(path), "--machine-readable", *chosen])
+
+
+def test_hroller_and_hsqueeze_print_the_same(seed: int, tmp_path: Path) -> None:
+    kind = random_kind(seed, nodes_max=6, instances_max=14)._replace(offline_share=0.0)
+    path = tmp_path / "cluster.data"
+    path.write_text(write_text(random_cluster(seed, kind)), encoding="utf-8")
+    chosen = Random(f"hroller {seed}").choice(HROLLER_CHOICES)  # noqa: S311 - seeded cases, no secrets
+    compare(seed, "hroller", ["-t", str(path), "-vv", "-f", "--print-moves", *chosen])
+    compare(seed, "hsqueeze", ["-t", str(path), "-vv", "-C"])
 
 
 def test_hspace_prints_the_same(seed: int, tmp_path: Path) -> None:

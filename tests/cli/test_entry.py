@@ -1,11 +1,12 @@
 """The way into the program: a tool by the name it is called by, else the whole command line."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 
-from ullage.cli.entry import TOOLS, call
+from ullage.cli.entry import THREADS, TOOLS, call
 from ullage.service.htools.option_table import TOOLS as WITH_OPTIONS
 
 HEAVY = ("click", "numpy", "yaml", "rich", "http.client", "asyncio")
@@ -54,3 +55,22 @@ def test_the_module_runs_tools_and_commands():
             check=True,
         )
         assert done.stdout
+
+
+@pytest.mark.parametrize(("asked", "used"), [(None, "1"), ("2", "2")])
+def test_a_process_starts_one_thread_of_linear_algebra_unless_more_are_asked_for(asked, used):
+    code = (
+        "import os, sys; from ullage.cli.entry import main\n"
+        "sys.argv = ['hbal', '--version']\n"
+        "try: main()\n"
+        "finally: print(os.environ['OPENBLAS_NUM_THREADS'], file=sys.stderr)"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != THREADS}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment | ({} if asked is None else {THREADS: asked}),
+    )
+    assert done.stderr == f"{used}\n"

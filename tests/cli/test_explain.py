@@ -1,4 +1,4 @@
-"""`ullage explain`: nodes, pods and resources."""
+"""`ullage explain`: nodes, pods, quotas and resources."""
 
 import json
 
@@ -9,7 +9,13 @@ ENDINGS = {"table": "txt", "wide": "wide.txt"}
 
 @pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "csv", "md", "html"])
 @pytest.mark.parametrize(
-    ("name", "subject"), [("node", "node/s1"), ("pod", "pod/web/cache-0"), ("resource", "resource/memory")]
+    ("name", "subject"),
+    [
+        ("node", "node/s1"),
+        ("pod", "pod/web/cache-0"),
+        ("quota", "quota/ml"),
+        ("resource", "resource/memory"),
+    ],
 )
 def test_every_format(ask, matches_golden, name, subject, output):
     result = ask("explain", subject, "-c", "demo", "-o", output)
@@ -28,6 +34,7 @@ def test_every_format(ask, matches_golden, name, subject, output):
         ("resource-80", ("resource/nvidia.com/gpu", "--width", "80")),
         ("pod-80", ("pod/finetune-0", "-n", "ml", "--width", "80")),
         ("pod-running", ("pod/etl-0",)),
+        ("quota-80", ("quota/batch", "--width", "80")),
     ],
 )
 def test_as_people_read_it(ask, matches_golden, name, words):
@@ -75,12 +82,12 @@ def test_a_pod_that_waits_is_refused_by_explain_as_it_is_by_fit(ask):
         (("resource/memoryy",), "no resource 'memoryy'; did you mean memory"),
         (("resource/licences",), "no resource 'licences'"),
         (("node/",), "'node/' cannot be explained"),
-        (("quota/ml",), "quotas cannot be explained yet"),
+        (("quota/mll",), "no quota 'mll'; did you mean ml"),
         (("pod/cache-1",), "no pod 'cache-1'; did you mean"),
         (("pod/cache-0", "-n", "webb"), "no pod 'webb/cache-0'; did you mean web/cache-0?"),
         (("pod/web/cache-0", "-n", "ml"), "pod/web/cache-0 is not in namespace 'ml'"),
         (("pod/web/cache-0", "--resource", "cpu"), "--resource is for nodes"),
-        (("node/s1", "node/n1"), "name one node, pod or resource"),
+        (("node/s1", "node/n1"), "name one node, pod, quota or resource"),
         (("resource/cpu", "--resource", "cpu"), "--resource is for nodes"),
         (("node/s1", "--resource", "nvidia.com/gpu"), "no resource 'nvidia.com/gpu'"),
         ((), "missing argument"),

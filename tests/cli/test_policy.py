@@ -51,9 +51,9 @@ def test_a_refused_setting_leaves_the_file_alone(ask, tmp_path):
     path = tmp_path / "ours.yaml"
     ask("policy", "set", "cluster", "memory-ratio=1.5", "--policy", path)
     before = path.read_bytes()
-    result = ask("policy", "set", "cluster", "memory-ratio=0.5", "--policy", path)
+    result = ask("policy", "set", "cluster", "memory-ratio=2000000", "--policy", path)
     assert result.code == 1
-    assert "ratio 0.5" in result.err
+    assert "ratio 2000000 is above" in result.err
     assert path.read_bytes() == before
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ullage.engine.columns import Columns
+from ullage.engine.columns import ARRAYS, Columns
 
 
 def numbers(columns: Columns) -> dict[str, dict]:
@@ -15,7 +15,7 @@ def assert_same(columns: Columns, rebuilt: Columns) -> None:
     assert columns.node_index == rebuilt.node_index
     assert numbers(columns) == numbers(rebuilt)
     kept = [columns.resource_index[name] for name in rebuilt.resources]
-    for name in ("capacity", "reserve", "allocatable", "limit", "promised", "actual", "bounded", "free"):
+    for name in (*ARRAYS, "free"):
         assert np.array_equal(getattr(columns, name)[:, kept], getattr(rebuilt, name)), name
     for name in ("counts_actual", "strict"):
         assert np.array_equal(getattr(columns, name), getattr(rebuilt, name)), name

@@ -101,6 +101,28 @@ def test_undo_goes_back_to_a_mark_whatever_was_looked_at_since(snapshot, wanted,
     assert feasible(trial, wanted) == feasible(fresh(snapshot), wanted)
 
 
+@given(clusters(), asked, st.booleans())
+def test_an_undo_within_another_leaves_nothing_of_what_was_first_looked_at_there(
+    snapshot, wanted, remembered
+):
+    trial = fresh(snapshot)
+    if remembered:
+        trial.remember_looks()
+    outer = trial.mark()
+    half = len(snapshot.workloads) // 2
+    for workload in list(snapshot.workloads)[:half]:
+        trial.evict(workload)
+    trial.lose(0)
+    inner = trial.mark()
+    for workload in list(snapshot.workloads)[half:]:
+        trial.evict(workload)
+    trial.regain(0)
+    feasible(trial, wanted)
+    trial.undo(inner)
+    trial.undo(outer)
+    assert feasible(trial, wanted) == feasible(fresh(snapshot), wanted)
+
+
 @given(clusters(), asked)
 def test_a_lost_node_is_as_one_that_was_never_there(snapshot, wanted):
     lost = next(iter(snapshot.nodes)).name

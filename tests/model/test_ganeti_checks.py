@@ -20,7 +20,7 @@ BAD = [
     (check_host, node(memory_bytes=-1), "x: host: a size is negative"),
     (check_host, node(disk_bytes=INT64_MAX + 1), "x: host: a size is negative or does not fit 64 bits"),
     (check_host, node(memory_free_bytes=-INT64_MAX - 1), "x: host: a size"),
-    (check_host, node(cpu_speed=Fraction(0)), "x: host: cpuSpeed: a ratio is out of range"),
+    (check_host, node(cpu_speed=Fraction(0)), "x: host: cpuSpeed: the speed is out of range"),
     (check_instance, instance(memory_bytes=-1), "x: instance: a size"),
     (check_instance, instance(disks=(Disk(-1),)), "x: instance: a size"),
     (check_instance, instance(disks=(Disk(1, -1),)), "x: instance: a size"),
@@ -28,7 +28,7 @@ BAD = [
     (check_instance, instance(disk_bytes=-1), "x: instance: a size"),
     (check_policy, InstancePolicy(Size(-1, 1, 1)), "x: a size"),
     (check_policy, InstancePolicy(bounds=((Size(1, 1, 1), Size(1, 1, -1)),)), "x: a size"),
-    (check_policy, InstancePolicy(memory_ratio=Fraction(0)), "x: a ratio is out of range"),
+    (check_policy, InstancePolicy(memory_ratio=Fraction(-1)), "x: a ratio is out of range"),
     (check_policy, InstancePolicy(cpu_ratio=Fraction(10**7)), "x: a ratio is out of range"),
     (
         check_group,

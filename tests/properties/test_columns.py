@@ -20,14 +20,15 @@ from ullage.model.table import Table
 sizes = st.one_of(st.integers(0, 9), st.integers(0, INT64_MAX))
 
 
-@given(st.lists(st.tuples(sizes, sizes, sizes, sizes), min_size=1, max_size=6), st.booleans())
+@given(st.lists(st.tuples(sizes, sizes, sizes, sizes, sizes), min_size=1, max_size=6), st.booleans())
 def test_one_node_and_many_are_judged_by_the_same_lines(rows, counts_actual):
-    promised, actual, reserve, limit = (np.array(column, np.int64) for column in zip(*rows, strict=True))
+    columns = (np.array(column, np.int64) for column in zip(*rows, strict=True))
+    promised, actual, reserve, limit, standby = columns
     committed = committed_of(promised, actual, reserve, counts_actual=counts_actual)
     one_by_one = [committed_of(row[0], row[1], row[2], counts_actual=counts_actual) for row in rows]
     assert committed.tolist() == one_by_one
-    assert free_of(limit, committed).tolist() == [
-        free_of(row[3], taken) for row, taken in zip(rows, one_by_one, strict=True)
+    assert free_of(limit, committed, standby).tolist() == [
+        free_of(row[3], taken, row[4]) for row, taken in zip(rows, one_by_one, strict=True)
     ]
 
 

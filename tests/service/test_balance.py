@@ -65,6 +65,8 @@ def test_what_cannot_move_is_a_no(asked):
         (BalanceQuestion(rolling=True, weights=("cpu=1",)), "--weight means nothing to --rolling"),
         (BalanceQuestion(squeeze=True, moves_max=3), "--moves-max means nothing to --squeeze"),
         (BalanceQuestion(squeeze=True, gain_min=0.1), "--gain-min means nothing to --squeeze"),
+        (BalanceQuestion(gain_min=float("nan")), "--gain-min: nan is no gain; use a number as 0.01"),
+        (BalanceQuestion(gain_min=float("inf")), "--gain-min: inf is no gain"),
         (BalanceQuestion(rolling=True, disk_moves=False), "--no-disk-moves means nothing to --rolling"),
         (BalanceQuestion(placement="pack"), "--placement means nothing to balance without --drain"),
     ],

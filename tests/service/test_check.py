@@ -6,12 +6,24 @@ import msgspec
 import pytest
 
 from builders import cluster, node, pod, policy
+from ganeti_builders import ganeti_cluster, ganeti_node, instance
+from ullage.engine.balance.of_snapshot import is_of_machines
 from ullage.model.admission import DisruptionBudget
 from ullage.model.constraints import LabelSelector
 from ullage.model.errors import InputError
 from ullage.render.junit import render
-from ullage.service.check import CheckQuestion, check_of, lost_nodes
+from ullage.service.check import (
+    NOT_SIMULATED,
+    OF_MACHINES,
+    OTHER_PLACEMENTS,
+    CheckQuestion,
+    check_of,
+    check_report,
+    lost_nodes,
+)
 from ullage.service.status import status_report
+from ullage.sources.ganeti.snapshot import snapshot_of
+from ullage.sources.ganeti.text import read_text
 
 
 def owned(name, cpu, **fields):
@@ -231,3 +243,83 @@ def test_a_loss_that_is_proven_to_cost_someone_says_so(asked):
 def test_more_nodes_than_there_are_cannot_be_lost(asked):
     with pytest.raises(InputError, match="9 nodes cannot be lost of 2"):
         report_of(cluster(node("a"), node("b")), asked, nodes_lost=9)
+
+
+NODES = [ganeti_node("n1"), ganeti_node("n2"), ganeti_node("n3")]
+
+
+def checked(snapshot, **question):
+    return check_report(snapshot, CheckQuestion(balances=False, **question))
+
+
+@pytest.fixture(scope="module")
+def example(pytestconfig):
+    path = pytestconfig.rootpath / "examples" / "overcommitted.data"
+    return snapshot_of(read_text(path.read_text(encoding="utf-8"), path.name))
+
+
+class TestExample:
+    def test_a_mirrored_instance_does_not_start_where_it_has_no_disk(self, example):
+        report = checked(example, lose=("node/node2",))
+        assert not report.passed
+        assert [(each.subject, each.to_node) for each in report.loss.moves] == [("cache", "node3")]
+        assert [(each.workload, each.node) for each in report.loss.losers] == [("db", "node2")]
+        assert report.loss.certificate == "impossible"
+        assert report.checks[-1].detail == "1 of 2 workloads placed anew; proven: no placement holds all"
+
+    def test_not_every_node_may_be_lost(self, example):
+        (survey,) = checked(example, nodes_lost=1).surveys
+        assert (survey.losses, survey.failing_losses) == (4, 2)
+        assert {each.nodes: [loser.workload for loser in each.losers] for each in survey.worst} == {
+            ("node2",): ["db"],
+            ("node4",): ["test"],
+        }
+
+    def test_an_instance_goes_with_both_its_nodes(self, example):
+        report = checked(example, lose=("node/node1", "node/node3"))
+        assert {each.workload for each in report.loss.losers} == {"web1", "mail"}
+        assert {(each.subject, each.to_node) for each in report.loss.moves} == {
+            ("web2", "node4"),
+            ("build", "node4"),
+        }
+
+
+def test_what_is_not_simulated_is_told_of_machines():
+    found = snapshot_of(ganeti_cluster(NODES, instance("a", "n1")))
+    report = checked(found, lose=("node/n1",))
+    assert report.not_simulated == OF_MACHINES
+    assert report.passed
+
+
+def test_only_a_choice_of_hosts_may_have_other_placements():
+    shared = ganeti_cluster(NODES, instance("a", "n1", memory=900), instance("b", "n2", memory=500),
+                            instance("c", "n3", memory=500))  # fmt: skip
+    report = checked(snapshot_of(shared), lose=("node/n1",))
+    assert report.loss.certificate == "unknown"
+    assert OTHER_PLACEMENTS in report.not_simulated
+    local = snapshot_of(ganeti_cluster(NODES, instance("a", "n1", template="plain")))
+    assert OTHER_PLACEMENTS not in checked(local, nodes_lost=1).not_simulated
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "expected"),
+    [
+        (snapshot_of(ganeti_cluster(NODES, instance("a", "n1"))), True),
+        (snapshot_of(ganeti_cluster(NODES)), True),
+        (cluster(node("n1", cpu="1")), False),
+        (cluster(node("n1", cpu="1").holding(pod("a", cpu="1"))), False),
+        (cluster(node("n1", cpu="1").with_(host=NODES[0]).holding(pod("a", cpu="1"))), False),
+    ],
+)
+def test_only_clusters_of_ganeti_alone_are_of_machines(snapshot, expected):
+    assert is_of_machines(snapshot) is expected
+
+
+def test_pods_with_a_standby_are_placed_by_their_rules_and_use_what_is_held():
+    pair = cluster(
+        node("n1", memory="10").holding(pod("a", memory="6", standby="n2", owner="ReplicaSet/r")),
+        node("n2", memory="10").holding(pod("b", memory="4", standby="n1", owner="ReplicaSet/r")),
+    )
+    report = checked(pair, lose=("node/n1",))
+    assert [(each.subject, each.to_node) for each in report.loss.moves] == [("a", "n2")]
+    assert report.not_simulated == NOT_SIMULATED

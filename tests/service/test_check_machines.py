@@ -131,6 +131,9 @@ def test_groups_are_told_as_they_are_and_after_a_balance():
     assert (after.group, after.cannot_take_over, after.cannot_be_emptied) == ("g", 0, 0)
     assert after.moves > 0
     assert after.score < now.score
+    whole, whole_after = redundancy.cluster
+    assert (whole.moves, whole.nodes, whole.cannot_take_over, whole.cannot_be_emptied) == (0, 3, 1, 1)
+    assert (whole_after.moves, whole_after.cannot_take_over) == (after.moves, 0)
     assert machines_of(snapshot_of(SHORT), balances=False).redundancy.after_balance == ()
 
 
@@ -167,10 +170,7 @@ def test_where_nodes_are_not_filled_exactly_the_numbers_are_those_of_hcheck(shar
         found = machines_of(snapshot, balances=False).redundancy
         said = run(parse("hcheck", ["-t", str(path), "--machine-readable", "--no-simulation"])).stdout
         theirs = dict(re.findall(r"HCHECK_INIT_CLUSTER_(\w+)=(\d+)", said))
-        ours = {
-            key: str(sum(getattr(group, field) for group in found.now) if found else 0)
-            for key, field in HCHECK.items()
-        }
+        ours = {key: str(getattr(found.cluster[0], field) if found else 0) for key, field in HCHECK.items()}
         assert ours == {key: theirs[key] for key in HCHECK}, path.name
         compared += 1
     assert compared > 40

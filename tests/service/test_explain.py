@@ -4,12 +4,25 @@ import pytest
 from hypothesis import given, settings
 
 from builders import cluster, node, pod, policy
+from ganeti_builders import ganeti_cluster, ganeti_node, instance
 from strategies import snapshots
+from ullage.engine.columns import Columns
+from ullage.engine.placement.reasons import reasons_of
+from ullage.engine.trial import Trial
 from ullage.model.errors import InputError
 from ullage.model.resources import SSD_SPACE
 from ullage.render import render
 from ullage.service.asked import Asked
+from ullage.service.bars import resource_bars
+from ullage.service.check import CheckQuestion, check_report
 from ullage.service.explain import explain_node, explain_resource
+from ullage.service.explain_pod import explain_pod
+from ullage.service.fit import fit_of
+from ullage.service.headroom import HeadroomQuestion, headroom_of, headroom_report
+from ullage.service.headroom_tiered import machine_tiers
+from ullage.service.status import status_of, status_report
+from ullage.service.wanted import SHAPE_ALONE, Choice, shape_notes, wanted_shape
+from ullage.sources.ganeti.snapshot import snapshot_of
 
 
 def terms_of(answer, resource):
@@ -73,3 +86,146 @@ def test_what_a_kind_takes_besides_is_counted_as_promised_to_it(asked):
     snapshot = cluster(node("n1", {SSD_SPACE: "9Gi"}, cpu="8", memory="16Gi").holding(machine), policy=rules)
     report = explain_node(snapshot, "n1", asked).data()
     assert report["workloads"][0]["requests"][SSD_SPACE] == "2Gi"
+
+
+ASKED = Asked("ganeti:two.data")
+GIB = 1 << 30
+PAIR = [ganeti_node("n1", memory=8192), ganeti_node("n2", memory=8192)]
+BOTH = (instance("a", "n1", "n2", memory=4096), instance("b", "n2", "n1", memory=4096))
+FULL = snapshot_of(ganeti_cluster(PAIR, *BOTH))
+ROOMY = snapshot_of(
+    ganeti_cluster(
+        [*PAIR, ganeti_node("n3", memory=8192)],
+        *BOTH,
+        instance("c", "n3", memory=1024),
+        instance("d", "n1", memory=2048),
+    )
+)
+SHAPE = "memory=4Gi,cpu=1"
+
+
+def wanted(snapshot, shape=SHAPE):
+    return Choice(shape=shape).wanted(snapshot, "")
+
+
+def more(snapshot, shape=SHAPE):
+    asked = wanted_shape(shape, snapshot.resource_types)
+    return headroom_report(Columns(snapshot), asked, HeadroomQuestion((shape,)))
+
+
+class TestTwoNodesThatStandByForEachOther:
+    def test_no_face_promises_what_failover_needs(self):
+        (found,) = more(FULL).workloads
+        assert (found.more, found.reasons) == (0, {"memory held for failover": 2})
+        assert not fit_of(FULL, wanted(FULL), ASKED).yes
+        assert machine_tiers(FULL, SHAPE).more == 0
+        assert [each.free.of("memory") for each in status_report(FULL).nodes] == [0, 0]
+
+    def test_what_they_refuse_would_break_redundancy(self):
+        crowded = snapshot_of(ganeti_cluster(PAIR, *BOTH, instance("c", "n1", memory=4096)))
+        assert check_report(FULL, CheckQuestion(balances=False)).passed
+        assert not check_report(crowded, CheckQuestion(balances=False)).passed
+
+    def test_what_is_left_is_promised_to_the_last_byte(self):
+        nodes = [ganeti_node("n1", memory=9216), ganeti_node("n2", memory=9216)]
+        snapshot = snapshot_of(ganeti_cluster(nodes, *BOTH))
+        assert [each.more for each in more(snapshot, "memory=1Gi").workloads] == [2]
+        assert [each.more for each in more(snapshot, "memory=1073741825").workloads] == [0]
+
+
+class TestFaces:
+    def test_status_tells_it_of_nodes_and_of_all(self, read):
+        report = status_report(ROOMY)
+        assert [each.standby.of("memory") // GIB for each in report.nodes] == [4, 4, 0]
+        assert [each.free.of("memory") // GIB for each in report.nodes] == [0, 0, 7]
+        assert report.total.standby.of("memory") == 8 * GIB
+        answer = status_of(ROOMY, ASKED)
+        text = read(answer, width=140)
+        assert "memory 46% promised, 8Gi held for failover, 7Gi can still be promised" in text
+        assert "standby is held free for failover" in text
+        assert answer.data()["nodes"][0]["standby"] == {"memory": "4Gi"}
+        assert "standby" not in answer.data()["nodes"][2]
+        (row,) = resource_bars("t", report.total, ["memory"], ROOMY.resource_types).rows
+        assert {part.word: part.part // GIB for part in row.segments}["standby"] == 8
+
+    def test_the_fullest_node_is_full_with_what_it_holds(self):
+        lopsided = snapshot_of(
+            ganeti_cluster(PAIR, instance("a", "n1", "n2", memory=4096), instance("b", "n2", memory=512))
+        )
+        assert status_of(lopsided, ASKED).page().next_command.startswith("ullage explain node/n2")
+        nodes = explain_resource(lopsided, "memory", ASKED).page().blocks[2]
+        assert [row[0].text for row in nodes.rows] == ["n2", "n1"]
+        assert [row[2].text for row in nodes.rows] == ["4Gi", "-"]
+
+    def test_terms_of_the_whole_have_it_where_it_is(self, read):
+        text = read(status_of(ROOMY, ASKED, "resource"), width=140)
+        assert "committed  standby" in text
+
+    def test_explain_subtracts_it_and_says_for_whom(self, read):
+        answer = explain_node(ROOMY, "n2", ASKED)
+        assert answer.data()["resources"][1]["standbyFor"] == "n1"
+        assert answer.data()["resources"][1]["terms"]["standby"] == "4Gi"
+        block = next(each for each in answer.page().blocks if each.title == "memory")
+        assert [(term.operator, term.name, term.amount) for term in block.lines[-2:]] == [
+            ("-", "committed", "4Gi"),
+            ("-", "standby", "4Gi"),
+        ]
+        assert block.lines[-1].explanation == "held free for failover: needed if n1 fails"
+        assert (block.result.amount, block.result.explanation) == ("0", "")
+        assert "memory 50% committed, 4Gi held for failover, 0 free" in read(answer, width=140)
+
+    def test_explain_says_what_failover_lacks(self):
+        block = next(
+            each for each in explain_node(ROOMY, "n1", ASKED).page().blocks if each.title == "memory"
+        )
+        assert block.result.explanation == "short by 2Gi of what failover needs"
+
+    def test_fit_shows_it_beside_the_other_terms(self, read):
+        text = read(fit_of(FULL, wanted(FULL), ASKED), width=140)
+        assert "free 0 of 8Gi after 4Gi held for failover" in text
+        assert "standby is held for failover; free = limit - committed - standby" in text
+        report = fit_of(FULL, wanted(FULL), ASKED).data()
+        (outcome,) = report["outcomes"]
+        assert outcome["refusal"]["shortfalls"][0]["standby"] == "4Gi"
+
+    def test_explain_of_a_workload_shows_it(self, read):
+        waits = snapshot_of(ganeti_cluster(PAIR, *BOTH, instance("c", "n1", memory=4096, forthcoming=True)))
+        text = read(explain_pod(waits, "c", ASKED), width=140)
+        assert "memory held for failover" in text
+        assert "free = limit - committed - standby; standby is held for failover" in text
+
+
+class TestShapes:
+    def test_a_shape_of_a_cluster_of_instances_has_no_standby_and_says_so(self):
+        assert shape_notes(FULL) == (SHAPE_ALONE,) == wanted(FULL).notes
+        assert SHAPE_ALONE in fit_of(ROOMY, wanted(ROOMY), ASKED).data()["notSimulated"]
+        assert (
+            SHAPE_ALONE in headroom_of(ROOMY, wanted(ROOMY), ASKED, HeadroomQuestion()).data()["notSimulated"]
+        )
+
+    def test_elsewhere_nothing_is_said_of_it(self, small):
+        assert shape_notes(small) == () == wanted(small).notes
+
+
+def test_a_node_lacks_memory_only_where_even_what_is_held_would_not_do():
+    snapshot = cluster(
+        node("n1", memory="10").holding(pod("a", memory="4", standby="n2")), node("n2", memory="10")
+    )
+    trial = Trial(Columns(snapshot))
+    assert reasons_of(trial, trial.shape_of(pod("w", memory="7"))).tally() == {
+        "memory held for failover": 1, "memory short": 1,
+    }  # fmt: skip
+    assert reasons_of(trial, trial.shape_of(pod("v", memory="11"))).tally() == {"memory short": 2}
+
+
+def test_clusters_without_standbys_say_nothing_of_it(small, asked, read):
+    answers = [
+        status_of(small, asked),
+        explain_node(small, "a1", asked),
+        explain_resource(small, "memory", asked),
+        fit_of(small, wanted(small), asked),
+        explain_pod(small, "web/later", asked),
+    ]
+    for answer in answers:
+        assert "standby" not in read(answer, width=300)
+        assert "standby" not in read(answer, output="json").lower()

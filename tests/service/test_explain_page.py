@@ -1,5 +1,7 @@
 """The pages of `explain`."""
 
+import pytest
+
 from builders import cluster, node, pod, policy
 from ullage.service.explain import explain_node, explain_resource
 
@@ -67,9 +69,24 @@ def test_without_a_bound_there_is_no_limit(asked):
 
 def test_facts_say_what_is_not_known(small, asked):
     facts = {row[0].text: row[1].text for row in explain_node(small, "g1", asked).page().blocks[0].rows}
-    assert facts["swap"] == "unknown: the source does not tell"
+    assert facts["swap"] == "unknown: neither the source nor the policy tells"
     assert facts["devices"] == "4 (L4)"
     assert facts["drives"] == "1Ti SSD (system), 4Ti HDD, 4Ti HDD BAD"
+
+
+@pytest.mark.parametrize(
+    ("stated", "settings", "shown"),
+    [
+        (None, {"swap": "8Gi"}, "8Gi, swap=8Gi (test)"),
+        (None, {"swap": "unknown"}, "unknown: neither the source nor the policy tells"),
+        (4 << 30, {"swap": "8Gi"}, "4Gi, stated by the source"),
+        (0, {}, "0, stated by the source"),
+    ],
+)
+def test_swap_is_what_the_source_tells_else_what_the_policy_sets(stated, settings, shown, asked):
+    whole = cluster(node("n", cpu="1", memory="8Gi").with_(swap_bytes=stated), policy=policy(**settings))
+    facts = {row[0].text: row[1].text for row in explain_node(whole, "n", asked).page().blocks[0].rows}
+    assert facts["swap"] == shown
 
 
 def test_a_resource_shows_its_fullest_nodes_and_largest_holders(small, asked):

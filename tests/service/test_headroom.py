@@ -17,7 +17,7 @@ def wants(*batches):
 
 
 def test_each_workload_is_counted_alone(small, asked):
-    wanted = wants(batch(1, pod("web/one", cpu="1", memory="4Gi")), batch(1, pod("web/two", cpu="9")))
+    wanted = wants(batch(1, pod("api/one", cpu="1", memory="4Gi")), batch(1, pod("api/two", cpu="9")))
     report = headroom_of(small, wanted, asked, HeadroomQuestion()).data()
     one, two = report["workloads"]
     assert (report["kind"], report["placement"], report["sets"]) == ("HeadroomReport", "spread", None)
@@ -37,12 +37,12 @@ def test_nothing_of_one_of_them_is_a_no(small, asked):
 
 
 def test_sets_are_counted_with_the_replicas_as_the_mix(small, asked):
-    wanted = wants(batch(2, pod("web/one", cpu="2")), batch(1, pod("web/two", cpu="3")))
+    wanted = wants(batch(2, pod("api/one", cpu="2")), batch(1, pod("api/two", cpu="3")))
     answer = headroom_of(small, wanted, asked, HeadroomQuestion(together=True))
     sets = answer.data()["sets"]
-    assert sets["replicas"] == {"web/one": 2, "web/two": 1}
+    assert sets["replicas"] == {"api/one": 2, "api/two": 1}
     assert (sets["more"], sets["bounded"], answer.yes) == (2, True, True)
-    assert sets["missing"] in {"web/one", "web/two"}
+    assert sets["missing"] in {"api/one", "api/two"}
     assert "cpu short on" in sets["reason"]
 
 

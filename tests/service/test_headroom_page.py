@@ -11,8 +11,8 @@ def answer(snapshot, asked, *batches, together=False):
 
 
 def test_one_workload(small, asked, read):
-    text = read(answer(small, asked, batch(1, pod("web/one", cpu="4"))))
-    assert text.splitlines()[0] == "✓ 4 more web/one on 2 nodes"
+    text = read(answer(small, asked, batch(1, pod("api/one", cpu="4"))))
+    assert text.splitlines()[0] == "✓ 4 more api/one on 2 nodes"
     assert "cpu short on 2, cordoned on 1" in text
     assert text.splitlines()[-1] == "Next: ullage explain node/a1 -c small.json"
 

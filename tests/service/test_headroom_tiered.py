@@ -48,6 +48,11 @@ def test_machines_start_from_the_largest_size_of_the_policy():
     assert "memory short" in report.reasons
 
 
+def test_a_ganeti_cluster_without_nodes_is_one_all_the_same():
+    answer = tiered(ganeti(nodes=()), ASKED, (), "")
+    assert (answer.yes, answer.data()["more"]) == (False, 0)
+
+
 def test_a_shape_leaves_what_it_does_not_name_as_usual():
     report = machine_tiers(ganeti(), "memory=256Mi")
     assert dict(report.starts[0]) == {"cpu": 1000, "memory": 256 * MIB, "storage-space": 128 * MIB}

@@ -44,6 +44,18 @@ def test_a_pod_is_started_again():
     assert done_to(pod("w/p"), "fa:c", "c") == ("restart on c", ())
 
 
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        ("f", "restart on its standby"),
+        ("r:c", "copy disks to c"),
+        ("f r:c", "restart on its standby, copy disks to c"),
+    ],
+)
+def test_a_workload_of_another_source_that_has_a_standby_changes_to_it_or_gets_another(action, words):
+    assert done_to(pod("vm", node="a", standby="b"), action, "a") == (words, ())
+
+
 def test_a_move_that_was_found_is_told_with_everything():
     move = FoundMove("drbd", "r:c", "a", "b", "a", "c", "disk copy", 7, 0.5, 1.5, 2)
     assert move_status(SNAPSHOT, move, 4) == MoveStatus(

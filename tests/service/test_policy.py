@@ -85,7 +85,7 @@ def test_a_new_file_inherits_the_policy_of_the_cluster(tmp_path):
 
 def test_a_policy_is_checked_whole(two, asked):
     assert check_policy_of(OURS, BUILT_IN_TYPES, two, asked).yes
-    wrong = policy(groups={"x": {"swap": "1Gi"}}, memory_ratio="0.1", colour="blue")
+    wrong = policy(groups={"x": {"swap": "1Gi"}}, memory_ratio="2000000", colour="blue")
     answer = check_policy_of(wrong, BUILT_IN_TYPES, two, asked)
     assert not answer.yes
     assert len(answer.data()["findings"]) == 3

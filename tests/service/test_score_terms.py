@@ -23,6 +23,11 @@ def test_weights_by_either_name_and_the_last_counts():
     [
         ("cpu", "--weight: 'cpu' is no weight; use TERM=NUMBER"),
         ("tea=1", "--weight: no term 'tea'; use one of free-memory, free-disk"),
+        (
+            "memory-load=1",
+            "--weight: nothing tells memory-load: it is 0 everywhere; weigh what is promised: ",
+        ),
+        ("net_load_cv=1", "--weight: nothing tells net_load_cv: "),
         ("cpu=", "weight '' of cpu is no such number; use a number from 0 to 1000000"),
         ("cpu=-1", "weight '-1' of cpu"),
         ("cpu=nan", "weight 'nan' of cpu"),

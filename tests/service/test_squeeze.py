@@ -29,7 +29,7 @@ def test_why_no_node_can_be_switched_off(asked):
     disks = shared(*(instance(f"i{name}", name, template="plain") for name in "abc"))
     answer = balance_of(disks, asked, QUESTION)
     assert not answer.yes
-    assert answer.data()["groups"][0]["reason"].startswith("every node is the master or holds disks")
+    assert answer.data()["groups"][0]["reason"].startswith("every node is the master, or holds disks")
     tight = shared(*(instance(f"i{name}", name, memory=500) for name in "abc"), memory=800)
     assert squeeze_report(tight, QUESTION).groups[0].reason.startswith("without one more node the others")
     full = shared(*(instance(f"i{name}", name, memory=500) for name in "abc"), memory=600)

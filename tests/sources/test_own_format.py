@@ -138,6 +138,18 @@ BAD_SNAPSHOTS = {
         f"{SNAPSHOT}quotas:\n- {{name: q, min: {{cpu: 2}}, max: {{cpu: 1}}}}",
         "c.yaml: quota q: cpu has min 2 above max 1",
     ),
+    "a negative guarantee": (
+        f"{SNAPSHOT}quotas:\n- {{name: q, min: {{cpu: -2}}}}",
+        "c.yaml: quota q: min: cpu is -2; use 0 or more",
+    ),
+    "a namespace under two quotas": (
+        f"{SNAPSHOT}quotas:\n- {{name: q, namespaces: [a]}}\n- {{name: p, namespaces: [a]}}",
+        "c.yaml: quota q: this Quota and Quota p both cover namespace a",
+    ),
+    "an unknown parent": (
+        f"{SNAPSHOT}quotas:\n- {{name: q, parent: p}}",
+        "c.yaml: quota q: parent 'p' is no quota",
+    ),
 }
 
 
@@ -317,3 +329,9 @@ def test_any_document_is_read_or_refused_in_one_line(kind, fields):
     except InputError as error:
         said = str(error)
     assert "\n" not in said
+
+
+def test_a_quota_of_a_delta_is_refused_for_what_is_its_own():
+    text = "apiVersion: ullage.dev/v1\nkind: Delta\nquotas:\n- {name: q, parent: elsewhere, min: {cpu: -1}}"
+    assert refusal(read_own, text) == "c.yaml: quota q: min: cpu is -1; use 0 or more"
+    assert len(read_own(document(text.replace("-1", "1"))).quotas) == 1

@@ -160,7 +160,10 @@ BAD = {
         "cluster: {memory-rato: 2}",
         "p.yaml:3:24: cluster.memory-rato: setting 'memory-rato'",
     ),
-    "a bad value": ("nodes: {n1: {memory-ratio: 0.5}}", "nodes.n1.memory-ratio: ratio 0.5 is not between 1"),
+    "a bad value": (
+        "nodes: {n1: {memory-ratio: 2000000}}",
+        "nodes.n1.memory-ratio: ratio 2000000 is not between 0",
+    ),
     "a bad value of a group": ("groups: {g: {fill: full}}", "groups.g.fill: 'full' is none of exact, below"),
     "a switch": ("cluster: {fill: on}", "cluster.fill: expected a whole number, a number or text"),
     "an unknown base": ("inherits: borg", "policy 'borg' is neither a profile nor a file; use kubernetes"),

@@ -62,7 +62,7 @@ def test_the_file_is_its_owners(path, tmp_path):
 
 BAD = {
     "an unknown setting": ("cluster", {"memory-rato": "2"}, "setting 'memory-rato' is unknown"),
-    "a bad value": ("cluster", {"memory-ratio": "0.5"}, "ratio 0.5 is not between 1"),
+    "a bad value": ("cluster", {"memory-ratio": "-1"}, "'-1' is no number"),
     "one bad value among good ones": ("cluster", {"spare-nodes": "1", "fill": "full"}, "'full' is none of"),
     "an unknown target": (
         "rack/r1",
@@ -134,10 +134,11 @@ def test_without_a_cluster_only_settings_are_judged():
 @pytest.mark.parametrize(
     ("settings", "found"),
     [
-        ({"groups": {"gpu": {"gpu-memory": "16"}}}, [("group/gpu", "set it for the cluster")]),
+        ({"groups": {"gpu": {"quota-mode": "nos"}}}, [("group/gpu", "set it for the cluster")]),
         ({"nodes": {"n1": {"admission-order": "a b"}}}, [("node/n1", "set it for the cluster")]),
         ({"nodes": {"n1": {"spare-nodes": "1"}}}, [("node/n1", "set it for a group or the cluster")]),
         ({"groups": {"gpu": {"spare-nodes": "1"}}}, []),
+        ({"groups": {"gpu": {"gpu-memory": "80"}}}, []),
         ({"gpu_memory": "16", "spare_nodes": "1"}, []),
     ],
 )

@@ -227,10 +227,11 @@ def test_references_follow_their_names():
                 "ml/train-0",
                 standby="gpu-1",
                 constraints=tolerating("acme.example/team"),
+                labels={"kueue.x-k8s.io/queue-name": "main"},
                 volumes=(volume("scratch", "1Gi", claim="train-data"),),
             )
         ),
-        quota("research", parent="company", namespaces=("ml",)),
+        quota("research", parent="company", namespaces=("ml",), queues=("ml/main",)),
         quota("company"),
         claim("ml/train-data", "1Gi"),
         entry("r1", "gpu-1", blocked_by="r1", reason="waits for train-0"),
@@ -252,6 +253,8 @@ def test_references_follow_their_names():
     child = redacted.quotas[names.of("quota", "research")]
     assert child.parent in redacted.quotas
     assert child.namespaces == (workload.namespace,)
+    assert child.queues == (f"{workload.namespace}/{workload.labels['kueue.x-k8s.io/queue-name']}",)
+    assert "main" not in child.queues[0]
     by_name = {each.reservation: each for each in redacted.reservations}
     first = by_name[names.of("reservation", "r1")]
     assert (first.capacity, first.blocked_by, first.reason) == (machine.name, first.reservation, "redacted")
@@ -280,3 +283,9 @@ def test_notes_in_which_names_may_hide_are_counted_and_left_out():
     redacted = redact(cluster(unknowns=("pod secret-1 has no node", "b")), "seed")
     assert redacted.unknowns == ("2 notes of the source were left out by the redaction",)
     assert redact(cluster(Group("g")), "seed").unknowns == ()
+
+
+def test_a_cluster_whose_quotas_are_wrong_is_redacted_all_the_same():
+    wrong = cluster(quota("a", {"cpu": "2"}, {"cpu": "1"}, parent="gone"))
+    (found,) = redact(wrong, "seed").quotas
+    assert (found.min, found.parent[:6]) == (wrong.quotas["a"].min, "quota-")

@@ -118,3 +118,19 @@ def test_the_example_of_a_catalog_is_valid_by_its_schema():
     found = schema("Catalog")
     assert found["required"] == ["apiVersion", "kind", "items"]
     jsonschema.validate(yaml.safe_load(path.read_text(encoding="utf-8")), found)
+
+
+def test_a_quota_is_described_as_the_object_that_it_is():
+    found = schema("Quota")
+    assert found["required"] == ["apiVersion", "kind", "metadata"]
+    spec = found["$defs"]["QuotaSpec"]["properties"]
+    assert set(spec) == set(wire_names(Quota)) - {"name", "kind", "statedUsed"}
+    text = """
+apiVersion: ullage.dev/v1
+kind: Quota
+metadata: {name: research}
+spec: {namespaces: [ml], min: {cpu: 4}, parent: company, weight: 1.5, lendingLimit: {cpu: 500m}}
+"""
+    jsonschema.validate(yaml.safe_load(text), found)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(yaml.safe_load(text.replace("[ml]", "ml")), found)

@@ -104,3 +104,10 @@ def test_a_column_that_every_row_needs_may_not_be_missing():
 def test_fractions_are_exact():
     third = node("n1").with_(cpu_conversion_factor=Fraction(1, 3), reserve=resources()).record
     assert unpack(pack([third], Node), Node) == [third]
+
+
+def test_queues_are_a_column_that_rows_share():
+    rows = [Quota("a", queues=("t/x",)), Quota("b", queues=("t/x",)), Quota("c")]
+    packed = pack(rows, Quota)
+    assert packed.others["queues"].values == [("t/x",), ()]
+    assert unpack(packed, Quota) == rows

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import cluster, node, pod
+from builders import cluster, node, pod, quota
 from strategies import snapshots
 from ullage.model.errors import InputError
 from ullage.sources import snapshot_file
@@ -32,6 +32,13 @@ def test_a_snapshot_comes_back_exactly(snapshot):
     data = snapshot_bytes(snapshot)
     assert snapshot_of_bytes(data, "s") == snapshot
     assert is_snapshot_bytes(data)
+
+
+def test_a_cluster_whose_quotas_are_wrong_comes_back_too():
+    wrong = cluster(
+        quota("a", {"cpu": "-2"}, {"cpu": "1"}, parent="gone", queues=("t/q",)), quota("b", parent="b")
+    )
+    assert snapshot_of_bytes(snapshot_bytes(wrong), "s") == wrong
 
 
 def test_the_same_snapshot_gives_the_same_bytes():

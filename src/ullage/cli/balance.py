@@ -15,9 +15,10 @@ MOVES_MAX: Final = 10_000
 _HELP: Final = """Moves that make a cluster more even, with order, gain and cost; or moves that empty nodes.
 
 Groups are balanced one by one: the best move, then the best move after it, until none is worth it. Every
-term of the score is shown and can be weighted. No move breaks a placement rule or a budget, and none makes
-the cluster less redundant. With --drain nodes are emptied in waves that PodDisruptionBudgets allow; with
---squeeze nodes are found that could be switched off; with --rolling turns in which nodes can be maintained.
+term of the score is shown and can be weighted. No move breaks a placement rule or a budget, and together
+they leave the cluster as redundant as it was. With --drain nodes are emptied in waves that
+PodDisruptionBudgets allow; with --squeeze nodes are found that could be switched off; with --rolling turns in
+which nodes can be maintained.
 Nothing is changed. Exit code 2 when nodes cannot be emptied, or none can be switched off.
 """
 

@@ -18,8 +18,8 @@ _HELP: Final = """What is wrong with the cluster, and what breaks when nodes are
 With --lose, named nodes and domains are lost together; with --nodes-lost, any so many nodes. What ran there
 is placed anew, and who finds no place is named; --exact then searches for another placement of all of it.
 Without either, each group's spare nodes of the policy are tried. Of virtual machines it says who could take
-over from whom, who could be emptied, and what a balance would mend. Exit code 2 when there is an error among
-the findings.
+over from whom, who could be emptied, and what a balance would mend; those of lost nodes start where their
+disks are. Exit code 2 when there is an error among the findings.
 """
 
 

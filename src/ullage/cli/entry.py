@@ -1,14 +1,18 @@
 """The way into the program: Ganeti's tools by the name it was called by, or the whole command line.
 
-Scripts and Ganeti start the tools by the hundred, so their way in imports no command line library.
+Scripts and Ganeti start the tools by the hundred, so their way in imports no command line library, and no
+cycles are looked for while they run: what a tool makes has none, and it ends soon.
 """
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
 from typing import Final
 
 HTOOLS: Final = "htools"
+THREADS: Final = "OPENBLAS_NUM_THREADS"
+"""How many threads numpy's library of linear algebra starts as it is loaded; no command has use for them."""
 TOOLS: Final = ("hbal", "hspace", "hcheck", "hinfo", "hroller", "hsqueeze", "hail")
 
 
@@ -24,9 +28,13 @@ def call(program: str, words: Sequence[str]) -> int | None:
 
 def main() -> None:
     """Run this process."""
+    os.environ.setdefault(THREADS, "1")
+    gc.disable()
     code = call(sys.argv[0], sys.argv[1:])
     if code is not None:
+        gc.freeze()  # nor are cycles looked for at the very end
         sys.exit(code)
+    gc.enable()
     from ullage.cli.main import main as whole
 
     whole()

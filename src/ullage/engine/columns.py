@@ -14,20 +14,21 @@ import numpy.typing as npt
 
 from ullage.engine.capacity.admission import Place
 from ullage.engine.capacity.bounds import Bounds, Figures, bounds_of, committed_of, figures_of, free_of
+from ullage.engine.capacity.standby import MEMORY, Standbys
 from ullage.engine.capacity.units import consumption
 from ullage.model.cluster import HOLDING_STATES, Node, Snapshot, Workload
 from ullage.model.delta import Delta
 from ullage.model.delta import apply as apply_delta
 from ullage.model.errors import InputError
 from ullage.model.quantity import INT64_MAX
-from ullage.model.resources import Resources
+from ullage.model.resources import NOTHING, Resources
 from ullage.model.settings import Rules, rules_for
 from ullage.model.table import Table
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-ARRAYS: Final = ("capacity", "reserve", "allocatable", "limit", "promised", "actual", "bounded")
+ARRAYS: Final = ("capacity", "reserve", "allocatable", "limit", "promised", "standby", "actual", "bounded")
 
 BY_NODE: Final = ("counts_actual", "strict")
 """Rules as columns of width one: whether actual use counts, and what a limit must keep unfilled."""
@@ -55,12 +56,12 @@ class RulesByPlace:
 
 
 class Columns:
-    """Capacity, reserve, limit, promises and actual use of every node, as arrays [node, resource]."""
+    """Capacity, reserve, limit, promises, standby, actual use of every node, as arrays [node, resource]."""
 
     __slots__ = (
         "_bounds_cache", "_cluster_rules", "_rules", "_stale", "actual", "allocatable", "bounded", "capacity",
         "counts_actual", "limit", "node_index", "nodes", "promised", "reserve", "resource_index",
-        "resources", "snapshot", "strict",
+        "resources", "snapshot", "standby", "standbys", "strict",
     )  # fmt: skip
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -71,17 +72,20 @@ class Columns:
         self._bounds_cache: dict[object, dict[str, Bounds]] = {}
         self.nodes = list(snapshot.nodes)
         self.node_index = {node.name: row for row, node in enumerate(self.nodes)}
-        shapes = _Shapes(snapshot.workloads, self.node_index, self._cluster_rules)
+        self.standbys = Standbys()
+        shapes = _Shapes(snapshot.workloads, self.node_index, self._cluster_rules, self.standbys)
         self.resources = sorted(_named_resources(self.nodes) | shapes.named())
         self.resource_index = {name: column for column, name in enumerate(self.resources)}
         size = (len(self.nodes), len(self.resources))
         self.capacity, self.reserve, self.allocatable = (np.zeros(size, np.int64) for _ in range(3))
         self.limit, self.promised, self.actual = (np.zeros(size, np.int64) for _ in range(3))
+        self.standby = np.zeros(size, np.int64)
         self.bounded = np.ones(size, np.bool_)
         self.counts_actual = np.zeros((len(self.nodes), 1), np.bool_)
         self.strict = np.zeros((len(self.nodes), 1), np.int64)
         self._set_nodes(range(len(self.nodes)))
         shapes.add_to(self.promised, self.resources)
+        self._set_standby(self.standbys.nodes())
 
     # What is read
 
@@ -95,7 +99,7 @@ class Columns:
     @property
     def free(self) -> Integers:
         """What each node can still promise; read it only where `bounded`."""
-        return free_of(self.limit, self.committed)
+        return free_of(self.limit, self.committed, self.standby)
 
     def taken(self, workload: Workload) -> Resources:
         """Return what a workload takes from its node, which by the policy may be more than it asks for."""
@@ -118,7 +122,9 @@ class Columns:
         """Return a node on which so much of each resource is promised as admission sees it."""
         rules = self.rules_of(node)
         amounts = Resources(zip(self.resources, promised, strict=True))
-        figures = figures_of(node, rules, amounts, self._bounds(node, rules))
+        held = self.standbys.held(node.name)
+        standby = Resources({MEMORY: held}) if held else NOTHING
+        figures = figures_of(node, rules, amounts, self._bounds(node, rules), standby)
         return Place(node.name, figures, rules, self.snapshot.resource_types)
 
     # What changes
@@ -143,10 +149,13 @@ class Columns:
     def _change(self, delta: Delta, after: Snapshot) -> None:
         before = self.snapshot.workloads
         put = dict.fromkeys(workload.key for workload in delta.workloads)
+        relied_on = {node.name for node in delta.nodes}
         for key in {**put, **dict.fromkeys(delta.dropped.get("workloads", ()))}:
             old = before.get(key)
             if old is not None and old.holds_capacity:
                 self.promise(old.node, self.taken(old) * -1)
+                self.standbys.count(old, -1)
+                relied_on.add(old.standby)
         self.snapshot = after
         self._change_nodes(delta.nodes, delta.dropped.get("nodes", ()))
         self._name_resources(name for each in delta.workloads for name in self.taken(each))
@@ -156,6 +165,20 @@ class Columns:
                 if new.node not in self.node_index:
                     raise _unknown_node(new)
                 self.promise(new.node, self.taken(new))
+                self.standbys.count(new)
+                relied_on.add(new.standby)
+        self._set_standby(relied_on)
+
+    def _set_standby(self, names: Iterable[str]) -> None:
+        """Fill in what nodes hold for failover; of nodes that are not there nothing is held."""
+        held = {self.node_index[name]: self.standbys.held(name) for name in names if name in self.node_index}
+        if any(held.values()):
+            self._name_resources((MEMORY,))
+        if MEMORY in self.resource_index:
+            for row, amount in held.items():
+                if amount > SUM_MAX:
+                    raise _too_much(MEMORY)
+                self.standby[row, self.resource_index[MEMORY]] = amount
 
     def promise(self, node: str, requests: Resources) -> None:
         """Count requests on a node; a negative amount is given back."""
@@ -174,8 +197,18 @@ class Columns:
         self._check_current()
         other = self._shallow()
         other.nodes = list(self.nodes)
+        other.standbys = self.standbys.copy()
         for name in (*ARRAYS, *BY_NODE):
             setattr(other, name, getattr(self, name).copy())
+        return other
+
+    def without_standby(self) -> "Columns":
+        """Return columns in which nothing is held for failover, for those who say themselves who fails."""
+        if not self.standby.any():
+            return self
+        other = self.copy()
+        other.standbys = Standbys()
+        other.standby[...] = 0
         return other
 
     def _shallow(self) -> "Columns":
@@ -278,8 +311,11 @@ class _Shapes:
     larger than every cache, so each further look at all of them costs more than the work itself.
     """
 
-    def __init__(self, workloads: Table[Workload], node_index: dict[str, int], rules: Rules) -> None:
+    def __init__(
+        self, workloads: Table[Workload], node_index: dict[str, int], rules: Rules, standbys: Standbys
+    ) -> None:
         self.shapes: dict[Resources, int] = {}
+        self._standbys = standbys
         nodes = max(1, len(node_index))
         pairs = np.fromiter(self._pairs(workloads, node_index, rules), np.int64)
         self.kinds, self.rows = np.divmod(pairs, nodes)
@@ -297,6 +333,8 @@ class _Shapes:
                 row = node_index.get(workload.node)
                 if row is None:
                     raise _unknown_node(workload)
+                if workload.standby:
+                    self._standbys.count(workload)
                 requests = workload.requests
                 identity = (id(requests), workload.kind) if by_kind else id(requests)
                 first = by_identity.get(identity)

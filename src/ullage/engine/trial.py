@@ -340,8 +340,10 @@ class Trial:
         changed = np.unique(self.room.changed_since(mark.changes))
         self.room.changes = mark.changes
         self.devices.rewind(changed, mark.changes)
-        anew = self._scored if self._looks is None else self._look_back(self._looks, mark.looks)
-        for shape in anew:
+        if self._looks is not None:
+            self._look_back(self._looks, mark.looks)
+        for shape in self._scored:
+            # Also those that an undo within this one has scored: of its looks nothing is left.
             if shape.seen > mark.changes and shape.scores is not None:
                 shape.scores[changed] = self._scores(shape, changed)
                 shape.seen = mark.changes
@@ -353,8 +355,8 @@ class Trial:
         """
         self._looks = []
 
-    def _look_back(self, looks: list[Look], count: int) -> set[Shape]:
-        """Put back scores that were brought up to date; return the shapes that were scored altogether."""
+    def _look_back(self, looks: list[Look], count: int) -> None:
+        """Put back scores that were brought up to date; those of shapes that were scored whole stay."""
         whole: set[Shape] = set()
         while len(looks) > count:
             shape, seen, rows, scores = looks.pop()
@@ -363,7 +365,6 @@ class Trial:
             elif shape.scores is not None and shape not in whole:
                 shape.scores[rows] = scores
                 shape.seen = seen
-        return whole
 
     def lose(self, row: int) -> None:
         """Take a node out of the cluster until undone; what runs there is not evicted by this."""

@@ -1,8 +1,9 @@
 """What every snapshot must satisfy, whichever source it comes from: the one place where that is written.
 
-Names are present and known where they are referred to, no size is negative or beyond 64 bits, quotas form a
-tree. The hard part is that it runs over every row of every cluster that is read: maps of resources are
-shared by many rows, so each distinct map is looked at once.
+Names are present and known where they are referred to, no size is negative or beyond 64 bits. What quotas
+say of each other is no matter of this: a cluster whose quotas are wrong is read, and findings say so. The
+hard part is that it runs over every row of every cluster that is read: maps of resources are shared by many
+rows, so each distinct map is looked at once.
 """
 
 import re
@@ -20,7 +21,7 @@ from ullage.model.admission import (
     ResourceQuota,
     RuntimeClass,
 )
-from ullage.model.cluster import Group, Node, Quota, Snapshot, Workload
+from ullage.model.cluster import Group, Node, Snapshot, Workload
 from ullage.model.delta import TABLE_FACTS, TABLES, Delta
 from ullage.model.errors import InputError
 from ullage.model.ganeti_checks import check_group, check_host, check_instance, check_policy
@@ -64,7 +65,6 @@ def check_snapshot(snapshot: Snapshot) -> Snapshot:
         for row in getattr(snapshot, name):
             rows.other(name, row)
     _check_nodes_known(snapshot)
-    _check_quota_tree(snapshot.quotas)
     named = {node.group for node in snapshot.nodes}
     missing = [Group(name) for name in sorted(named) if name not in snapshot.groups]
     if not missing:
@@ -184,9 +184,7 @@ class _Rows:
     def _named(self, what: str, row: Any) -> None:
         _check_name(row.name, what)
         where = f"{what} {row.key}"
-        if isinstance(row, Quota):
-            self._quota(row)
-        elif isinstance(row, Group) and row.ganeti is not None:
+        if isinstance(row, Group) and row.ganeti is not None:
             check_group(row.ganeti, where)
         elif isinstance(row, Claim | PersistentVolume):
             _check_size(row.size_bytes, where, "sizeBytes")
@@ -233,25 +231,6 @@ class _Rows:
                         where=f"{inside}: limitRequestRatioMax",
                         remedy=f"use more than 0 and at most {FACTOR_MAX}",
                     )
-
-    def _quota(self, quota: Quota) -> None:
-        where = f"quota {quota.name}"
-        _check_name(quota.name, "quota")
-        for field in ("min", "max", "lending_limit", "borrowing_limit"):
-            self.amounts(getattr(quota, field), where, field.replace("_l", "L"))
-        if quota.weight is not None and not 0 <= quota.weight <= FACTOR_MAX:
-            raise InputError(
-                f"weight is {quota.weight}", where=where, remedy=f"use 0 or more, at most {FACTOR_MAX}"
-            )
-        for name, least in quota.min.items():
-            most = quota.max.get(name)
-            if most is not None and least > most:
-                shown = self.types[name].print
-                raise InputError(
-                    f"{name} has min {shown(least)} above max {shown(most)}",
-                    where=where,
-                    remedy="lower min or raise max",
-                )
 
 
 def _check_name(name: str, where: str, field: str = "name") -> None:
@@ -319,30 +298,3 @@ def _unknown_node(workload: Workload, field: str, name: str, known: int) -> Inpu
         where=f"workload {workload.key}",
         remedy="add the node, correct the name, or leave it out for a workload that waits",
     )
-
-
-def _check_quota_tree(quotas: Table[Quota]) -> None:
-    rooted: set[str] = set()
-    for quota in quotas:
-        chain: list[str] = []
-        above = quota
-        while above.name not in rooted:
-            if above.name in chain:
-                circle = " -> ".join([*chain[chain.index(above.name) :], above.name])
-                raise InputError(
-                    f"its parents form a circle: {circle}",
-                    where=f"quota {above.name}",
-                    remedy="remove the parent of one of them",
-                )
-            chain.append(above.name)
-            if not above.parent:
-                break
-            parent = quotas.get(above.parent)
-            if parent is None:
-                raise InputError(
-                    f"parent {above.parent!r} is no quota",
-                    where=f"quota {above.name}",
-                    remedy="add it, correct the name, or leave parent out",
-                )
-            above = parent
-        rooted.update(chain)

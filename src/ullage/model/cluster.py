@@ -156,7 +156,8 @@ class Workload(Record, frozen=True):
     `requests` is the effective request: what the node gives up for it. A resource missing from `limits`
     is unbounded. `containers` and `overhead` are the terms that the request was made of. Workloads of one
     `gang` in a namespace are placed all together or not at all; where `gang_min` is not 0, that many of them
-    are enough. `instance` is what Ganeti says of a virtual machine.
+    are enough. `instance` is what Ganeti says of a virtual machine. `host_path` says that it reaches a folder
+    of its node, which stays there when it goes elsewhere.
     """
 
     name: str
@@ -184,6 +185,7 @@ class Workload(Record, frozen=True):
     runtime_class: str = ""
     qualities: Mapping[str, str] = {}
     instance: Instance | None = None
+    host_path: bool = False
 
     @property
     def key(self) -> str:
@@ -210,7 +212,11 @@ class Batch(Record, frozen=True):
 
 
 class Quota(Record, frozen=True):
-    """What namespaces are guaranteed (`min`) and may never exceed (`max`), and its place in a tree."""
+    """What namespaces are guaranteed (`min`) and may never exceed (`max`), and its place in a tree.
+
+    `queues` are those of Kueue, as NAMESPACE/NAME: a workload that names one counts where the queue does.
+    `stated_used` is what the cluster itself says is used; nothing is decided by it.
+    """
 
     name: str
     kind: Literal["ElasticQuota", "CompositeElasticQuota", "Quota"] = "Quota"
@@ -221,6 +227,8 @@ class Quota(Record, frozen=True):
     weight: Fraction | None = None
     lending_limit: Resources | None = None
     borrowing_limit: Resources | None = None
+    queues: tuple[str, ...] = ()
+    stated_used: Resources | None = None
 
     @property
     def key(self) -> str:

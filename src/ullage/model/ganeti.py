@@ -135,6 +135,11 @@ class Instance(Record, frozen=True):
         return self.status in USING_MEMORY and not self.forthcoming
 
     @property
+    def reserves_memory(self) -> bool:
+        """Whether its standby keeps memory for it: even while it is stopped, unless it is switched off."""
+        return self.status != OFFLINE and self.auto_balance
+
+    @property
     def spindles_total(self) -> int | None:
         """All spindles of its disks; None where one of them is not known."""
         known = [each.spindles for each in self.disks if each.spindles is not None]

@@ -27,7 +27,12 @@ def check_host(node: GanetiNode, where: str) -> None:
     free = (node.memory_free_bytes, node.disk_free_bytes, node.spindles_free)
     _check_sizes(sizes, 0, f"{where}: host")
     _check_sizes(free, -INT64_MAX, f"{where}: host")
-    _check_ratios((node.cpu_speed,), f"{where}: host: cpuSpeed")
+    if not 0 < node.cpu_speed <= RATIO_MAX:
+        raise InputError(
+            "the speed is out of range",
+            where=f"{where}: host: cpuSpeed",
+            remedy=f"use more than 0 and at most {RATIO_MAX}",
+        )
 
 
 def check_group(group: GanetiGroup, where: str) -> None:
@@ -70,7 +75,5 @@ def _check_sizes(sizes: Iterable[int], least: int, where: str) -> None:
 
 def _check_ratios(ratios: Iterable[Fraction], where: str) -> None:
     for ratio in ratios:
-        if not 0 < ratio <= RATIO_MAX:
-            raise InputError(
-                "a ratio is out of range", where=where, remedy=f"use more than 0 and at most {RATIO_MAX}"
-            )
+        if not 0 <= ratio <= RATIO_MAX:
+            raise InputError("a ratio is out of range", where=where, remedy=f"use from 0 to {RATIO_MAX}")

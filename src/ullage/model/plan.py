@@ -31,10 +31,10 @@ class Remedy(Record, frozen=True):
 
     request: what each replica asks for instead (`requests`); open: `nodes` uncordoned, a `toleration` added,
     or a constraint dropped (`without`); replicas: so many only; evict: the workloads that go (`evicted`);
-    node: so many nodes (`count`) like `node`.
+    node: so many nodes (`count`) like `node`; quota: its min or max (`bound`) raised to `bounds`.
     """
 
-    kind: Literal["request", "open", "replicas", "evict", "node"]
+    kind: Literal["request", "open", "replicas", "evict", "node", "quota"]
     text: str
     requests: Resources = NOTHING
     nodes: tuple[str, ...] = ()
@@ -44,6 +44,9 @@ class Remedy(Record, frozen=True):
     evicted: tuple[str, ...] = ()
     node: Node | None = None
     count: int = 0
+    quota: str = ""
+    bound: str = ""
+    bounds: Resources = NOTHING
 
 
 class Refusal(Record, frozen=True):

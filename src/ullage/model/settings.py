@@ -22,7 +22,8 @@ RATIO_MAX: Final = 1_000_000
 RATIO_SUFFIX: Final = "-ratio"
 RESERVE_SUFFIX: Final = "-reserve"
 _NUMBER: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
-_FRACTION: Final = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
+_FRACTION: Final = re.compile(r"([0-9]{1,160})/([0-9]{1,160})")
+"""Long enough for every number that a source states, however many digits it was written with."""
 
 
 class ReserveRule(NamedTuple):
@@ -56,6 +57,7 @@ class Rules(msgspec.Struct, frozen=True):
     swap_bytes: int | None = None
     storage_mode: Literal["exact", "compat", "zos"] = "exact"
     quota_mode: Literal["by-kind", "nos", "fair"] = "by-kind"
+    quota_order: tuple[str, ...] = ("created", "requests", "name")
     placement: Literal["spread", "pack", "balanced", "preferences"] = "spread"
     gpu_memory_gigabytes: int = 32
     admission_order: tuple[str, ...] = ()
@@ -77,12 +79,12 @@ _ONE: Final = Fraction(1)
 
 
 def parse_ratio(text: str) -> Fraction | None:
-    """Return a ratio of at least 1 as an exact fraction; None for `unlimited`."""
+    """Return a ratio exactly, below 1 where less may be promised than there is; None for `unlimited`."""
     if text == UNLIMITED:
         return None
     ratio = parse_fraction(text)
-    if not 1 <= ratio <= RATIO_MAX:
-        raise InputError(f"ratio {text} is not between 1 and {RATIO_MAX}", remedy="use 1 for no over-commit")
+    if ratio > RATIO_MAX:
+        raise InputError(f"ratio {text} is above {RATIO_MAX}", remedy="use unlimited for no bound")
     return ratio
 
 
@@ -178,6 +180,20 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.replace(",", " ").split())
 
 
+ORDER_CRITERIA: Final = ("created", "-created", "requests", "-requests", "priority", "-priority", "name")
+"""By what workloads of a quota can be ordered; a minus turns the order round."""
+
+
+def _order(text: str) -> tuple[str, ...]:
+    criteria = _words(text)
+    for each in criteria:
+        if each not in ORDER_CRITERIA:
+            raise InputError(f"{each!r} is no criterion", remedy=f"use some of {', '.join(ORDER_CRITERIA)}")
+    if len(set(criteria)) != len(criteria) or not criteria:
+        raise InputError(f"{text!r} names no criterion, or one twice", remedy="name each once")
+    return criteria
+
+
 SETTINGS: Final = (
     Setting(
         "committed", "promised", _choice("promised", "actual"),
@@ -203,6 +219,10 @@ SETTINGS: Final = (
         "how quotas share what is unused: by the kind of quota, by nos' formula, or by demand",
     ),
     Setting(
+        "quota-order", "created requests name", _order,
+        "in which order workloads fill the min of their quota: those that come last are over quota",
+    ),
+    Setting(
         "placement", "spread", _choice("spread", "pack", "balanced", "preferences"),
         "which node is chosen: the emptiest, the fullest, the most even, or as kube-scheduler weighs them",
     ),
@@ -220,7 +240,7 @@ SETTINGS: Final = (
 CLUSTER_ONLY: Final = frozenset(
     (
         "consumption", "admission-order", "machine-memory", "machine-root-small", "machine-root-large",
-        "quota-mode", "gpu-memory", "placement",
+        "quota-mode", "quota-order", "placement",
     )
 )  # fmt: skip
 """Settings about workloads that have no node yet: on a group or a node they have no effect."""

@@ -12,6 +12,7 @@ class Terms(Record, frozen=True):
     """Every number behind one resource of one node, in the order in which they follow from each other.
 
     `limit` and `free` are None where the policy sets no bound; `actual` is None where nothing is known.
+    `standby` is what the node holds free for failover, None where that is nothing.
     """
 
     node: str
@@ -26,10 +27,11 @@ class Terms(Record, frozen=True):
     committed: Amount
     limit: Amount | None
     free: Amount | None
+    standby: Amount | None = None
 
 
 class Shortfall(Record, frozen=True):
-    """What one resource of one node lacks for a request."""
+    """What one resource of one node lacks for a request; `standby` is what it holds free for failover."""
 
     node: str
     resource: str
@@ -39,6 +41,7 @@ class Shortfall(Record, frozen=True):
     free: Amount
     missing: Amount
     eviction_could_help: bool
+    standby: Amount | None = None
 
 
 class Verdict(Record, frozen=True):

@@ -3,8 +3,10 @@
 Here nodes are emptied: a plan of moves in waves, and what cannot move.
 """
 
+from math import isfinite
 from typing import Final, NamedTuple
 
+from ullage.engine.balance.of_snapshot import is_of_machines
 from ullage.engine.columns import Columns
 from ullage.engine.redundancy.drain import Drain, drain
 from ullage.model.cluster import Snapshot
@@ -15,6 +17,7 @@ from ullage.model.settings import rules_for
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_cluster, unknown
 from ullage.service.check import BudgetStatus, budget_status
+from ullage.service.moves import MoveStatus, left_behind
 
 MOVES_MAX: Final = 200
 """Moves that are proposed unless more are asked for."""
@@ -54,7 +57,8 @@ class BalanceReport(Record, frozen=True):
     """The answer to `ullage balance --drain`: the plan, its moves by wave, and what stays or goes by itself.
 
     `daemons` and `mirror_pods` belong to their node and stay; `ending` workloads go by themselves;
-    `not_restarted` are pods that nobody starts again once they are evicted.
+    `not_restarted` are pods that nobody starts again once they are evicted. Of virtual machines `moves` tells
+    what each move costs and Ganeti's commands for it; a wave is a set of them.
     """
 
     cluster: str
@@ -71,6 +75,7 @@ class BalanceReport(Record, frozen=True):
     not_restarted: tuple[str, ...]
     budgets: tuple[BudgetStatus, ...]
     not_simulated: tuple[str, ...]
+    moves: tuple[MoveStatus, ...] = ()
 
 
 def balance(asked: Asked, question: BalanceQuestion) -> Answer:
@@ -102,6 +107,8 @@ def _check_question(question: BalanceQuestion) -> None:
     named = [name for name, given in kinds.items() if given]
     if len(named) > 1:
         raise InputError(f"{' and '.join(named)} are two questions", remedy="ask them one after the other")
+    if question.gain_min is not None and not isfinite(question.gain_min):
+        raise InputError(f"{question.gain_min} is no gain", where="--gain-min", remedy="use a number as 0.01")
     of_evenness = {
         "--weight": bool(question.weights),
         "--moves-max": question.moves_max != MOVES_MAX,
@@ -136,6 +143,10 @@ def balance_report(snapshot: Snapshot, question: BalanceQuestion) -> BalanceRepo
     for name in names:
         if name not in snapshot.nodes:
             raise unknown("node", name, [each.name for each in snapshot.nodes])
+    if is_of_machines(snapshot):
+        from ullage.service.machine_drain import machine_drain
+
+        return machine_drain(snapshot, names)
     placement = question.placement or rules_for(snapshot.policy, snapshot.resource_types).placement
     return _report(snapshot, drain(Columns(snapshot), names, placement), placement)
 
@@ -155,5 +166,9 @@ def _report(snapshot: Snapshot, found: Drain, placement: str) -> BalanceReport:
         ending=found.ending,
         not_restarted=found.unowned,
         budgets=tuple(budget_status(each) for each in found.budgets),
-        not_simulated=(*NOT_SIMULATED, *snapshot.unknowns),
+        not_simulated=(
+            *NOT_SIMULATED,
+            *left_behind(snapshot, dict.fromkeys(step.subject for wave in found.waves for step in wave)),
+            *snapshot.unknowns,
+        ),
     )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from ullage.render import view
 from ullage.service.check_page import budget_table
+from ullage.service.moves_table import Part, move_table
 from ullage.service.words import plural, several
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 ROWS_SHOWN: Final = 40
 REFUSALS_SHOWN: Final = 10
+IN_SETS: Final = (
+    "keep new instances off first (gnt-node modify -D yes NODE); moves of one set may be made together"
+)
 
 
 def balance_page(report: "BalanceReport", asked: "Asked", *, shortened: bool = False) -> view.Page:
@@ -22,7 +26,11 @@ def balance_page(report: "BalanceReport", asked: "Asked", *, shortened: bool = F
     findings = [*_refusals(report.plan.refusals, REFUSALS_SHOWN if shortened else None), *_notes(report)]
     if findings:
         blocks.append(view.Findings("What to know first", tuple(findings)))
-    blocks.append(_move_table(report, ROWS_SHOWN if shortened else None))
+    rows_max = ROWS_SHOWN if shortened else None
+    if report.moves:
+        blocks.append(move_table([Part("", report.moves)], "", rows_max, IN_SETS))
+    else:
+        blocks.append(_move_table(report, rows_max))
     main = len(blocks) - 1
     if report.budgets:
         blocks.append(budget_table(report.budgets, ROWS_SHOWN if shortened else None))
@@ -32,8 +40,8 @@ def balance_page(report: "BalanceReport", asked: "Asked", *, shortened: bool = F
         blocks=tuple(blocks),
         not_simulated=report.not_simulated,
         next_command=asked.command(_next_words(report)),
-        about=f"cluster {report.cluster}, revision {report.revision}, policy {report.policy}, "
-        f"placement {report.placement}",
+        about=f"cluster {report.cluster}, revision {report.revision}, policy {report.policy}"
+        + (f", placement {report.placement}" if report.placement else ""),
         main=main,
     )
 
@@ -41,11 +49,14 @@ def balance_page(report: "BalanceReport", asked: "Asked", *, shortened: bool = F
 def _verdict(report: "BalanceReport") -> str:
     names = several(report.drained)
     moves = len(report.plan.steps)
-    waves = plural(len(report.waves), "wave")
+    waves = plural(len(report.waves), "set" if report.moves else "wave")
     if report.possible:
         how = f"{plural(moves, 'move')} in {waves}" if moves else "nothing has to move"
         return f"{names} can be emptied: {how}"
-    stuck = plural(len(report.plan.refusals), "workload")
+    count = len(report.plan.refusals)
+    stuck = plural(count, "workload")
+    if not report.placement:
+        stuck = "1 instance or standby" if count == 1 else f"{count} instances or standbys"
     return f"{names} cannot be emptied: {stuck} cannot move; {plural(moves, 'move')} in {waves}"
 
 

@@ -1,4 +1,4 @@
-"""How full a set of nodes is, as stacked bars: reserve, committed, spare, ullage and what is blocked."""
+"""How full a set of nodes is, as stacked bars: reserve, committed, standby, spare, ullage, blocked."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _SEGMENTS: Final[tuple[tuple[str, view.Tone], ...]] = (
     ("reserve", "muted"),
     ("committed", "strong"),
+    ("standby", "warn"),
     ("spare", "warn"),
     ("ullage", "ok"),
     ("blocked", "bad"),
@@ -20,6 +21,7 @@ _SEGMENTS: Final[tuple[tuple[str, view.Tone], ...]] = (
 
 def resource_bars(title: str, whole: "Summary", names: Sequence[str], types: ResourceTypes) -> view.Bars:
     """Return a bar for each resource that has a bound."""
+    left_out = {word for word, kept in (("standby", whole.standby), ("spare", whole.spare_nodes)) if not kept}
     rows: list[view.BarRow] = []
     for name in names:
         if name not in whole.limit:
@@ -28,6 +30,7 @@ def resource_bars(title: str, whole: "Summary", names: Sequence[str], types: Res
         amounts = {
             "reserve": whole.reserve.of(name),
             "committed": whole.committed.of(name),
+            "standby": whole.standby.of(name),
             "spare": whole.spare.of(name),
             "ullage": max(0, whole.ullage.of(name)),
             "blocked": whole.blocked.of(name),
@@ -35,13 +38,14 @@ def resource_bars(title: str, whole: "Summary", names: Sequence[str], types: Res
         segments = tuple(
             view.Segment(word, show(amounts[word]), amounts[word], tone)
             for word, tone in _SEGMENTS
-            if word != "spare" or whole.spare_nodes
+            if word not in left_out
         )
         full = whole.reserve.of(name) + whole.limit.of(name)
         rows.append(view.BarRow(name, segments, full, show(whole.capacity.of(name))))
+    standby = "standby is held free for failover; " if whole.standby else ""
     return view.Bars(
         title,
         tuple(rows),
-        "total is the capacity; reserve is kept back for the system; ullage can still be promised; "
+        f"total is the capacity; reserve is kept back for the system; {standby}ullage can still be promised; "
         "blocked is free on nodes that take nothing new",
     )

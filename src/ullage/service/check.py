@@ -8,6 +8,9 @@ someone without a place are looked at once more, exactly (check_exact.py).
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from ullage.engine.balance.host_losses import HostLosses
+from ullage.engine.balance.of_snapshot import is_of_machines
+from ullage.engine.balance.rebalance import fleet_of
 from ullage.engine.capacity.findings import findings_of
 from ullage.engine.capacity.summary import Summary, summarise_groups
 from ullage.engine.columns import Columns
@@ -208,9 +211,9 @@ def check_report(snapshot: Snapshot, question: CheckQuestion) -> CheckReport:
         surveys=tuple(surveys),
         budgets=tuple(budget_status(each) for each in budgets.all),
         not_simulated=(
-            *NOT_SIMULATED,
+            *(OF_MACHINES if asking.is_of_machines else NOT_SIMULATED),
             *([OTHER_PLACEMENTS] if asking.looks.undecided else []),
-            *([UNWEIGHED] if weighed else []),
+            *([UNWEIGHED] if weighed and not asking.is_of_machines else []),
             *snapshot.unknowns,
         ),
         redundancy=machines.redundancy,
@@ -224,6 +227,8 @@ NOT_SIMULATED: Final = (
 )
 
 
+OF_MACHINES: Final = ("stopping others to make room", "how long it takes to start again")
+"""The same of virtual machines."""
 OTHER_PLACEMENTS: Final = "placements other than one after the other, the most important and largest first"
 """Where some loss was left without an exact answer."""
 UNWEIGHED: Final = "what the scheduler prefers (--placement preferences weighs it, and takes longer)"
@@ -270,11 +275,14 @@ class _Asking:
         self._budgets = budgets
         self._placement = placement
         self.looks = looks
-        self._losses: Losses | None = None
+        self._losses: Losses | HostLosses | None = None
+        self.is_of_machines = is_of_machines(columns.snapshot)
         self.checks: list[Checked] = []
 
-    def _made(self) -> Losses:
-        if self._losses is None:
+    def _made(self) -> Losses | HostLosses:
+        if self._losses is None and self.is_of_machines:
+            self._losses = HostLosses(fleet_of(self._columns.snapshot))
+        elif self._losses is None:
             self._losses = Losses(self._columns, self._placement)
         return self._losses
 

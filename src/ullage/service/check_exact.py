@@ -8,6 +8,7 @@ from math import ceil
 from time import monotonic
 from typing import Final
 
+from ullage.engine.balance.host_losses import HostLosses
 from ullage.engine.redundancy.loss_proofs import look_exactly
 from ullage.engine.redundancy.losses import Losses, LossReport, Survey
 
@@ -26,8 +27,14 @@ class ExactLooks:
         self.undecided = seconds_max == 0
         """Whether some loss was left without an exact answer."""
 
-    def at_loss(self, losses: Losses, report: LossReport) -> LossReport:
-        """Return a loss as it is after an exact look, where it needs one and there is time for it."""
+    def at_loss(self, losses: Losses | HostLosses, report: LossReport) -> LossReport:
+        """Return a loss as it is after an exact look, where it needs one and there is time for it.
+
+        Of virtual machines there is none: most have one place only, and what that proves is known already.
+        """
+        if isinstance(losses, HostLosses):
+            self.undecided |= report.certificate == "unknown"
+            return report
         if not self._seconds_max or not report.losers:
             return report
         total_seconds = TIMES_MAX * self._seconds_max
@@ -43,7 +50,7 @@ class ExactLooks:
         self.undecided |= looked.certificate == "unknown"
         return looked
 
-    def at_survey(self, losses: Losses, survey: Survey) -> Survey:
+    def at_survey(self, losses: Losses | HostLosses, survey: Survey) -> Survey:
         """Return a survey with exact looks at the losses it tells; those with a way out no longer fail."""
         before = self._looked
         reports = [self.at_loss(losses, each) for each in survey.worst]

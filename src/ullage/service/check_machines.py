@@ -75,9 +75,26 @@ class GroupRedundancy(Record, frozen=True):
     score: float
 
 
-class Redundancy(Record, frozen=True):
-    """All groups as they are, those that would be balanced once more after it, and every node."""
+class ClusterRedundancy(Record, frozen=True):
+    """The same of all groups together; scores of groups cannot be added."""
 
+    moves: int
+    nodes: int
+    cannot_take_over: int
+    cannot_be_emptied: int
+    tag_conflicts: int
+    location_conflicts: int
+    primaries_offline: int
+    standbys_offline: int
+
+
+class Redundancy(Record, frozen=True):
+    """All groups as they are, those that would be balanced once more after it, and every node.
+
+    `cluster` is all groups together: now, and where some would be balanced once more after that.
+    """
+
+    cluster: tuple[ClusterRedundancy, ...]
     now: tuple[GroupRedundancy, ...]
     after_balance: tuple[GroupRedundancy, ...]
     nodes: tuple[NodeRedundancy, ...]
@@ -102,10 +119,10 @@ def machines_of(snapshot: Snapshot, *, balances: bool) -> Machines:
     health = health_of(fleet)
     names = [group.name for group in fleet.cluster.groups]
     unsound = tuple(names[group.group] for group in health.groups if not group.is_sound)
+    now = tuple(_group(group, names[group.group]) for group in health.groups)
+    after = tuple(_after_balance(snapshot, fleet, unsound)) if balances and unsound else ()
     redundancy = Redundancy(
-        tuple(_group(group, names[group.group]) for group in health.groups),
-        tuple(_after_balance(snapshot, fleet, unsound)) if balances and unsound else (),
-        tuple(_node(fleet, host) for host in health.hosts),
+        tuple(_clusters(now, after)), now, after, tuple(_node(fleet, host) for host in health.hosts)
     )
     told = _Told(fleet, health, snapshot.resource_types[MEMORY])
     standby = {host.name: fleet.states[host.number].reserved for host in fleet.hosts if not host.offline}
@@ -143,6 +160,17 @@ def _group(group: GroupHealth, name: str, moves: int = 0) -> GroupRedundancy:
         group.standbys_offline,
         group.score,
     )
+
+
+def _clusters(
+    now: Sequence[GroupRedundancy], after: Sequence[GroupRedundancy]
+) -> Iterator[ClusterRedundancy]:
+    """Yield all groups together as they are, and after the balance of some."""
+    balanced = {each.group: each for each in after}
+    for groups in (now, [balanced.get(each.group, each) for each in now])[: 2 if after else 1]:
+        yield ClusterRedundancy(
+            *(sum(getattr(each, name) for each in groups) for name in ClusterRedundancy.__struct_fields__)
+        )
 
 
 def _node(fleet: Fleet, found: HostHealth) -> NodeRedundancy:

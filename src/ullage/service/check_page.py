@@ -7,12 +7,12 @@ from ullage.model.verdict import Finding
 from ullage.render import view
 from ullage.render.junit import Case, Failure, Suite
 from ullage.service.check_findings import proof_words
-from ullage.service.words import findings_block, plural
+from ullage.service.words import findings_block, nothing_cell, plural
 
 if TYPE_CHECKING:
     from ullage.service.asked import Asked
     from ullage.service.check import BudgetStatus, Checked, CheckReport, LossStatus
-    from ullage.service.check_machines import GroupRedundancy, Redundancy
+    from ullage.service.check_machines import ClusterRedundancy, GroupRedundancy, Redundancy
 
 ALIKE_SHOWN: Final = 5
 ROWS_SHOWN: Final = 40
@@ -131,7 +131,7 @@ def _check_table(checks: "Sequence[Checked]") -> view.Table:
 
 
 def _group_table(redundancy: "Redundancy") -> view.Table:
-    """Return what is wrong in each group of machines, now and after the balance that would be proposed."""
+    """Return what is wrong in groups of machines and in all, now and after the balance that is proposed."""
     columns = (
         view.Column("group", priority=9),
         view.Column("when", priority=8),
@@ -148,23 +148,34 @@ def _group_table(redundancy: "Redundancy") -> view.Table:
         rows.append(_group_row(each, "now"))
         if each.group in after:
             rows.append(_group_row(after[each.group], f"after {plural(after[each.group].moves, 'move')}"))
+    now, *then = redundancy.cluster
+    rows.append(_counts_row("cluster", "now", now))
+    rows += [_counts_row("cluster", f"after {plural(each.moves, 'move')}", each) for each in then]
     caption = "conflicts are those of tags and locations; offline are instances with a node that is"
     return view.Table("Redundancy", columns, tuple(rows), caption)
 
 
 def _group_row(group: "GroupRedundancy", when: str) -> tuple[view.Cell, ...]:
+    return (
+        *_counts_row(group.group, when, group)[:-1],
+        view.Cell(f"{group.score:.4f}", value=repr(group.score)),
+    )
+
+
+def _counts_row(name: str, when: str, found: "GroupRedundancy | ClusterRedundancy") -> tuple[view.Cell, ...]:
+    """Return a row without a score."""
     counts = (
-        group.cannot_take_over,
-        group.cannot_be_emptied,
-        group.tag_conflicts + group.location_conflicts,
-        group.primaries_offline + group.standbys_offline,
+        found.cannot_take_over,
+        found.cannot_be_emptied,
+        found.tag_conflicts + found.location_conflicts,
+        found.primaries_offline + found.standbys_offline,
     )
     return (
-        view.Cell(group.group),
+        view.Cell(name),
         view.Cell(when),
-        view.Cell(str(group.nodes)),
+        view.Cell(str(found.nodes)),
         *(view.Cell(str(count), tone="bad" if count else "plain") for count in counts),
-        view.Cell(f"{group.score:.4f}", value=repr(group.score)),
+        nothing_cell(),
     )
 
 

@@ -1,6 +1,6 @@
 """Every number behind a node or a resource, term by term, with where each rule comes from.
 
-Workloads are explained in explain_pod.py.
+Workloads are explained in explain_pod.py, quotas in explain_quota.py.
 """
 
 from collections.abc import Collection, Mapping
@@ -19,18 +19,24 @@ from ullage.model.verdict import Terms
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_cluster, unknown
 from ullage.service.explain_pod import explain_pod
+from ullage.service.explain_quota import explain_quota
 
-KINDS: Final = ("node", "pod", "resource")
+KINDS: Final = ("node", "pod", "quota", "resource")
 LARGEST_SHOWN: Final = 10
+SWAP: Final = "swap"
 
 
 class Explained(Record, frozen=True):
-    """The terms of one resource, and the settings of the policy that they follow from."""
+    """The terms of one resource, and the settings of the policy that they follow from.
+
+    `standby_for` is the node whose failure would need all that is held for failover.
+    """
 
     terms: Terms
     reserve_rule: str
     ratio_rule: str
     counts_actual: bool
+    standby_for: str = ""
 
 
 class Holding(Record, frozen=True):
@@ -45,12 +51,18 @@ class Holding(Record, frozen=True):
 
 
 class NodeExplanation(Record, frozen=True):
-    """The answer to `ullage explain node/N`."""
+    """The answer to `ullage explain node/N`.
+
+    `swap_bytes` is what counts as its swap, None where nobody tells; `swap_rule` the setting of the policy
+    that it follows from, empty where the source tells.
+    """
 
     cluster: str
     revision: int
     policy: str
     node: Node
+    swap_bytes: int | None
+    swap_rule: str
     resources: tuple[Explained, ...]
     workloads: tuple[Holding, ...]
     not_simulated: tuple[str, ...]
@@ -71,20 +83,21 @@ class ResourceExplanation(Record, frozen=True):
 
 
 def explain(asked: Asked, subject: str, only: str = "") -> Answer:
-    """Answer what stands behind `node/NAME` (perhaps one resource of it), `pod/NAME` or `resource/NAME`."""
+    """Answer what stands behind a node (perhaps one resource of it), a pod, a quota or a resource."""
     kind, _, name = subject.partition("/")
     if kind not in KINDS or not name:
-        near = "quotas cannot be explained yet; " if kind == "quota" else ""
-        remedy = f"{near}write node/NAME, pod/NAME or resource/NAME"
+        remedy = "write node/NAME, pod/NAME, quota/NAME or resource/NAME"
         raise InputError(f"{subject!r} cannot be explained", remedy=remedy)
     if only and kind != "node":
         why = (
-            f"{subject} is one resource" if kind == "resource" else "a pod is explained with all it asks for"
+            f"{subject} is one resource" if kind == "resource" else f"a {kind} is explained with all of them"
         )
         raise InputError("--resource is for nodes", remedy=f"leave it out: {why}")
     snapshot = read_cluster(asked)
     if kind == "node":
         return explain_node(snapshot, name, asked, only)
+    if kind == "quota":
+        return explain_quota(snapshot, name, asked)
     return explain_pod(snapshot, name, asked) if kind == "pod" else explain_resource(snapshot, name, asked)
 
 
@@ -109,12 +122,15 @@ def explain_node(snapshot: Snapshot, name: str, asked: Asked, only: str = "") ->
         revision=snapshot.revision,
         policy=snapshot.policy.name,
         node=node,
+        swap_bytes=rules.swap_bytes if node.swap_bytes is None else node.swap_bytes,
+        swap_rule=origins.get(SWAP, "") if node.swap_bytes is None else "",
         resources=tuple(
             Explained(
                 terms_of(name, resource, figures),
                 origins.get(resource + RESERVE_SUFFIX, ""),
                 origins.get(resource + RATIO_SUFFIX, ""),
                 rules.committed == "actual",
+                columns.standbys.held_for(name) if figures.standby else "",
             )
             for resource, figures in figures_here.items()
         ),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from ullage.model.cluster import Drive, Node, VolumeGroup
+from ullage.model.cluster import Drive, VolumeGroup
 from ullage.model.quantity import readable_bytes
 from ullage.model.resources import ALIASES, RESERVED_DOMAIN, Amount, ResourceTypes
 from ullage.model.verdict import Terms
@@ -42,7 +42,7 @@ def node_page(report: "NodeExplanation", types: ResourceTypes, asked: "Asked") -
     names = resources_in_order({name for name, each in by_name.items() if _matters(each.terms)})
     blocks: list[view.Block] = []
     if len(report.resources) > 1:
-        blocks.append(fact_table("Node", _node_facts(report.node)))
+        blocks.append(fact_table("Node", _node_facts(report)))
     holding = [each for each in report.workloads if each.state in {"ok", "paused"}]
     blocks += [
         _sum(by_name[name], types, sum(bool(each.requests.of(name)) for each in holding)) for name in names
@@ -73,16 +73,18 @@ def _node_verdict(report: "NodeExplanation", types: ResourceTypes) -> str:
         if told and terms.limit is not None and terms.free is not None:
             percent = view.Share(terms.committed.value, terms.limit.value).percent or "0%"
             free = types[terms.resource].readable(terms.free.value)
-            parts.append(f"{terms.resource} {percent} committed, {free} free")
+            held = terms.standby
+            standby = f"{types[held.resource].readable(held.value)} held for failover, " if held else ""
+            parts.append(f"{terms.resource} {percent} committed, {standby}{free} free")
     return "; ".join(parts)
 
 
-def _node_facts(node: Node) -> list[tuple[str, str]]:
+def _node_facts(report: "NodeExplanation") -> list[tuple[str, str]]:
+    node = report.node
     facts = [("state", node.state), ("group", node.group)]
     if node.domain:
         facts.append(("domain", node.domain))
-    swap = "unknown: the source does not tell" if node.swap_bytes is None else readable_bytes(node.swap_bytes)
-    facts.append(("swap", swap))
+    facts.append(("swap", _swap(report)))
     if node.cpu_conversion_factor != 1:
         facts.append(("cpu factor", str(node.cpu_conversion_factor)))
     if node.taints:
@@ -99,6 +101,12 @@ def _node_facts(node: Node) -> list[tuple[str, str]]:
     if node.actual is None:
         facts.append(("actual use", "unknown: the source does not tell"))
     return facts
+
+
+def _swap(report: "NodeExplanation") -> str:
+    if report.swap_bytes is None:
+        return "unknown: neither the source nor the policy tells"
+    return f"{readable_bytes(report.swap_bytes)}, {report.swap_rule or 'stated by the source'}"
 
 
 def _qualities(qualities: Mapping[str, str]) -> str:
@@ -146,7 +154,17 @@ def _sum(explained: "Explained", types: ResourceTypes, holding: int) -> view.Ter
     )
     over = terms.committed.value - terms.limit.value
     note = f"over-committed by {show(over)}" if over > 0 else ""
+    if terms.standby is not None:
+        lines.append(_standby(explained, terms.standby, show))
+        short = over + terms.standby.value
+        note = note or (f"short by {show(short)} of what failover needs" if short > 0 else "")
     return view.Terms(terms.resource, tuple(lines), view.Term("=", "free", show(terms.free.value), note))
+
+
+def _standby(explained: "Explained", standby: Amount, show: Callable[[int], str]) -> view.Term:
+    """Return what is held for failover, and which node's failure would need it."""
+    why = f"held free for failover: needed if {explained.standby_for} fails"
+    return view.Term("-", "standby", show(standby.value), why)
 
 
 def _committed(explained: "Explained", show: Callable[[int], str], holding: int) -> str:
@@ -212,7 +230,8 @@ def resource_page(report: "ResourceExplanation", types: ResourceTypes, asked: "A
 
 def _fullness(terms: Terms) -> tuple[Fraction, str]:
     limit = terms.capacity.value if terms.limit is None else terms.limit.value
-    return -Fraction(terms.committed.value, max(1, limit)), terms.node
+    standby = 0 if terms.standby is None else terms.standby.value
+    return -Fraction(terms.committed.value + standby, max(1, limit)), terms.node
 
 
 def _resource_verdict(report: "ResourceExplanation", types: ResourceTypes) -> str:
@@ -254,9 +273,11 @@ def _resource_bars(report: "ResourceExplanation", types: ResourceTypes) -> view.
 
 
 def _node_terms_table(nodes: Sequence[Terms], every: int, types: ResourceTypes) -> view.Table:
+    held = any(each.standby is not None for each in nodes)
     columns = (
         view.Column("node", priority=9),
         view.Column("committed", "right", priority=8),
+        *([view.Column("standby", "right", priority=6)] if held else []),
         view.Column("free", "right", priority=7),
         view.Column("limit", "right", priority=6),
         view.Column("capacity", "right", priority=3),
@@ -268,6 +289,7 @@ def _node_terms_table(nodes: Sequence[Terms], every: int, types: ResourceTypes) 
         (
             view.Cell(each.node),
             share_cell(types, each.resource, each.committed.value, each.limit.value if each.limit else None),
+            *([_held(types, each)] if held else []),
             _amount(types, each.free),
             _amount(types, each.limit),
             _amount(types, each.capacity),
@@ -279,6 +301,10 @@ def _node_terms_table(nodes: Sequence[Terms], every: int, types: ResourceTypes) 
     )
     some = f"the {len(nodes)} fullest of {every} nodes; -o json has all" if every > len(nodes) else ""
     return view.Table("Nodes, the fullest first", columns, rows, some)
+
+
+def _held(types: ResourceTypes, terms: Terms) -> view.Cell:
+    return nothing_cell() if terms.standby is None else _amount(types, terms.standby)
 
 
 def _amount(types: ResourceTypes, amount: Amount | None) -> view.Cell:

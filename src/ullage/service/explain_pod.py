@@ -47,7 +47,7 @@ class PodExplanation(Record, frozen=True):
 
     `held_back` is what stops it before any node is looked at; `verdict` has the terms of the node that would
     be chosen, or that is nearest, where that lacks resources. For a workload that runs, nodes are judged as
-    if it had left its own.
+    if it had left its own. `evicts` are those that its quota gives it the right to take the place of.
     """
 
     cluster: str
@@ -72,6 +72,7 @@ class PodExplanation(Record, frozen=True):
     remedies: tuple[Remedy, ...]
     remedy: str
     not_simulated: tuple[str, ...]
+    evicts: tuple[str, ...] = ()
 
 
 def explain_pod(snapshot: Snapshot, name: str, asked: Asked) -> Answer:
@@ -239,6 +240,7 @@ def _with_remedies(report: PodExplanation, columns: Columns, workload: Workload)
         held_back=held,
         remedies=refusal.remedies if refusal else (),
         remedy=_remedy(refusal, gates),
+        evicts=tuple(each.workload for each in outcome.evicted),
     )
 
 
@@ -251,14 +253,13 @@ def _remedy(refusal: Refusal | None, gates: tuple[str, ...]) -> str:
 def _not_simulated(snapshot: Snapshot, workload: Workload) -> tuple[str, ...]:
     """Return what this answer leaves aside."""
     notes = []
-    if any(workload.namespace in quota.namespaces for quota in snapshot.quotas):
-        notes.append("elastic quotas")
     waits = sum(each.state == "init" for each in snapshot.workloads) - (workload.state == "init")
     if waits:
         notes.append(f"others that wait ({waits}): none of them is placed first")
     if workload.gang:
         enough = f"at least {workload.gang_min} of which are" if workload.gang_min else "which is"
         notes.append(f"the rest of its gang {workload.gang}, {enough} placed with it or not at all")
-    if workload.state == "init":
+    under_quota = any(workload.namespace in quota.namespaces for quota in snapshot.quotas)
+    if workload.state == "init" and not under_quota:
         notes.append("eviction of others, where priority would allow it")
     return tuple(notes)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 NODES_SHOWN: Final = 20
 REASONS_TOLD: Final = 5
+FREE: Final = 5
+"""Where `free` stands among the cells of a sum."""
 
 
 def pod_page(
@@ -68,6 +70,9 @@ def _verdict(report: PodExplanation) -> view.Verdict:
         who = report.scheduler or "the scheduler"
         chosen = f"{taken}, {report.first_choice} first; {who} should place it soon"
         return view.Verdict(f"{report.workload} waits: {chosen}", "yes")
+    if report.evicts:
+        right = f"its quota lets it take the place of {several(report.evicts)}"
+        return view.Verdict(f"{report.workload} waits: {taken} as they are; {right}", "yes")
     return view.Verdict(f"{report.workload} waits: {taken}{_tally(report.nodes)}", "no")
 
 
@@ -131,14 +136,23 @@ def _sum_table(report: PodExplanation, types: ResourceTypes) -> view.Table:
     verdict = report.verdict
     assert verdict is not None  # noqa: S101 - the caller has looked
     short = {each.resource: -each.missing.value for each in verdict.shortfalls}
-    titles = ("resource", "capacity", "reserve", "limit", "committed", "free", "asked", "left")
+    held = any(each.standby is not None for each in verdict.terms)
+    titles = [*("resource", "capacity", "reserve", "limit", "committed", "free", "asked", "left")]
+    if held:
+        titles.insert(titles.index("free"), "standby")
     columns = [
         view.Column(title, "right" if place else "left", priority=9 - place // 4)
         for place, title in enumerate(titles)
     ]
-    rows = [_sum_row(each, report, types, short.get(each.resource)) for each in verdict.terms]
+    rows = []
+    for each in verdict.terms:
+        cells = _sum_row(each, report, types, short.get(each.resource))
+        standby = 0 if each.standby is None else each.standby.value
+        more = (amount_cell(types, each.resource, standby),) if held else ()
+        rows.append((*cells[:FREE], *more, *cells[FREE:]))
     word = "the first choice" if verdict.admitted and report.taking else "the nearest"
-    caption = "free = limit - committed; left = free - asked"
+    taken = "committed - standby; standby is held for failover" if held else "committed"
+    caption = f"free = limit - {taken}; left = free - asked"
     return view.Table(f"On node {verdict.node}, {word}", tuple(columns), tuple(rows), caption)
 
 

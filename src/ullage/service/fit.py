@@ -50,12 +50,30 @@ class NodeCount(Record, frozen=True):
     replicas: int
 
 
+class Eviction(Record, frozen=True):
+    """A running workload that is evicted for another: where it runs, in which quota, and what it frees."""
+
+    workload: str
+    node: str
+    quota: str
+    label: str
+    requests: Resources
+
+
+class LaterClaim(Record, frozen=True):
+    """A quota that could evict what borrows, up to what it leaves unused of its min."""
+
+    quota: str
+    could_claim: Resources
+
+
 class OutcomeReport(Record, frozen=True):
     """What became of one workload; `verdict` holds the terms of the first node that takes it.
 
     Where it is refused, they are those of the node that comes nearest. `held` is what a workload that is
     resized has already. `certificate` says whether it was placed by scores or by exact search, or whether
-    its refusal is proven.
+    its refusal is proven. `evicted` are those that go for it, `fewest_proven` if there is no better set of
+    them; `over_quota` of those placed are above their quota's min and may be evicted by `later_claims`.
     """
 
     workload: str
@@ -71,6 +89,10 @@ class OutcomeReport(Record, frozen=True):
     refusal: Refusal | None
     certificate: str
     certificate_note: str = ""
+    evicted: tuple[Eviction, ...] = ()
+    fewest_proven: bool = True
+    over_quota: int = 0
+    later_claims: tuple[LaterClaim, ...] = ()
 
 
 class FitReport(Record, frozen=True):
@@ -166,17 +188,20 @@ def _outcome(outcome: Outcome, columns: Columns) -> OutcomeReport:
         refusal=outcome.refusal,
         certificate=outcome.certificate,
         certificate_note=outcome.certificate_note,
+        evicted=tuple(Eviction(*each) for each in outcome.evicted),
+        fewest_proven=outcome.fewest_proven,
+        over_quota=outcome.over_quota,
+        later_claims=tuple(LaterClaim(*each) for each in outcome.threats),
     )
 
 
 def _not_simulated(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
     """Return what this answer leaves aside, each with how much of it is concerned here."""
     namespaces = {batch.workload.namespace for batch in wanted.batches}
-    quotas = sum(bool(namespaces.intersection(quota.namespaces)) for quota in snapshot.quotas)
+    outside = namespaces.difference(*(quota.namespaces for quota in snapshot.quotas))
     return (
         *_devices_assumed(snapshot, wanted),
-        f"elastic quotas ({quotas} of {len(snapshot.quotas)} concerned)" if quotas else "elastic quotas",
-        "eviction of others, where priority would allow it",
+        *(["eviction of others, where priority would allow it"] if outside else []),
         *BeforePlacement(snapshot).notes(sorted(namespaces)),
     )
 

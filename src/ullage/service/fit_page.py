@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ullage.engine.capacity.admission import ABSENT
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import BESIDE_OTHERS
-from ullage.model.resources import Resources, ResourceTypes
+from ullage.model.resources import ResourceTypes
 from ullage.model.settings import UNLIMITED, print_fraction
 from ullage.model.verdict import Terms
 from ullage.render import view
-from ullage.service.wanted import PODS
-from ullage.service.words import amount_cell, canonical_map, listed, nothing_cell, plural, several
+from ullage.service.fit_quotas import evicting, quota_blocks
+from ullage.service.words import (
+    amount_cell,
+    canonical_map,
+    listed,
+    nothing_cell,
+    plural,
+    several,
+    worth_naming,
+)
 
 if TYPE_CHECKING:
     from ullage.service.asked import Asked
@@ -34,6 +42,7 @@ class _Row(NamedTuple):
     promised: int
     actual: int | None
     committed: int
+    standby: int
     free: int | None
     held: int
     asked: int
@@ -54,6 +63,7 @@ def fit_page(report: "FitReport", columns: Columns, asked: "Asked", *, shortened
         blocks.append(view.Findings("Why not", tuple(rows)))
     blocks.append(_outcome_table(report.outcomes, types, ROWS_SHOWN if shortened else len(report.outcomes)))
     main = len(blocks) - 1
+    blocks += quota_blocks(report.outcomes, types, ROWS_SHOWN if shortened else None)
     placed = [each for each in report.outcomes if each.refusal is None and each.action != "keep"]
     for each in [*refused, *placed][:SUMS_MAX]:
         blocks += _sums(each, columns)
@@ -89,11 +99,11 @@ def _verdict(report: "FitReport") -> str:
     count = len(report.outcomes)
     if report.fits:
         who = f"{first} fits" if count == 1 else f"all {count} workloads fit"
-        return f"{who}: {plural(replicas, 'replica')} on {nodes}"
+        return f"{who}: {plural(replicas, 'replica')} on {nodes}{evicting(report.outcomes)}"
     short = sum(each.refusal is not None for each in report.outcomes)
     who = f"{first} does not fit" if count == 1 else f"{short} of {count} workloads do not fit"
     undone = ", because all or none was asked for" if report.atomic else ""
-    return f"{who}: {placed} of {replicas} placed{undone}"
+    return f"{who}: {placed} of {replicas} placed{undone}{evicting(report.outcomes)}"
 
 
 def _next_words(report: "FitReport") -> str:
@@ -153,12 +163,6 @@ def _outcome_table(outcomes: "Sequence[OutcomeReport]", types: ResourceTypes, ro
     return view.Table("Workloads", columns, rows, caption)
 
 
-def worth_naming(requests: Resources) -> Resources:
-    """Return what is asked for, without saying that each pod is one pod."""
-    asked = requests.without_zeros()
-    return Resources({name: amount for name, amount in asked.items() if (name, amount) != (PODS, 1)})
-
-
 def _nodes(nodes: "Sequence[NodeCount]") -> str:
     return several([f"{each.node} x{each.replicas}" if each.replicas > 1 else each.node for each in nodes])
 
@@ -200,6 +204,7 @@ def _row(terms: Terms, outcome: "OutcomeReport", short: int | None) -> _Row:
         terms.promised.value,
         None if terms.actual is None else terms.actual.value,
         terms.committed.value,
+        0 if terms.standby is None else terms.standby.value,
         free,
         held,
         asked,
@@ -224,6 +229,7 @@ def _rows_of_refusal(outcome: "OutcomeReport", columns: Columns) -> list[_Row]:
                 short.committed.value,
                 None,
                 short.committed.value,
+                0 if short.standby is None else short.standby.value,
                 short.free.value,
                 outcome.held.of(short.resource),
                 short.requested.value,
@@ -237,6 +243,7 @@ def _sum_table(title: str, rows: Sequence[_Row], types: ResourceTypes) -> view.T
     with_ratio = any(row.ratio != "1" for row in rows)
     with_held = any(row.held for row in rows)
     with_actual = any(row.committed != row.promised for row in rows)
+    with_standby = any(row.standby for row in rows)
     columns = [
         view.Column("resource", priority=9),
         view.Column("capacity", "right", priority=5),
@@ -245,6 +252,7 @@ def _sum_table(title: str, rows: Sequence[_Row], types: ResourceTypes) -> view.T
         view.Column("limit", "right", priority=6),
         *(view.Column(word, "right", priority=4) for word in ("promised", "actual") if with_actual),
         view.Column("committed", "right", priority=7),
+        *([view.Column("standby", "right", priority=7)] if with_standby else []),
         view.Column("free", "right", priority=8),
         *([view.Column("held", "right", priority=8)] if with_held else []),
         view.Column("asked", "right", priority=8),
@@ -265,6 +273,7 @@ def _sum_table(title: str, rows: Sequence[_Row], types: ResourceTypes) -> view.T
                 bounded[0],
                 *(_use_cells(types, row) if with_actual else ()),
                 amount_cell(types, row.resource, row.committed),
+                *([amount_cell(types, row.resource, row.standby)] if with_standby else []),
                 bounded[1],
                 *([amount_cell(types, row.resource, row.held)] if with_held else []),
                 amount_cell(types, row.resource, row.asked),
@@ -274,7 +283,9 @@ def _sum_table(title: str, rows: Sequence[_Row], types: ResourceTypes) -> view.T
     limit = "ratio x (capacity - reserve)" if with_ratio else "capacity - reserve"
     rest = "free + held - asked" if with_held else "free - asked"
     use = "committed = promised, or actual - reserve where that is more; " if with_actual else ""
-    caption = f"limit = {limit}; {use}free = limit - committed; left = {rest}"
+    held = "standby is held for failover; " if with_standby else ""
+    taken = "committed - standby" if with_standby else "committed"
+    caption = f"limit = {limit}; {use}{held}free = limit - {taken}; left = {rest}"
     return view.Table(title, tuple(columns), tuple(cells), caption)
 
 

@@ -17,7 +17,7 @@ from ullage.model.settings import rules_for
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_cluster
 from ullage.service.fit import NodeCount
-from ullage.service.wanted import PODS, Wanted, read_wanted, wanted_shape, with_objects
+from ullage.service.wanted import PODS, Wanted, read_wanted, shape_notes, wanted_shape, with_objects
 from ullage.service.words import canonical_map
 
 SHAPES_MAX: Final = 100
@@ -132,7 +132,7 @@ def _shapes(snapshot: Snapshot, question: HeadroomQuestion, namespace: str) -> W
         workload = msgspec.structs.replace(batch.workload, name=name, namespace=namespace)
         replicas = batches[name].replicas + 1 if name in batches else 1
         batches[name] = Batch(workload, replicas)
-    return Wanted(tuple(batches.values()), atomic=False, types=types)
+    return Wanted(tuple(batches.values()), atomic=False, types=types, notes=shape_notes(snapshot))
 
 
 def headroom_of(snapshot: Snapshot, wanted: Wanted, asked: Asked, question: HeadroomQuestion) -> Answer:
@@ -194,7 +194,6 @@ def _not_simulated(snapshot: Snapshot, wanted: Wanted, question: HeadroomQuestio
     gated = any(each.scheduling_gates for each in asked)
     bound = question.together or any(each.affinity or each.topology_spread for each in asked)
     return (
-        "elastic quotas",
         "eviction of others, where priority would allow it",
         *(["scheduling gates: counted as if they were removed"] if gated else []),
         *(

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from ullage.model.resources import ResourceTypes
 from ullage.render import view
-from ullage.service.fit_page import worth_naming
-from ullage.service.words import canonical_map, listed, nothing_cell, plural
+from ullage.service.words import canonical_map, listed, nothing_cell, plural, worth_naming
 
 if TYPE_CHECKING:
     from ullage.service.asked import Asked

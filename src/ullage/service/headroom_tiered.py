@@ -79,7 +79,7 @@ def tiered(snapshot: Snapshot, asked: Asked, shapes: tuple[str, ...], placement:
     """Answer how many more of a size that shrinks fit into a cluster; without a shape, of its policy's."""
     from ullage.service.headroom_page import tiered_page
 
-    is_ganeti = any(node.host is not None for node in snapshot.nodes)
+    is_ganeti = snapshot.instance_policy is not None or any(node.host is not None for node in snapshot.nodes)
     if not shapes and not is_ganeti:
         raise InputError("no shape to start from is named", remedy="use --shape cpu=4,memory=8Gi")
     shape = shapes[0] if shapes else ""
@@ -113,7 +113,6 @@ def shape_tiers(snapshot: Snapshot, shape: str, asked: Asked, placement: str) ->
         reasons=found.reasons,
         refusal=found.refusal,
         not_simulated=(
-            "elastic quotas",
             "eviction of others, where priority would allow it",
             *snapshot.unknowns,
         ),

@@ -1,6 +1,6 @@
 """Moves as reports tell them: what is done to a workload, what it costs, and Ganeti's commands for it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.model.cluster import Snapshot, Workload
@@ -48,7 +48,7 @@ def done_to(workload: Workload, action: str, to_node: str) -> Done:
     """Return what an action as htools writes it (`f`, `fa:NODE`, `r:NODE`, or some of them) comes to."""
     instance = workload.instance
     if instance is None:
-        return Done(f"restart on {to_node}", ())
+        return Done(_without_commands(workload, action, to_node), ())
     how = "migrate" if instance.status in RUNNING else "failover"
     words, commands = [], []
     for part in action.split():
@@ -66,6 +66,26 @@ def done_to(workload: Workload, action: str, to_node: str) -> Done:
             words.append(f"{how} to its standby")
             commands.append(f"gnt-instance {how} -f {workload.name}")
     return Done(", ".join(words), tuple(commands))
+
+
+def _without_commands(workload: Workload, action: str, to_node: str) -> str:
+    """Return in words what is done to a workload of another source than Ganeti; most have no standby."""
+    if not workload.standby:
+        return f"restart on {to_node}"
+    parts = [part.partition(":") for part in action.split()]
+    return ", ".join(
+        f"copy disks to {target}" if kind == "r" else "restart on its standby" for kind, _, target in parts
+    )
+
+
+def left_behind(snapshot: Snapshot, keys: Iterable[str]) -> tuple[str, ...]:
+    """Return the line, not simulated, of how many workloads that move leave a folder of their node."""
+    workloads = (snapshot.workloads.get(key) for key in keys)
+    count = sum(workload is not None and workload.host_path for workload in workloads)
+    if not count:
+        return ()
+    move = "1 pod that moves reaches" if count == 1 else f"{count} pods that move reach"
+    return (f"data in folders of nodes, which stay there (hostPath): {move} some",)
 
 
 def costs_of(moves: Sequence[MoveStatus]) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """How a cluster is made more even: moves in order, what each gains and costs, and the score they change."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ullage.engine.balance.rebalance import GroupBalance, TermChange, Wishes, has_rules, rebalance
@@ -8,8 +8,11 @@ from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, unknown
-from ullage.service.moves import MoveStatus, move_status
-from ullage.service.score_terms import BY_HTOOLS_NAME, weights_of
+from ullage.service.check import OTHER_PLACEMENTS
+from ullage.service.check_exact import ExactLooks
+from ullage.service.fit import EXACT_SECONDS
+from ullage.service.moves import MoveStatus, left_behind, move_status
+from ullage.service.score_terms import BY_HTOOLS_NAME, LOADS, weights_of
 
 if TYPE_CHECKING:
     from ullage.service.balance import BalanceQuestion
@@ -18,7 +21,10 @@ NOT_SIMULATED: Final = ("how long moves take", "what workloads really use: moves
 BY_RULES: Final = (
     "where a scheduler puts a pod that is started again: it chooses by itself, unless it is told",
     "data in volumes that go with their pod (emptyDir)",
-    "whether losing a node leaves every pod a place: check --nodes-lost 1 tells",
+)
+UNJUDGED: Final = (
+    "whether losing a node leaves every pod a place, before and after: the cluster is too large to judge that"
+    " along with moves; check --nodes-lost 1 tells"
 )
 
 
@@ -38,7 +44,8 @@ class TermStatus(Record, frozen=True):
 class Redundancy(Record, frozen=True):
     """Nodes that could not take over from every other, and nodes whose workloads have no other place.
 
-    The second are not counted where placement rules decide it.
+    Where placement rules decide, the first are nodes that promise more memory than they may, and the second
+    nodes whose loss leaves some without a place; these are not counted in a cluster too large for it.
     """
 
     not_taking_over_before: int
@@ -48,7 +55,7 @@ class Redundancy(Record, frozen=True):
 
 
 class GroupStatus(Record, frozen=True):
-    """A group: its score before and after, every term of it, and the moves between."""
+    """A group: its score before and after, every term of it that something tells, and the moves between."""
 
     name: str
     nodes: int
@@ -60,13 +67,15 @@ class GroupStatus(Record, frozen=True):
 
 
 class RebalanceReport(Record, frozen=True):
-    """The answer to `ullage balance`: the moves of each group."""
+    """The answer to `ullage balance`: the moves of each group, and the redundancy of all of them together."""
 
     cluster: str
     revision: int
     policy: str
     moves_max: int
+    placed_by_rules: bool
     groups: tuple[GroupStatus, ...]
+    redundancy: Redundancy
     not_simulated: tuple[str, ...]
 
     @property
@@ -96,15 +105,46 @@ def rebalance_report(snapshot: Snapshot, question: "BalanceQuestion") -> Rebalan
     counts = dict.fromkeys((group.name for group in snapshot.groups), 0)
     for node in snapshot.nodes:
         counts[node.group] += 1
-    beside = BY_RULES if has_rules(snapshot) else ()
+    looks = ExactLooks(EXACT_SECONDS)
+    balanced = rebalance(snapshot, wishes, looks.at_loss)
+    found = tuple(_group(snapshot, each, counts[each.group]) for each in balanced)
+    together = _together([each.redundancy for each in found])
+    by_rules = has_rules(snapshot)
+    moved = dict.fromkeys(move.workload for group in found for move in group.moves)
     return RebalanceReport(
         cluster=snapshot.name,
         revision=snapshot.revision,
         policy=snapshot.policy.name,
         moves_max=question.moves_max,
-        groups=tuple(_group(snapshot, each, counts[each.group]) for each in rebalance(snapshot, wishes)),
-        not_simulated=(*NOT_SIMULATED, *beside, *snapshot.unknowns),
+        placed_by_rules=by_rules,
+        groups=found,
+        redundancy=together,
+        not_simulated=(
+            *NOT_SIMULATED,
+            *(BY_RULES if by_rules else ()),
+            *([UNJUDGED] if together.not_evacuable_before is None else []),
+            *([OTHER_PLACEMENTS] if looks.undecided else []),
+            *(_more_moves(each) for each in balanced if each.ended_early),
+            *left_behind(snapshot, moved),
+            *snapshot.unknowns,
+        ),
     )
+
+
+def _together(parts: Sequence[Redundancy]) -> Redundancy:
+    """Return the redundancy of all groups; the second is not counted where it is not in some."""
+    judged = all(each.not_evacuable_before is not None for each in parts)
+    return Redundancy(
+        sum(each.not_taking_over_before for each in parts),
+        sum(each.not_taking_over_after for each in parts),
+        sum(each.not_evacuable_before or 0 for each in parts) if judged else None,
+        sum(each.not_evacuable_after or 0 for each in parts) if judged else None,
+    )
+
+
+def _more_moves(group: GroupBalance) -> str:
+    what = "judging what every loss then means took too long, or too many moves were refused"
+    return f"more moves of group {group.group}: {what}"
 
 
 def check_groups(snapshot: Snapshot, names: Iterable[str]) -> None:
@@ -120,7 +160,7 @@ def _group(snapshot: Snapshot, found: GroupBalance, nodes: int) -> GroupStatus:
         nodes,
         found.score_before,
         found.score_after,
-        tuple(_term(each) for each in found.terms),
+        tuple(_term(each) for each in found.terms if each.name not in LOADS),
         tuple(move_status(snapshot, each, number) for number, each in enumerate(found.moves, 1)),
         Redundancy(
             found.failing_before,

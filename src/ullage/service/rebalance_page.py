@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from ullage.service.rebalance import GroupStatus, RebalanceReport
 
 ROWS_SHOWN: Final = 40
+NOT_TAKING_OVER: Final = "could not take over from every other"
+STUCK: Final = "have workloads without another place"
+PROMISING: Final = "promise more memory than they may"
+LOSING: Final = "leave workloads without a place when lost"
 
 
 def rebalance_page(report: "RebalanceReport", asked: "Asked", *, shortened: bool = False) -> view.Page:
@@ -18,7 +22,7 @@ def rebalance_page(report: "RebalanceReport", asked: "Asked", *, shortened: bool
     several_groups = len(report.groups) > 1
     parts = [Part(group.name if several_groups else "", group.moves) for group in report.groups]
     note = ""
-    if len(report.moves) >= report.moves_max:
+    if report.moves and len(report.moves) >= report.moves_max:
         note = f"ended after {report.moves_max} moves, --moves-max N goes on"
     moves = move_table(parts, "group", ROWS_SHOWN if shortened else None, note)
     scores = [_score_table(group, shortened=shortened) for group in report.groups]
@@ -36,7 +40,7 @@ def rebalance_page(report: "RebalanceReport", asked: "Asked", *, shortened: bool
 def _verdict(report: "RebalanceReport") -> str:
     moving = [group for group in report.groups if group.moves]
     if not moving:
-        return f"nothing to gain: {_nothing(report)}"
+        return _nothing(report)
     count = len(report.moves)
     verb = "brings" if count == 1 else "bring"
     first = f"{plural(count, 'move')} {verb} the score of "
@@ -48,11 +52,15 @@ def _verdict(report: "RebalanceReport") -> str:
 
 
 def _nothing(report: "RebalanceReport") -> str:
-    """Return why no move is worth it."""
+    """Return why there is no move."""
     if not report.groups:
-        return "there is no node"
-    scores = [f"group {group.name} has a score of {number(group.score_before, 2)}" for group in report.groups]
-    return f"{', '.join(scores)}, and no move that is allowed lowers it by enough"
+        return "nothing to gain: there is no node"
+    scores = ", ".join(
+        f"group {group.name} has a score of {number(group.score_before, 2)}" for group in report.groups
+    )
+    if not report.moves_max:
+        return f"no move is looked for (--moves-max 0): {scores}"
+    return f"nothing to gain: {scores}, and no move that is allowed lowers it by enough"
 
 
 def _next_words(report: "RebalanceReport") -> str:
@@ -106,18 +114,28 @@ def _redundancy_table(report: "RebalanceReport") -> view.Table:
         view.Column("before", "right", priority=7),
         view.Column("after", "right", priority=7),
     )
+    parts = [(group.name, group.redundancy) for group in report.groups]
+    if len(parts) > 1:
+        parts.append(("all of them", report.redundancy))
+    full, stuck = (PROMISING, LOSING) if report.placed_by_rules else (NOT_TAKING_OVER, STUCK)
     rows = []
-    for group in report.groups:
-        found = group.redundancy
-        by_rules = found.not_evacuable_before is None
-        full = "promise more memory than they may" if by_rules else "could not take over from every other"
+    for name, found in parts:
         pairs = (
             (full, found.not_taking_over_before, found.not_taking_over_after),
-            ("have workloads without another place", found.not_evacuable_before, found.not_evacuable_after),
+            (stuck, found.not_evacuable_before, found.not_evacuable_after),
         )
         rows += [
-            (view.Cell(group.name), view.Cell(words), view.Cell(str(before)), view.Cell(str(after)))
+            (view.Cell(name), view.Cell(words), view.Cell(str(before)), view.Cell(str(after)))
             for words, before, after in pairs
             if before is not None
         ]
-    return view.Table("Redundancy", columns, tuple(rows), "balancing makes neither worse")
+    return view.Table("Redundancy", columns, tuple(rows), _what_was_kept(report))
+
+
+def _what_was_kept(report: "RebalanceReport") -> str:
+    """Return what balancing makes no worse, and by which judgement."""
+    if not report.placed_by_rules:
+        return "balancing makes neither number larger"
+    if report.redundancy.not_evacuable_before is None:
+        return "balancing makes this no larger; whether nodes may be lost was not judged"
+    return "balancing makes neither worse for any node, as check --nodes-lost 1 judges losses"

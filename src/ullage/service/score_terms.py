@@ -39,20 +39,28 @@ WORDS: Final = (
     TermWords("location-tags", "location_exclusion_score", "workloads of one tag that share a domain"),
     TermWords("standby-total", "reserved_mem_rtotal", "memory that is kept for nodes that may fail"),
 )
+LOADS: Final = frozenset(("cpu_load_cv", "mem_load_cv", "disk_load_cv", "net_load_cv"))
+"""Terms of what workloads really use: 0 everywhere where nothing tells it."""
 BY_HTOOLS_NAME: Final = {each.htools_name: each for each in WORDS}
 _HTOOLS_NAME_OF: Final = {name: each.htools_name for each in WORDS for name in (each.name, each.htools_name)}
 
 
 def weights_of(given: Sequence[str]) -> dict[str, float]:
-    """Return the weights that are given as TERM=NUMBER, by htools' names; the last for a term counts."""
+    """Return the weights that are given as TERM=NUMBER, by htools' names; the last for a term counts.
+
+    Terms of load are refused: nothing tells what workloads use.
+    """
     found = {}
     for text in given:
         name, equals, number = text.partition("=")
         if not equals:
             raise InputError(f"{text!r} is no weight", where="--weight", remedy="use TERM=NUMBER, as cpu=2")
         if name not in _HTOOLS_NAME_OF:
-            listed = ", ".join(each.name for each in WORDS)
+            listed = ", ".join(each.name for each in WORDS if each.htools_name not in LOADS)
             raise InputError(f"no term {name!r}", where="--weight", remedy=f"use one of {listed}")
+        if _HTOOLS_NAME_OF[name] in LOADS:
+            remedy = "weigh what is promised: cpu, free-memory, free-disk"
+            raise InputError(f"nothing tells {name}: it is 0 everywhere", where="--weight", remedy=remedy)
         found[_HTOOLS_NAME_OF[name]] = _weight(name, number)
     return found
 

@@ -19,7 +19,7 @@ from ullage.model.constraints import Record
 from ullage.model.settings import rules_for
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked
-from ullage.service.moves import MoveStatus, drain_moves, move_status
+from ullage.service.moves import MoveStatus, drain_moves, left_behind, move_status
 from ullage.service.rebalance import check_groups
 
 if TYPE_CHECKING:
@@ -88,7 +88,12 @@ def squeeze_report(snapshot: Snapshot, question: "BalanceQuestion") -> SqueezeRe
         policy=snapshot.policy.name,
         possible=any(group.off for group in groups),
         groups=groups,
-        not_simulated=(*NOT_SIMULATED, *(BY_RULES if by_rules else ()), *snapshot.unknowns),
+        not_simulated=(
+            *NOT_SIMULATED,
+            *(BY_RULES if by_rules else ()),
+            *left_behind(snapshot, dict.fromkeys(move.workload for group in groups for move in group.moves)),
+            *snapshot.unknowns,
+        ),
     )
 
 
@@ -137,5 +142,5 @@ def _reason(found: Squeezed, options: SqueezeOptions) -> str:
         )
         return f"not every node has {room} even now; {remedy if found.on else 'no node can be switched on'}"
     if not found.off_candidates:
-        return "every node is the master or holds disks, which workloads cannot leave without a copy"
+        return "every node is the master, or holds disks or will, which workloads cannot leave without a copy"
     return f"without one more node the others would not each keep {room}"

@@ -13,7 +13,7 @@ from ullage.engine.columns import Columns
 from ullage.engine.quota.use import QuotaUse, quota_use
 from ullage.model.cluster import Drive, Snapshot
 from ullage.model.constraints import Record
-from ullage.model.resources import Resources
+from ullage.model.resources import NOTHING, Resources
 from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_cluster
@@ -22,7 +22,10 @@ FAILING: Final = frozenset(("SUSPECT", "BAD"))
 
 
 class NodeStatus(Record, frozen=True):
-    """The terms of one node, each a map by resource; a resource without a bound has no limit and no free."""
+    """The terms of one node, each a map by resource; a resource without a bound has no limit and no free.
+
+    `standby` is what it holds free for failover of others.
+    """
 
     name: str
     group: str
@@ -37,6 +40,7 @@ class NodeStatus(Record, frozen=True):
     actual: Resources | None
     committed: Resources
     free: Resources
+    standby: Resources = NOTHING
 
 
 class WorkloadStatus(Record, frozen=True):
@@ -52,7 +56,7 @@ class WorkloadStatus(Record, frozen=True):
 
 
 class QuotaStatus(Record, frozen=True):
-    """A quota and what it uses."""
+    """A quota and what it uses, with all below it; `lent` is what others use of its min."""
 
     name: str
     kind: str
@@ -62,6 +66,7 @@ class QuotaStatus(Record, frozen=True):
     max: Resources
     used: Resources
     borrowed: Resources
+    lent: Resources
 
 
 class DeviceStatus(Record, frozen=True):
@@ -181,6 +186,7 @@ def _node(columns: Columns, row: int, counts: Mapping[str, int]) -> NodeStatus:
         actual=node.actual,
         committed=Resources({name: each.committed for name, each in figures.items()}),
         free=Resources({name: each.free for name, each in figures.items() if each.free is not None}),
+        standby=Resources({name: each.standby for name, each in figures.items() if each.standby}) or NOTHING,
     )
 
 
@@ -206,7 +212,15 @@ def _listed(snapshot: Snapshot, namespace: str) -> tuple[WorkloadStatus, ...]:
 def _quota(use: QuotaUse) -> QuotaStatus:
     quota = use.quota
     return QuotaStatus(
-        quota.name, quota.kind, quota.namespaces, use.workloads, quota.min, quota.max, use.used, use.borrowed
+        name=quota.name,
+        kind=quota.kind,
+        namespaces=quota.namespaces,
+        workloads=use.workloads,
+        min=quota.min,
+        max=quota.max,
+        used=use.used,
+        borrowed=use.borrowed,
+        lent=use.lent,
     )
 
 

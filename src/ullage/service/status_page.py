@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _TERMS: Final = (
     *("capacity", "reserve", "allocatable", "limit", "promised", "committed"),
-    *("free", "blocked", "spare", "ullage"),
+    *("standby", "free", "blocked", "spare", "ullage"),
 )
 ROWS_SHOWN: Final = 40
 FINDINGS_SHOWN: Final = 4
@@ -120,7 +120,9 @@ def _verdict(report: "StatusReport", types: ResourceTypes) -> str:
         if limit:
             percent = view.Share(whole.committed.of(name), limit).percent
             left = types[name].readable(max(0, whole.ullage.of(name)))
-            parts.append(f"{name} {percent} promised, {left} can still be promised")
+            held = whole.standby.of(name)
+            standby = f"{types[name].readable(held)} held for failover, " if held else ""
+            parts.append(f"{name} {percent} promised, {standby}{left} can still be promised")
     waiting = report.workloads.get("init", 0)
     if waiting:
         parts.append(f"{plural(waiting, 'workload')} waiting")
@@ -136,15 +138,16 @@ def _capped(block: view.Block, option: str) -> view.Block:
 
 
 def _term_table(whole: "Summary", names: Sequence[str], types: ResourceTypes) -> view.Table:
-    """Return every term of the cluster's sums, exact."""
+    """Return every term of the cluster's sums, exact; standby only where something is held for failover."""
+    terms = [term for term in _TERMS if term != "standby" or whole.standby]
     columns = (
         view.Column("resource", priority=9),
-        *(view.Column(term, "right", priority=5) for term in _TERMS),
+        *(view.Column(term, "right", priority=5) for term in terms),
     )
     rows = tuple(
         (
             view.Cell(name),
-            *(amount_or_nothing(types, getattr(whole, term), name) for term in _TERMS),
+            *(amount_or_nothing(types, getattr(whole, term), name) for term in terms),
         )
         for name in names
     )
@@ -162,6 +165,8 @@ def _node_table(
     ]
     for place, name in enumerate(names):
         columns.append(view.Column(name, "right", name in SHOWN_LAST, max(2, 8 - place), f"{name} committed"))
+    held = [name for name in names if any(node.standby.of(name) for node in nodes)]
+    columns += [view.Column(f"{name} standby", "right", priority=6) for name in held]
     columns.append(view.Column("workloads", "right", priority=2))
     columns += [view.Column(f"{name} free", "right", wide_only=True) for name in names]
     columns += [view.Column(f"{name} limit", "right", wide_only=True) for name in names]
@@ -184,21 +189,24 @@ def _node_table(
                 view.Cell(node.group),
                 view.Cell(node.domain),
                 *used,
+                *(amount_or_nothing(types, node.standby, name) for name in held),
                 view.Cell(str(node.workloads)),
                 *(amount_or_nothing(types, node.free, name) for name in names),
                 *(amount_or_nothing(types, node.limit, name) for name in names),
             )
         )
     caption = "committed, and its share of the node's limit"
+    if held:
+        caption += "; standby is held free for failover"
     if len(shown) < len(nodes):
         caption += f"; the {len(shown)} fullest of {len(nodes)} nodes, --by node shows all"
     return view.Table("Nodes", tuple(columns), tuple(rows), caption)
 
 
 def _fullness(node: "NodeStatus") -> Fraction:
-    """Return the share of memory or cpu that is committed, whichever is larger."""
+    """Return the share of memory or cpu that is committed or held for failover, whichever is larger."""
     return max(
-        Fraction(node.committed.of(name), node.limit[name])
+        Fraction(node.committed.of(name) + node.standby.of(name), node.limit[name])
         if node.limit.of(name)
         else Fraction(int(bool(node.committed.of(name)) and name in node.limit))
         for name in FIRST_RESOURCES
@@ -247,6 +255,7 @@ def _quota_table(quotas: "Sequence[QuotaStatus]", types: ResourceTypes) -> view.
         view.Column("min", "right", priority=7),
         view.Column("max", "right", priority=6),
         view.Column("borrowed", "right", priority=5),
+        view.Column("lent", "right", priority=4),
     )
     rows = []
     for quota in quotas:
@@ -266,9 +275,11 @@ def _quota_table(quotas: "Sequence[QuotaStatus]", types: ResourceTypes) -> view.
                     amount_or_nothing(types, quota.min, name),
                     amount_or_nothing(types, quota.max, name),
                     amount_cell(types, name, borrowed, tone="warn" if borrowed else "muted"),
+                    amount_or_nothing(types, quota.lent, name),
                 )
             )
-    return view.Table("Quotas", columns, tuple(rows), "used, and its share of the guaranteed min")
+    caption = "used, and its share of the guaranteed min; lent: what others borrow of it"
+    return view.Table("Quotas", columns, tuple(rows), caption)
 
 
 def _device_table(devices: "Sequence[DeviceStatus]") -> view.Table:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 PODS: Final = "pods"
 SHAPE_NAME: Final = "workload"
 SHAPE_RESOURCES_MAX: Final = 100
+SHAPE_ALONE: Final = (
+    "a standby of what is asked for: a shape is judged as an instance without one "
+    "(headroom --tiered places instances of the policy's first template, with theirs)"
+)
 
 
 class Wanted(NamedTuple):
@@ -62,6 +66,7 @@ class Choice(NamedTuple):
         if self.shape:
             pods = any(PODS in node.capacity for node in snapshot.nodes)
             found = wanted_shape(self.shape, snapshot.resource_types, pods=pods)
+            found = found._replace(notes=shape_notes(snapshot))
         elif self.paths:
             found = read_wanted(self.paths, snapshot, namespace=namespace, pod_template=self.pod_template)
         else:
@@ -108,6 +113,11 @@ def wanted_shape(text: str, types: ResourceTypes, *, pods: bool = False) -> Want
     constraints = Constraints(tolerations=tolerated)
     workload = Workload(SHAPE_NAME, state="init", requests=shape, constraints=constraints)
     return Wanted((Batch(workload),), atomic=False, types=types)
+
+
+def shape_notes(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return what a shape leaves open in a cluster of instances, which may have a standby."""
+    return (SHAPE_ALONE,) if any(node.host is not None for node in snapshot.nodes) else ()
 
 
 def wanted_waiting(snapshot: Snapshot, namespace: str = "") -> Wanted:

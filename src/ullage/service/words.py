@@ -111,3 +111,9 @@ def fact_table(title: str, facts: Sequence[tuple[str, str]]) -> Table:
     """Return facts with their names, one under the other."""
     rows = tuple((Cell(name, tone="muted"), Cell(text)) for name, text in facts)
     return Table(title, (Column("what", priority=9), Column("is", priority=9)), rows)
+
+
+def worth_naming(requests: Resources) -> Resources:
+    """Return what is asked for, without saying that each pod is one pod."""
+    asked = requests.without_zeros()
+    return Resources({name: amount for name, amount in asked.items() if (name, amount) != ("pods", 1)})

@@ -119,12 +119,12 @@ DEPLOYMENTS: Final = (
 """`finetune` and `cache` wait: no node has four free GPUs, or 48 GiB of free memory."""
 
 QUOTAS: Final = (
-    Quota("batch", "ElasticQuota", ("batch",), _TYPES.parse({"cpu": "20", "memory": "80Gi"}),
+    Quota("batch", "Quota", ("batch",), _TYPES.parse({"cpu": "20", "memory": "80Gi"}),
           _TYPES.parse({"cpu": "48", "memory": "160Gi"})),
-    Quota("ml", "ElasticQuota", ("ml",), _TYPES.parse({"cpu": "64", "memory": "600Gi", GPU: "10"}),
+    Quota("ml", "Quota", ("ml",), _TYPES.parse({"cpu": "64", "memory": "600Gi", GPU: "10"}),
           _TYPES.parse({GPU: "18"})),
-    Quota("platform", "ElasticQuota", ("platform",), _TYPES.parse({"cpu": "20", "memory": "100Gi"})),
-    Quota("web", "ElasticQuota", ("web",), _TYPES.parse({"cpu": "48", "memory": "160Gi"}),
+    Quota("platform", "Quota", ("platform",), _TYPES.parse({"cpu": "20", "memory": "100Gi"})),
+    Quota("web", "Quota", ("web",), _TYPES.parse({"cpu": "48", "memory": "160Gi"}),
           _TYPES.parse({"cpu": "64", "memory": "240Gi"})),
 )  # fmt: skip
 

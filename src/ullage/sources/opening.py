@@ -39,6 +39,7 @@ _LIST: Final = re.compile(rb'\s*\{\s*"apiVersion"\s*:\s*"v1"\s*,\s*"(?:items"|ki
 KUBE: Final = "kube"
 KUBERNETES: Final = "kubernetes"
 TYPES_ONLY: Final = "ResourceTypes"
+QUOTA: Final = "Quota"
 _DUMP_REMEDY: Final = "write a dump and read that: kubectl get nodes,pods -A -o json > dump.json"
 _NOT_YET: Final = (
     ("http://", "a server", _DUMP_REMEDY),
@@ -171,7 +172,7 @@ def _csv(name: str, paths: list[str], options: Options) -> Source:
 def _folder(path: str, options: Options) -> Source:
     """Return a folder as tables if there are only such, else as what its first document is.
 
-    Resource types are no cluster: they count for whatever stands beside them.
+    Resource types and quotas are no cluster: they count for whatever stands beside them.
     """
     tables = sorted(str(each) for each in Path(path).glob("*.csv"))
     try:
@@ -186,7 +187,8 @@ def _folder(path: str, options: Options) -> Source:
             where=one_line(path),
             remedy="keep them apart, or name the tables with csv:",
         )
-    kind = next(filter(None, (_kind_of_file(file, options) for file in files)), TYPES_ONLY)
+    kinds = [kind for kind in (_kind_of_file(file, options) for file in files) if kind]
+    kind = next((kind for kind in kinds if kind != QUOTA), KUBERNETES if kinds else TYPES_ONLY)
     if kind == "HostFacts":
         return _hosts(path, options)
     if kind != KUBERNETES:
@@ -250,7 +252,7 @@ def _of_content(name: str, file: InputFile, path: str, options: Options) -> Sour
     kind = _kind(documents)
     if kind == "HostFacts":
         return _hosts(path, options, io.BytesIO(file.data) if path == "-" else None)
-    if kind == KUBERNETES:
+    if kind in {KUBERNETES, QUOTA}:
         return None
     return SnapshotSource(name, lambda: _own_snapshot(documents, options))
 
@@ -268,15 +270,17 @@ def _documents(file: InputFile, options: Options) -> "list[Document]":
 
 
 def _kind(documents: "list[Document]") -> str:
-    """Return the kind of the first document that is more than resource types."""
+    """Return the kind of the first document that is more than types; a quota if there is no other."""
     from ullage.sources.own_format import is_own, read_bare_spec, read_header
+    from ullage.sources.quota_documents import is_quota_document
     from ullage.sources.type_documents import is_types_document
 
     if not documents:
         return KUBERNETES
-    first = next((each for each in documents if not is_types_document(each)), None)
+    others = [each for each in documents if not is_types_document(each)]
+    first = next((each for each in others if not is_quota_document(each)), None)
     if first is None:
-        return TYPES_ONLY
+        return QUOTA if others else TYPES_ONLY
     header = read_header(first)
     if is_own(header):
         # An object of Kubernetes that is called so; a cluster needs more than these.
@@ -287,11 +291,13 @@ def _kind(documents: "list[Document]") -> str:
 
 
 def _own_snapshot(documents: "list[Document]", options: Options) -> Snapshot:
-    """Return the one snapshot among documents of ours; resource types beside it count for it."""
+    """Return the one snapshot among documents of ours; resource types and quotas beside it count for it."""
+    from ullage.sources.quota_documents import is_quota_document, with_quotas
     from ullage.sources.type_documents import is_types_document, types_of_documents
 
     types = types_of_documents(documents, options.types)
-    found = [document for document in documents if not is_types_document(document)]
+    quotas = [document for document in documents if is_quota_document(document)]
+    found = [each for each in documents if not is_types_document(each) and not is_quota_document(each)]
     if len(found) != 1:
         _refuse_all_but_clusters(found)
         raise InputError(
@@ -299,7 +305,7 @@ def _own_snapshot(documents: "list[Document]", options: Options) -> Snapshot:
             where=(found or documents)[-1].where(),
             remedy="name one file, with a Snapshot or a resourceCapacitySpec",
         )
-    return _cluster_of(found[0], types)
+    return with_quotas(_cluster_of(found[0], types), quotas)
 
 
 def _refuse_all_but_clusters(documents: "list[Document]") -> None:

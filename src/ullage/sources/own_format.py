@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from ullage.engine.quota.validation import refuse_errors, refuse_wrong
 from ullage.model.checks import check_delta, check_snapshot, unique
 from ullage.model.cluster import Node, Snapshot
 from ullage.model.delta import BY_FILE_NAME, TABLE_FACTS, TABLES, Delta
@@ -121,7 +122,13 @@ def read_snapshot(document: Document, types: ResourceTypes = _BUILT_IN_TYPES) ->
     workloads = _placed(document, lambda each: completed(each, types), snapshot.workloads)
     if workloads:
         snapshot = msgspec.structs.replace(snapshot, workloads=snapshot.workloads.changed(workloads))
-    return _placed(document, check_snapshot, snapshot)
+    return _placed(document, _checked, snapshot)
+
+
+def _checked(snapshot: Snapshot) -> Snapshot:
+    """Return a checked snapshot; quotas that contradict each other are refused, as somebody wrote them."""
+    refuse_errors(snapshot.quotas, snapshot.resource_types)
+    return check_snapshot(snapshot)
 
 
 def read_delta(document: Document, types: ResourceTypes = _BUILT_IN_TYPES) -> Delta:
@@ -137,7 +144,13 @@ def read_delta(document: Document, types: ResourceTypes = _BUILT_IN_TYPES) -> De
     changed = {workload.key: workload for workload in filled_in(read.workloads, types)}
     rows["workloads"] = tuple(changed.get(row.key, row) for row in read.workloads)
     delta = Delta(revision=read.revision, dropped=dropped, **rows)
-    return _placed(document, lambda each: check_delta(each, types), delta)
+    return _placed(document, lambda each: _checked_delta(each, types), delta)
+
+
+def _checked_delta(delta: Delta, types: ResourceTypes) -> Delta:
+    for quota in delta.quotas:
+        refuse_wrong(quota, types)
+    return check_delta(delta, types)
 
 
 def read_workload_set(document: Document, types: ResourceTypes = _BUILT_IN_TYPES) -> WorkloadSet:

@@ -5,6 +5,7 @@ are wanted. schema.py makes the published JSON Schema from these records, so the
 """
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -170,6 +171,34 @@ class ResourceTypesDocument(Record, frozen=True, kw_only=True):
     api_version: ApiVersion
     kind: Literal["ResourceTypes"]
     resource_types: ResourceTypes = NO_TYPES
+
+
+class ObjectName(Record, frozen=True, kw_only=True):
+    """What an object is called."""
+
+    name: str
+
+
+class QuotaSpec(Record, frozen=True, kw_only=True):
+    """What a quota covers, guarantees and allows, and its place in a tree; see the quotas of a Snapshot."""
+
+    namespaces: tuple[str, ...] = ()
+    queues: tuple[str, ...] = ()
+    min: Resources = NOTHING
+    max: Resources = NOTHING
+    parent: str = ""
+    weight: Fraction | None = None
+    lending_limit: Resources | None = None
+    borrowing_limit: Resources | None = None
+
+
+class QuotaDocument(Record, frozen=True, kw_only=True):
+    """A quota as an object of Kubernetes: among the objects of a cluster, or beside a Snapshot."""
+
+    api_version: ApiVersion
+    kind: Literal["Quota"]
+    metadata: ObjectName
+    spec: QuotaSpec = QuotaSpec()
 
 
 class BareFields(msgspec.Struct, rename="camel"):

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ullage.engine.quota.book import QUEUE_LABEL
 from ullage.model.checks import check_snapshot, unique
 from ullage.model.cluster import Container, Device, Drive, Group, Node, Quota, Snapshot, Workload
 from ullage.model.delta import TABLE_FACTS
@@ -151,7 +152,13 @@ class _Redactor:
             name=name("quota", quota.name),
             namespaces=tuple(name("namespace", each) for each in quota.namespaces),
             parent=name("quota", quota.parent),
+            queues=tuple(self._queue(each) for each in quota.queues),
         )
+
+    def _queue(self, queue: str) -> str:
+        """Return a queue under the names that its namespace and the labels of its workloads get."""
+        namespace, _, name = queue.partition("/")
+        return f"{self.names.of('namespace', namespace)}/{self.names.label_value(QUEUE_LABEL, name)}"
 
     def reservation(self, entry: LedgerEntry) -> LedgerEntry:
         name = self.names.of

@@ -19,7 +19,9 @@ KEPT_VALUE_KEYS: Final = frozenset(
 )
 """Labels whose values say what a machine is, not whose."""
 KEPT_VALUE_DOMAINS: Final = ("topology.kubernetes.io", "failure-domain.beta.kubernetes.io", "nvidia.com")
-WELL_KNOWN_DOMAINS: Final = ("kubernetes.io", "k8s.io", "nvidia.com", "amd.com", "intel.com", "ullage.dev")
+WELL_KNOWN_DOMAINS: Final = (
+    "kubernetes.io", "k8s.io", "x-k8s.io", "nvidia.com", "amd.com", "intel.com", "ullage.dev",
+)  # fmt: skip
 _DIGITS: Final = 10
 _SEED_BYTES_MAX: Final = 64
 

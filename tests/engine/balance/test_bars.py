@@ -48,3 +48,4 @@ def test_what_is_closed_is_what_is_not_allowed(kind_of, flags, barred):
         for row, machine in enumerate(machines):
             for column, host in enumerate(hosts.tolist()):
                 assert closed[row, column] == (not bars.allows(machine, Move(kind, host)))
+    assert bars.failovers == {machine for machine in range(4) if not bars.allows(machine, Move("f"))}

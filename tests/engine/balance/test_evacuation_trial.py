@@ -3,7 +3,7 @@
 import pytest
 
 from ganeti_builders import ganeti_cluster, ganeti_node, instance
-from ullage.engine.balance.evacuation_trial import leaving, try_evacuation
+from ullage.engine.balance.evacuation_trial import leaving, trial_of, try_evacuation
 from ullage.engine.balance.fleet import Fleet
 
 NODES = [ganeti_node("n1"), ganeti_node("n2"), ganeti_node("n3")]
@@ -64,3 +64,13 @@ def test_being_greedy_it_may_fail_where_a_packing_exists():
         ganeti_cluster([ganeti_node("n1", memory=2000), *NODES[1:]], held[2], *held[:2], *held[3:])
     )
     assert not try_evacuation(turned, 0)
+
+
+def test_a_trial_tells_where_machines_went_until_one_found_no_place():
+    held = [instance("a", "n1", memory=300), instance("b", "n1", memory=800), instance("c", "n1", memory=500)]
+    trial = trial_of(Fleet(ganeti_cluster(NODES, *held)), 0)
+    assert trial.is_evacuated is True
+    assert sorted(trial.hosts) == [1, 2, 2] or sorted(trial.hosts) == [1, 1, 2]
+    stuck = trial_of(Fleet(ganeti_cluster(NODES, *held, instance("d", "n2", memory=700))), 0)
+    assert stuck.is_evacuated is False
+    assert len(stuck.hosts) < len(held)

@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ganeti_builders import ganeti_cluster, ganeti_group, ganeti_node, instance
-from ullage.engine.balance.facts import View, floor_of, hosts_of, machine_of, machines_of, memory_ratio_of
+from ullage.engine.balance.facts import (
+    UNBOUNDED,
+    View,
+    cpu_most_of,
+    floor_of,
+    hosts_of,
+    machine_of,
+    machines_of,
+    memory_ratio_of,
+    spindles_most_of,
+)
 from ullage.model.ganeti import MIB, GanetiCluster, InstancePolicy
 
 RATIO = Fraction(3, 2)
@@ -40,6 +50,8 @@ def test_free_memory_is_what_the_records_leave_or_what_is_reported(reported, vie
         (Fraction(10006, 10000), True, -(6 * MIB // 10)),
         (Fraction(1, 2), False, 500 * MIB),
         (Fraction(9994, 10000), False, 0),
+        (Fraction(9994, 10000), True, 6 * MIB // 10 + 1),
+        (Fraction(0), True, 1000 * MIB),
     ],
 )
 def test_the_floor_is_what_may_be_promised_beyond_what_is_there(ratio, exact, floor):
@@ -150,3 +162,29 @@ def test_the_last_byte_is_given_by_the_exact_rule_only(exact, free, refused):
     (host,) = hosts_of(ganeti_cluster([ganeti_node("a")]), View(exact=exact))
     assert host.refuses_memory(free) is refused
     assert host.refuses_disk(free) is refused
+
+
+@given(
+    st.one_of(st.fractions(0, 9, max_denominator=10**9), st.floats(0, 9)), st.integers(1, 64), st.booleans()
+)
+def test_processors_are_too_many_where_their_share_exceeds_the_ratio(ratio, cpus, exact):
+    """By htools' rule shares and ratios are floats, by the exact rule fractions."""
+    cpu = cpus * 1000
+    most = cpu_most_of(ratio, cpu, exact=exact)
+    allowed = Fraction(ratio) if exact else float(ratio)
+    shares = [Fraction(each, cpu) if exact else each / cpu for each in (most, most + 1)]
+    assert shares[0] <= allowed < shares[1]
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_ratio_below_0_or_beyond_all_numbers_sets_no_bound(exact):
+    assert cpu_most_of(Fraction(-1), 8000, exact=exact) == UNBOUNDED
+    assert cpu_most_of(1e300, 8000, exact=exact) == UNBOUNDED
+
+
+@given(st.fractions(0, 99, max_denominator=1000), st.integers(0, 99))
+def test_disks_are_too_busy_beyond_the_spindles_times_the_ratio(ratio, spindles):
+    assert spindles_most_of(ratio, spindles, exact=True) <= ratio * spindles
+    assert spindles_most_of(ratio, spindles, exact=True) + 1 > ratio * spindles
+    assert spindles_most_of(ratio, spindles, exact=False) <= float(ratio) * spindles
+    assert spindles_most_of(ratio, spindles, exact=False) + 1 > float(ratio) * spindles

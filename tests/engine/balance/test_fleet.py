@@ -1,5 +1,7 @@
 """A fleet: what is loaded, which group counts, and that copies are apart."""
 
+from fractions import Fraction
+
 from hypothesis import given, settings
 
 from fleet_strategies import fleets, rare_kinds
@@ -8,6 +10,7 @@ from ullage.engine.balance.facts import NOWHERE
 from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.moves import Move, Moved, Place
 from ullage.engine.balance.score import score_of
+from ullage.engine.balance.search import balance
 from ullage.engine.balance.state import add_primary
 from ullage.model.ganeti import MIB
 
@@ -80,3 +83,14 @@ def test_what_hosts_hold_follows_from_where_machines_are(fleet):
         free = host.memory - host.memory_node - missing - used
         assert state.now.memory_free == free
         assert state.fails == host.refuses_memory(free - state.reserved)
+
+
+@settings(max_examples=25)
+@given(fleets(rare_kinds))
+def test_by_the_exact_rule_a_ratio_of_one_is_no_ratio_scores_and_moves_included(fleet):
+    plain = fleet.view._replace(exact=True, memory_ratio=None)
+    one, none = (Fleet(fleet.cluster, plain._replace(memory_ratio=each)) for each in (Fraction(1), None))
+    assert one.hosts == none.hosts
+    assert one.states == none.states
+    assert one.score() == none.score()
+    assert list(balance(one)) == list(balance(none))

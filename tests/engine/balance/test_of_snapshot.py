@@ -8,6 +8,7 @@ import pytest
 from builders import claim, cluster, node, pod, volume
 from ullage.engine.balance.facts import View
 from ullage.engine.balance.fleet import Fleet
+from ullage.engine.balance.moves import Move, Moved
 from ullage.engine.balance.of_snapshot import cluster_of
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import NodeSelector, NodeSelectorTerm, Requirement
@@ -124,6 +125,36 @@ def test_pods_are_instances_that_may_go_anywhere_unless_they_belong_to_their_nod
     }
     free = next(each for each in found.instances if each.name == "a/free")
     assert (free.memory_bytes, free.cpu_milli, free.primary) == (GIB, 1000, "n1")
+
+
+STANDBY_NODES = [node(name, cpu="8", memory="8Gi") for name in ("n1", "n2", "n3")]
+
+
+def test_a_workload_of_any_source_may_have_a_standby():
+    found = cluster_of(
+        cluster(
+            *STANDBY_NODES,
+            pod("daemon", node="n1", standby="n2", owner="DaemonSet/d", memory="1Gi"),
+            pod("mirrored", node="n1", standby="n2", memory="1Gi"),
+            pod("same", node="n1", standby="n1", memory="1Gi"),
+            pod("waits", standby="n2", memory="1Gi"),
+        )
+    )
+    assert [(each.name, each.template, each.primary, each.secondary) for each in found.instances] == [
+        ("daemon", "plain", "n1", "n2"),
+        ("mirrored", "drbd", "n1", "n2"),
+        ("same", "ext", "n1", ""),
+    ]
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_standby_of_any_source_keeps_memory_and_takes_over(exact):
+    """Nothing is said of disks or spindles there, so none are short."""
+    many = [pod(f"vm{at:02}", node="n1", standby="n2", memory="100Mi") for at in range(40)]
+    fleet = Fleet(cluster_of(cluster(*STANDBY_NODES, *many)), View(exact=exact))
+    assert [state.reserved // MIB for state in fleet.states] == [0, 4000, 0]
+    for move in (Move("f"), Move("r", 2)):
+        assert isinstance(fleet.try_move(0, move), Moved)
 
 
 def test_nodes_of_other_sources_have_capacity_reserve_and_domain():

@@ -8,7 +8,7 @@ from ganeti_clusters import Kind, random_cluster
 from ullage.engine.balance.allocation import Allocation, allocable, allocate_pair, on_pair, pairs_of
 from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.moves import Place
-from ullage.engine.balance.pair_scores import PairScores
+from ullage.engine.balance.pair_scores import Changing, PairScores
 from ullage.engine.balance.score import statistics
 from ullage.engine.balance.space_columns import Columns
 from ullage.engine.balance.tiered import NewSize
@@ -26,7 +26,8 @@ def test_scores_of_pairs_are_those_of_the_plain_code(seed, kind, view):
     columns = Columns(fleet, targets)
     assume(targets)
     every = np.arange(len(columns.numbers))
-    scores = PairScores(columns, machine).scores(every, every)
+    scorer = PairScores(columns, machine)
+    scores = scorer.scores(every, every, scorer.kept(every, every))
     known = statistics(fleet.hosts, fleet.states)
     for at, standbys in pairs_of(fleet, targets):
         for standby in standbys:
@@ -35,19 +36,32 @@ def test_scores_of_pairs_are_those_of_the_plain_code(seed, kind, view):
                 assert scores[columns.position[at], columns.position[standby]] == found.score
 
 
-def test_what_is_renewed_is_as_made_anew():
+def test_what_is_read_again_is_scored_as_made_anew():
     fleet = Fleet(random_cluster(5, Kind(5, 12)))
     machine = SIZE.machine()
     columns = Columns(fleet, fleet.scope)
-    scorer = PairScores(columns, machine)
+    changing = Changing(columns, machine)
     every = np.arange(len(columns.numbers))
     for _ in range(3):
         found = allocate_pair(fleet, machine, pairs_of(fleet, fleet.scope))
         assert found.best is not None
         fleet.add(machine, found.best.placed)
         columns.read(fleet, found.best.placed.changed)
-        scorer.renew([columns.position[at] for at in found.best.placed.changed])
+        if not changing.suits(columns, machine):
+            changing = Changing(columns, machine)
+        scorer = PairScores(columns, machine, changing)
         anew = PairScores(Columns(fleet, fleet.scope), machine)
-        assert (scorer.scores(every, every) == anew.scores(every, every)).all()
+        expected = anew.scores(every, every, anew.kept(every, every))
+        assert (scorer.scores(every, every, scorer.kept(every, every)) == expected).all()
         some = every[1:3]
-        assert (scorer.scores(some, every) == anew.scores(every, every)[1:3]).all()
+        assert (scorer.scores(some, every, scorer.kept(some, every)) == expected[1:3]).all()
+
+
+def test_what_changes_is_known_for_one_machine_and_the_terms_that_are_the_same():
+    fleet = Fleet(random_cluster(5, Kind(5, 12)))
+    columns, machine = Columns(fleet, fleet.scope), SIZE.machine()
+    changing = Changing(columns, machine)
+    assert changing.suits(columns, machine)
+    assert not changing.suits(columns, SIZE.machine())
+    columns.twins.popitem()
+    assert not changing.suits(columns, machine)

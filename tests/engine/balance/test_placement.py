@@ -74,3 +74,13 @@ def test_what_is_kept_counts_for_what_comes_after():
     placement.begin()
     placement.bars()
     assert placement.move("w/plain", step(fleet, numbers["w/plain"], 1))
+
+
+def test_a_move_that_is_taken_back_counts_no_more():
+    fleet, placement, numbers = placed()
+    away = step(fleet, numbers["w/other"], 0)
+    assert not placement.move("w/other", away)
+    assert placement.move("w/port", step(fleet, numbers["w/port"], 1)._replace(place=Place(0)))
+    assert placement.move("w/tolerant", step(fleet, numbers["w/tolerant"], 2))
+    placement.take_back()
+    assert placement.move("w/tolerant", step(fleet, numbers["w/tolerant"], 2))

@@ -150,6 +150,13 @@ def test_hosts_take_turns_where_there_is_room_for_the_machines_of_one() -> None:
             id="a standby has no room to take over",
         ),
         pytest.param(
+            [node("a"), node("b", free=100)],
+            [("a", "b"), ("b", "a")],
+            RollingOptions(evacuates=True),
+            "migration",
+            id="that is told before disks that have no place to go, of whatever batch",
+        ),
+        pytest.param(
             [node("a"), node("b"), node("c", disk_free=100)],
             [("a", "b")],
             RollingOptions(evacuates=True),

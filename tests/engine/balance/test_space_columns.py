@@ -26,9 +26,22 @@ def test_reading_what_changed_is_as_reading_all(seed, kind, view):
     )
     assume(not isinstance(held, Failure))
     fleet.states[online[0]] = held
-    columns.read(fleet, online[:1])
+    columns.note(online[:1])
+    assert columns.renewed(fleet) is columns
     anew = Columns(fleet, online)
-    for name in ("values", "peers", "reserved", "fails", "machines", "room", "room_kept", "room_for_pair"):
+    for name in (
+        "values",
+        "amounts",
+        "room_as_primary",
+        "room_as_standby",
+        "peers",
+        "reserved",
+        "fails",
+        "machines",
+        "room",
+        "room_kept",
+        "room_for_pair",
+    ):
         assert np.array_equal(getattr(columns, name), getattr(anew, name)), name
     assert all(map(np.array_equal, (*columns.now, *columns.later), (*anew.now, *anew.later)))
 
@@ -45,6 +58,18 @@ def test_rooms_are_what_hosts_refuse(seed, kind, view):
         assert not host.refuses_memory(state.now.memory_free - room)
         assert (columns.room_kept[at] == UNBOUNDED) == state.fails
         assert columns.values[:, at].tolist() == [term.value(host, state) for term in TERMS]
+
+
+def test_hosts_in_one_state_are_of_one_kind():
+    nodes = [ganeti_node(f"n{number}") for number in range(5)]
+    both = [instance("a", "n0", "n1"), instance("b", "n1", "n0"), instance("c", "n2", "n3", memory=200)]
+    fleet = Fleet(ganeti_cluster([*nodes, ganeti_node("n5", memory=2000)], *both))
+    columns = Columns(fleet, fleet.scope)
+    primary, standby = columns.primary_kind.tolist(), columns.standby_kind.tolist()
+    assert primary[0] == primary[1]
+    assert len({*primary}) == 5
+    assert standby[0] == standby[1]
+    assert len({*standby}) == 5
 
 
 def test_pairs_are_of_different_targets_of_one_group():

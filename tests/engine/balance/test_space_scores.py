@@ -10,7 +10,7 @@ from ullage.engine.balance.allocation import Allocation, allocable, on_single
 from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.score import TERMS, statistics, value_of
 from ullage.engine.balance.space_columns import Columns
-from ullage.engine.balance.space_scores import known_of, single_scores, unchanged
+from ullage.engine.balance.space_scores import SingleScores, known_of, unchanged
 from ullage.engine.balance.tiered import NewSize
 from ullage.model.ganeti import MIB
 
@@ -26,7 +26,9 @@ def test_scores_of_hosts_are_those_of_the_plain_code(seed, kind, view, template)
     tried = [on_single(fleet, machine, number) for number in columns.numbers]
     expected = {at: found.score for at, found in enumerate(tried) if isinstance(found, Allocation)}
     assume(expected)
-    assert single_scores(columns, machine, np.array(list(expected))).tolist() == list(expected.values())
+    assert SingleScores(columns, machine).scores(columns, np.array(list(expected))).tolist() == list(
+        expected.values()
+    )
 
 
 @given(seeds, rare_kinds, views)

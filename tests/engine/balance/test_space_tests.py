@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,11 +16,14 @@ from ullage.engine.balance.score import statistics
 from ullage.engine.balance.space_columns import Columns
 from ullage.engine.balance.space_tests import (
     FITS,
+    allowed_by_size,
     disk_change_below,
+    fitting,
     pair_counts,
     primary_codes,
     single_counts,
     standby_codes,
+    surely_fit,
 )
 from ullage.engine.balance.state import FAILURES, Failure
 from ullage.engine.balance.tiered import NewSize
@@ -85,6 +89,45 @@ def test_pairs_fail_for_the_reasons_of_the_primitives(seed, kind, view, size, da
     codes, standby = primary_codes(fleet, columns, machine), standby_codes(columns, machine)
     expected = Counter(each.kind for each in found if isinstance(each, Failure))
     assert pair_counts(columns, codes, standby, machine.memory) == expected
+
+
+@given(seeds, rare_kinds, views, new_sizes("ext", "plain", "diskless", "drbd"), st.data())
+@settings(max_examples=100)
+def test_hosts_that_fit_are_those_without_a_code(seed, kind, view, size, data):
+    fleet = Fleet(random_cluster(seed, kind), view)
+    columns = Columns(fleet, allocable(fleet, range(kind.groups)))
+    machine = at_an_edge(data.draw, columns, size).machine()
+    fits = fitting(columns, machine, allowed_by_size(fleet, columns, machine))
+    assert (fits.primary == (primary_codes(fleet, columns, machine) == FITS)).all()
+    if not machine.local:
+        assert not fits.standby.any()
+        return
+    standby = standby_codes(columns, machine)
+    assert (fits.standby == ((standby.before == FITS) & (standby.after == FITS))).all()
+
+
+@given(seeds, rare_kinds, views, new_sizes("ext", "plain"))
+@settings(max_examples=60)
+def test_as_many_machines_as_surely_fit_do(seed, kind, view, size):
+    fleet = Fleet(random_cluster(seed, kind), view)
+    columns = Columns(fleet, allocable(fleet, range(kind.groups)))
+    machine = size._replace(memory_bytes=max(size.memory_bytes, 1024 * MIB)).machine()
+    fits = fitting(columns, machine, allowed_by_size(fleet, columns, machine))
+    places = np.flatnonzero(fits.primary & columns.is_target)
+    count = 0
+    for number in (columns.numbers[at] for at in places):
+        while not isinstance(found := on_single(fleet, machine, number), Failure):
+            fleet.add(machine, found.placed)
+            count += 1
+    assert places.size <= surely_fit(columns, machine, places) <= count
+
+
+def test_hosts_take_as_many_machines_as_they_have_memory_and_processors_for():
+    fleet = Fleet(ganeti_cluster([ganeti_node("n1"), ganeti_node("n2", memory=500)]))
+    columns, places = Columns(fleet, [0, 1]), np.arange(2)
+    assert surely_fit(columns, NewSize(100 * MIB, MIB, 1000, template="ext").machine(), places) == 9 + 4
+    assert surely_fit(columns, NewSize(MIB, MIB, 100_000, template="ext").machine(), places) == 2
+    assert surely_fit(columns, NewSize(100 * MIB, MIB, 1000, template="plain").machine(), places) == 2
 
 
 @given(seeds, rare_kinds, new_sizes("plain", "drbd"))

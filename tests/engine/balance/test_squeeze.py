@@ -1,5 +1,6 @@
 """Squeezing: hosts are switched off while every other keeps room, and on where one has too little."""
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -67,6 +68,14 @@ MABC = [node(name) for name in "mabc"]
 def test_hosts_that_may_be_switched_off(instances: list[Instance], expected: str) -> None:
     found = squeezed(MABC, *instances)
     assert names(found, found.off_candidates) == expected
+
+
+def test_hosts_with_disks_still_to_come_stay_on_except_by_htools_rule() -> None:
+    to_come = msgspec.structs.replace(instance("a", "drbd", "b"), forthcoming=True)
+    found = squeezed(MABC, to_come)
+    assert names(found, found.off_candidates) == "c"
+    by_htools = squeezed(MABC, to_come, options=SqueezeOptions(as_htools=True))
+    assert names(by_htools, by_htools.off_candidates) == "a b c"
 
 
 def test_hosts_that_may_be_switched_on_are_offline_and_tagged() -> None:

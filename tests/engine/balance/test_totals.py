@@ -1,8 +1,10 @@
 """Sums over hosts, and what an allocation changes of them."""
 
+from math import inf
+
 from msgspec.structs import replace
 
-from ganeti_builders import ganeti_cluster, ganeti_node, instance
+from ganeti_builders import SMALL, ganeti_cluster, ganeti_group, ganeti_node, instance
 from ullage.engine.balance.facts import View
 from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.tiered import Ground, NewSize, fill
@@ -33,6 +35,12 @@ def test_memory_that_hosts_report_less_than_records_leave_is_missing():
 def test_processors_are_counted_as_shares_of_what_may_be_given():
     found = totals(Fleet(ganeti_cluster(NODES, *HELD), View(cpu_ratio=2.0)))
     assert (found.cpu, found.cpu_used, found.cpu_high, found.cpu_shares) == (128_000, 2000, 256, 1.0)
+
+
+def test_where_no_processor_may_be_given_what_is_used_is_endless():
+    cluster = ganeti_cluster(NODES, *HELD, groups=[ganeti_group("g", policy=replace(SMALL, cpu_ratio=0))])
+    found = totals(Fleet(cluster))
+    assert (found.cpu_high, found.cpu_shares) == (0, inf)
 
 
 def test_what_was_used_what_was_added_and_what_is_left_make_up_all():

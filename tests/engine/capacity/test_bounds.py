@@ -194,19 +194,23 @@ def test_committed_is_what_is_promised_or_what_is_used_beyond_the_reserve(
 
 
 @pytest.mark.parametrize(
-    ("limit", "committed", "expected"),
+    ("limit", "committed", "standby", "expected"),
     [
-        (5, 3, 2),
-        (5, 5, 0),
-        (5, 6, 0),
-        (0, INT64_MAX, 0),
-        (INT64_MAX, 0, INT64_MAX),
-        (INT64_MAX, 1, INT64_MAX - 1),
+        (5, 3, 0, 2),
+        (5, 3, 1, 1),
+        (5, 3, 2, 0),
+        (5, 3, 3, 0),
+        (5, 5, 0, 0),
+        (5, 6, 0, 0),
+        (5, 6, 1, 0),
+        (0, INT64_MAX, INT64_MAX, 0),
+        (INT64_MAX, 0, 0, INT64_MAX),
+        (INT64_MAX, 1, 1, INT64_MAX - 2),
     ],
 )
-def test_free_is_never_below_zero(limit, committed, expected):
-    assert free_of(limit, committed) == expected
-    arrays = (np.array([limit, limit]), np.array([committed, limit]))
+def test_free_is_never_below_zero(limit, committed, standby, expected):
+    assert free_of(limit, committed, standby) == expected
+    arrays = (np.array([limit, limit]), np.array([committed, limit]), np.array([standby, standby]))
     assert free_of(*arrays).tolist() == [expected, 0]
 
 
@@ -227,6 +231,7 @@ class TestFigures:
             9,
             3,
             7,
+            0,
         )
 
     def test_actual_use_of_zero_is_known(self):
@@ -235,7 +240,17 @@ class TestFigures:
 
     def test_an_unlimited_resource_has_no_free(self):
         found = figures_of(node("n1", cpu="4").record, rules(cpu_ratio="unlimited"), resources(cpu="9"))
-        assert found["cpu"][1:] == (9000, None, 9000, None)
+        assert found["cpu"][1:] == (9000, None, 9000, None, 0)
+
+    def test_what_is_held_for_failover_is_not_free(self):
+        machine = node("n1", memory="10").record
+        found = figures_of(machine, rules(), resources(memory="3"), standby=resources(memory="5"))
+        assert found["memory"][1:] == (3, None, 3, 2, 5)
+
+    def test_what_is_held_but_not_there_is_shown(self):
+        found = figures_of(node("n1", cpu="4").record, rules(), standby=resources(memory="5", pods="0"))
+        assert list(found) == ["cpu", "memory"]
+        assert found["memory"] == Figures(Bounds(0, 0, "none", 0, Fraction(1), 0), 0, None, 0, 0, 5)
 
     @pytest.mark.parametrize(("ratio", "shown"), [("2", Fraction(2)), ("unlimited", None)])
     def test_what_is_promised_but_not_there_has_a_limit_of_zero(self, ratio, shown):

@@ -34,6 +34,30 @@ def test_a_cluster_without_problems_has_no_findings():
     assert findings(quiet) == []
 
 
+class TestWrongQuotas:
+    def test_what_is_wrong_with_quotas_is_found(self):
+        found = findings(
+            cluster(
+                node("n1", cpu="4", memory="8Gi"),
+                quota("a", {"cpu": "3"}, namespaces=("web",)),
+                quota("b", {"cpu": "2"}, {"cpu": "1"}, namespaces=("web",)),
+            )
+        )
+        assert [(each.severity, each.code, each.subject) for each in found] == [
+            ("error", "quota-min-above-max", "quota/b"),
+            ("error", "quota-namespace-twice", "quota/b"),
+        ]
+
+    def test_more_guaranteed_than_there_is_counts_gpu_memory_too(self):
+        memory = {"nos.nebuly.com/gpu-memory": "64"}
+        enough = cluster(node("n1", gpu=2, cpu="4"), quota("a", memory))
+        assert "quota-above-cluster" not in codes(enough)
+        (found,) = coded(cluster(node("n1", gpu=1, cpu="4"), quota("a", memory)), "quota-above-cluster")
+        assert found.message == (
+            "quotas guarantee 64 nos.nebuly.com/gpu-memory in all, the cluster can promise 32"
+        )
+
+
 class TestOverCommitted:
     def test_promises_over_the_limit(self):
         over = cluster(
@@ -100,6 +124,11 @@ class TestHollow:
     def test_free_room_that_is_really_there_is_no_finding(self, promised, found):
         busy = node("n1", memory="100").using(memory="95").holding(bounded("a", memory=promised))
         assert codes(cluster(busy)) == found
+
+    @pytest.mark.parametrize(("promised", "found"), [("189", ["promise-hollow"]), ("190", [])])
+    def test_what_is_left_may_be_promised_as_often_as_the_policy_says(self, promised, found):
+        busy = node("n1", memory="100").using(memory="95").holding(bounded("a", memory=promised))
+        assert codes(cluster(busy, policy=policy(memory_ratio="2"))) == found
 
     def test_where_use_counts_it_is_no_promise(self):
         busy = node("n1", memory="100").using(memory="95")

@@ -218,3 +218,56 @@ class TestHugeSums:
         with pytest.raises(InputError) as caught:
             groups(node("n1", memory=INT64_MAX), node("n2", memory=1))
         assert str(caught.value) == f"memory: {INT64_MAX + 1} does not fit 64 bits; use a smaller amount"
+
+
+class TestStandby:
+    PAIR = (
+        node("n1", memory="20").holding(pod("a", memory="5", standby="n2")),
+        node("n2", memory="20").holding(pod("b", memory="3", standby="n1")),
+        node("n3", memory="20"),
+    )
+
+    def test_what_is_held_for_failover_is_summed_and_not_free(self):
+        (found,) = groups(*self.PAIR)
+        assert (found.standby, found.free, found.ullage) == (
+            resources(memory="8"), resources(memory="44"), resources(memory="44"),
+        )  # fmt: skip
+        assert total([found, found], "all").standby == resources(memory="16")
+
+    def test_where_nothing_is_held_there_is_nothing_to_say(self):
+        (found,) = groups(node("n1", memory="20"))
+        assert found.standby is NOTHING
+        assert total([found, found], "all").standby is NOTHING
+
+    def test_what_is_held_counts_towards_the_spare(self):
+        (found,) = groups(*self.PAIR, spare_nodes="1")
+        assert (found.spare, found.ullage) == (resources(memory="12"), resources(memory="32"))
+        (without,) = groups(
+            node("n1", memory="20").holding(pod("a", memory="5")),
+            node("n2", memory="20").holding(pod("b", memory="3")),
+            node("n3", memory="20"),
+            spare_nodes="1",
+        )
+        assert without.ullage == found.ullage
+
+    def test_a_node_that_fails_takes_what_it_holds_with_it(self):
+        (found,) = groups(
+            node("n1", memory="20"),
+            node("n2", memory="12").holding(pod("b", memory="8", standby="n1")),
+            spare_nodes="1",
+        )
+        assert (found.free, found.spare, found.ullage) == (
+            resources(memory="16"), resources(memory="12"), resources(memory="4"),
+        )  # fmt: skip
+
+    def test_more_held_than_the_spare_leaves_what_is_free(self):
+        nodes = [node(f"n{at}", memory="20").holding(pod(f"p{at}", memory="9", standby=f"n{(at + 1) % 3}"))
+                 for at in range(3)]  # fmt: skip
+        (found,) = groups(*nodes, spare_nodes="1")
+        assert (found.standby, found.free) == (resources(memory="27"), resources(memory="6"))
+        assert (found.spare, found.ullage) == (resources(memory="0"), resources(memory="6"))
+
+    def test_what_a_closed_node_holds_is_no_part_of_the_spare(self):
+        (found,) = groups(self.PAIR[0], self.PAIR[1].cordoned(), self.PAIR[2], spare_nodes="1")
+        assert (found.free, found.blocked) == (resources(memory="32"), resources(memory="12"))
+        assert (found.spare, found.ullage) == (resources(memory="17"), resources(memory="15"))

@@ -1,8 +1,14 @@
 """What a quota uses: running workloads of its namespaces, over the resources that it names."""
 
+import msgspec
 import pytest
+from hypothesis import given, settings
 
-from builders import cluster, node, pod, policy, quota, resources
+from builders import cluster, container, node, pod, policy, quota, resources
+from strategies import snapshots
+from ullage.engine.columns import Columns
+from ullage.engine.quota.accounts import Accounts
+from ullage.engine.quota.shares import shares
 from ullage.engine.quota.use import QuotaUse, quota_use
 from ullage.model.resources import GPU_MEMORY, NOTHING
 
@@ -79,15 +85,6 @@ def test_quotas_come_by_name_each_with_its_record():
     assert found[1].quota == quota("b", {"cpu": "1"}, namespaces=("x",))
 
 
-def test_one_namespace_may_count_in_several_quotas():
-    snapshot = cluster(
-        MACHINE.holding(pod("x/a", cpu="1")),
-        quota("a", {"cpu": "1"}, namespaces=("x",)),
-        quota("b", {"cpu": "1"}, namespaces=("x",)),
-    )
-    assert [use.used.of("cpu") for use in quota_use(snapshot)] == [1000, 1000]
-
-
 def test_gpu_memory_is_derived_from_the_gpus_a_workload_asks_for():
     asked = pod("ml/a", {"nvidia.com/mig-1g.10gb": "1", "nvidia.com/gpu": "1"})
     share = quota("ml", minimum={GPU_MEMORY: "40"})
@@ -95,3 +92,40 @@ def test_gpu_memory_is_derived_from_the_gpus_a_workload_asks_for():
     assert (dict(use.used), dict(use.borrowed)) == ({GPU_MEMORY: 42}, {GPU_MEMORY: 2})
     (smaller,) = quota_use(cluster(MACHINE.holding(asked), share, policy=policy(gpu_memory="16")))
     assert dict(smaller.used) == {GPU_MEMORY: 26}
+
+
+def test_gpu_memory_counts_each_container_and_the_node_that_runs_it():
+    one = container("one", more={"nvidia.com/gpu": "1"})
+    first = container("first", "init", more={"nvidia.com/mig-1g.10gb": "2"})
+    asked = pod("ml/a", {"nvidia.com/gpu": "1", "nvidia.com/mig-1g.10gb": "2"}, containers=(one, first))
+    snapshot = cluster(
+        MACHINE.holding(asked),
+        node("n2", cpu="1").holding(msgspec.structs.replace(asked, name="b")),
+        quota("ml", {GPU_MEMORY: "40"}),
+        policy=policy(gpu_memory="16", nodes={"n2": {"gpu-memory": "80"}}),
+    )
+    (use,) = quota_use(snapshot)
+    assert use.used.of(GPU_MEMORY) == max(16, 20) + max(80, 20)
+
+
+def test_a_parent_uses_what_all_below_it_use():
+    snapshot = cluster(
+        MACHINE.holding(pod("a/x", cpu="3"), pod("top/x", cpu="1")),
+        quota("top", {"cpu": "6"}),
+        quota("a", {"cpu": "2"}, parent="top"),
+        quota("b", {"cpu": "3"}, parent="top"),
+    )
+    found = {use.quota.name: use for use in quota_use(snapshot)}
+    assert (found["top"].workloads, found["top"].used.of("cpu")) == (2, 4000)
+    assert {name: use.borrowed.of("cpu") for name, use in found.items()} == {"a": 1000, "b": 0, "top": 0}
+    assert {name: use.lent.of("cpu") for name, use in found.items()} == {"a": 0, "b": 1000, "top": 0}
+
+
+@settings(max_examples=30, deadline=None)
+@given(snapshots())
+def test_it_is_what_the_accounts_say(snapshot):
+    accounts = Accounts(Columns(snapshot))
+    for use, share in zip(quota_use(snapshot), shares(accounts.rules), strict=True):
+        assert use.used == accounts.book.readable(share.used).only({*use.quota.min, *use.quota.max})
+        assert use.borrowed == accounts.book.readable(share.borrowed)
+        assert use.lent == accounts.book.readable(share.lent)

@@ -110,6 +110,13 @@ def test_a_wrong_value_ends_with_code_1_and_says_which(tool: str, words: list[st
     assert found.stderr.startswith(f"Error while parsing command line arguments:\n{message}")
 
 
+@pytest.mark.parametrize("tool", [tool for tool, names in TOOLS.items() if "luxi" in names])
+def test_the_alternatives_that_are_named_are_options_of_the_tool(tool: str) -> None:
+    message = printed(tool, "-L").stderr
+    for word, long in (("-t", "text-data"), ("-m", "master"), ("-C", "print-commands")):
+        assert (f"{word} " in message) == (long in TOOLS[tool])
+
+
 @pytest.mark.parametrize(
     ("word", "alternative"),
     [("-L", "-C prints"), ("-L/socket", "-C prints"), ("-X", "-C prints the commands"),

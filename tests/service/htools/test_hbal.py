@@ -43,6 +43,27 @@ def test_a_score_that_is_low_enough_ends_the_search(data) -> None:
     assert lines[-2] == "minimum score 1000.000000)."
 
 
+def test_a_node_of_unknown_size_with_instances_violates_the_policy(data) -> None:
+    nodes = ("a|?|0|0|0|0|0|N|uuid-1|1", "b|9000|0|9000|100000|100000|8|M|uuid-1|1")
+    instances = ("i|512|1000|1|running|Y|a||ext||1",)
+    printed = run_tool("hbal", ["-t", data(nodes=nodes, instances=instances), "-vvvv"])
+    assert 'Node policy status: [("a",Bad FailCPU),("b",Ok ())]\n' in printed.stdout
+    assert "The cluster contains 1 policy-violating nodes.\nContinuing, but the set of " in printed.stdout
+    empty = data(nodes=nodes, instances=(instances[0].replace("|a|", "|b|"),))
+    assert "violating" not in run_tool("hbal", ["-t", empty]).stdout
+
+
+def test_a_node_without_spindles_counts_nothing_in_the_terms_of_disks(data) -> None:
+    """Ganeti's own divides by nothing: its score is no number, and it finds no move."""
+    nodes = tuple(
+        f"{name}|8192|0|{free}|102400|80000|8|N|uuid-1|0||Y|0" for name, free in (("a", 4096), ("b", 8192))
+    )
+    instances = tuple(f"i{at}|2048|0|1|running|Y|a||ext||1" for at in range(2))
+    lines = run_tool("hbal", ["-t", data(nodes=nodes, instances=instances)]).stdout.splitlines()
+    assert lines[-1] == "Solution length=1"
+    assert "NaN" not in "".join(lines)
+
+
 def test_commands_go_to_a_file_as_a_script_that_can_be_stopped(data, tmp_path: Path) -> None:
     script = tmp_path / "moves.sh"
     printed = run_tool("hbal", ["-t", data(), f"-C{script}"])

@@ -38,6 +38,13 @@ def test_an_offline_node_without_instances_is_no_problem(data) -> None:
     assert code == 0
 
 
+def test_of_a_cluster_without_nodes_a_script_finds_every_key(data) -> None:
+    found, code = figures(data(nodes=(), instances=()))
+    keys = ["N1_FAIL", "CONFLICT_TAGS", "OFFLINE_PRI", "OFFLINE_SEC", "GN1_FAIL", "NEED_REBALANCE"]
+    assert [found[f"HCHECK_INIT_CLUSTER_{key}"] for key in keys] == ["0"] * 6
+    assert code == 0
+
+
 def test_the_last_verdict_is_about_the_state_after_balancing(offline_standby: str) -> None:
     found, code = figures(offline_standby)
     assert found["HCHECK_INIT_CLUSTER_NEED_REBALANCE"] == "1"

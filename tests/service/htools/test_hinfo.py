@@ -27,6 +27,12 @@ def test_counts_have_their_singular(data) -> None:
     assert "Cluster is N+1 happy" in lines
 
 
+def test_without_a_node_that_is_online_there_are_no_terms(data) -> None:
+    path = data(nodes=("a|4096|0|4096|102400|102400|8|Y|uuid-1|1",), instances=())
+    lines = run_tool("hinfo", ["-t", path]).stdout.splitlines()
+    assert lines[-3:] == ["Cluster coefficients:", "   Field Value Weight", "Cluster score: 0.00000000"]
+
+
 def test_a_group_with_a_node_that_fails_is_unhappy(data) -> None:
     path = data(
         nodes=("a|4096|0|96|102400|81920|8|N|uuid-1|1", "b|4096|0|96|102400|81920|8|N|uuid-1|1"),

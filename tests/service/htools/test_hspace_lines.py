@@ -1,6 +1,10 @@
 """The lines of hspace: every figure under its name, in its order."""
 
-from ganeti_builders import ganeti_cluster, ganeti_node, instance
+from fractions import Fraction
+
+from msgspec.structs import replace
+
+from ganeti_builders import SMALL, ganeti_cluster, ganeti_group, ganeti_node, instance
 from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.tiered import Ground, NewSize, fill_tiered
 from ullage.model.ganeti import MIB
@@ -102,4 +106,17 @@ def test_the_map_shows_where_each_goes():
         " new-0 n2  600 512 1 1",
         " new-1 n1  600 512 1 1",
         " new-2 n2  344 512 1 1",
+    ]
+
+
+def test_where_no_processor_may_be_given_shares_of_them_are_endless():
+    groups = [ganeti_group("g", policy=replace(SMALL, cpu_ratio=Fraction(0)))]
+    fleet = Fleet(ganeti_cluster(NODES, instance("a", "n1"), groups=groups))
+    lines = said(say_tiered, fleet, Result(fleet, [], [("FailCPU", 2)]), machine_readable=True)
+    shares = [line for line in lines if "NPU" in line or "CPU_EFF" in line]
+    assert shares == [
+        "HTS_TRL_CPU_EFF=Infinity",
+        "HTS_KM_USED_NPU=NaN",
+        "HTS_KM_POOL_NPU=NaN",
+        "HTS_KM_UNAV_NPU=NaN",
     ]

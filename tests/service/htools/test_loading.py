@@ -10,6 +10,7 @@ from ullage.model.ganeti import MIB
 from ullage.service.htools.loading import load, match, with_node_memory
 from ullage.service.htools.options import Options
 from ullage.service.htools.printed import ToolError
+from ullage.service.htools.tools import run_tool
 
 HBAL = Options("hbal")
 
@@ -64,7 +65,6 @@ def test_the_options_say_how_to_look_at_a_cluster(data, tmp_path: Path) -> None:
         ({"data_file": "/nowhere/x"}, "failed to load data, aborting: /nowhere/x: No such file or directory"),
         ({"rapi": "host", "data_file": "x"}, "Only one of the rapi, luxi, and data files options"),
         ({"select_instances": ("web", "no", "nor")}, 'Unknown instance(s): ["no","nor"]'),
-        ({"offline": ("node1", "no")}, "wrong node name(s) set as offline: no"),
         ({"load_file": "/nowhere/loads"}, "can't parse utilisation data: /nowhere/loads: No such file"),
     ],
 )
@@ -73,6 +73,38 @@ def test_what_cannot_be_loaded_ends_the_tool_and_says_why(data, changes: dict, m
     with pytest.raises(ToolError) as raised:
         load(options._replace(**changes))
     assert message in str(raised.value)
+
+
+WRONG = "Error: wrong node name(s) set as offline: nor,no\n\n"
+MASTERLESS = "No master node found (maybe not supported by backend)."
+
+
+@pytest.mark.parametrize(
+    ("tool", "words", "stdout", "before"),
+    [
+        ("hbal", [], "", ""),
+        ("hbal", ["-vv"], "Loaded cluster tags: \nLoaded cluster ipolicy: ", ""),
+        ("hinfo", [], "Loaded cluster tags: \n", ""),
+        ("hcheck", [], "", ""),
+        ("hspace", [], "", ""),
+        ("hroller", ["-f"], "", f"Warning: {MASTERLESS}\n"),
+    ],
+)
+def test_a_wrong_name_of_a_node_ends_a_tool_after_what_it_says_before(data, tool, words, stdout, before):
+    nodes = ("a|4096|256|3000|102400|102400|8|N|uuid-1|1",)
+    file = data(nodes=nodes, instances=())
+    printed = run_tool(tool, ["-t", file, *words, "-O", "no", "-O", "a", "-O", "nor"])
+    assert printed.code == 1
+    assert printed.stdout.startswith(stdout)
+    assert printed.stdout.count("\n") == stdout.count("Loaded")
+    warning = "Warning: cluster has inconsistent data:\n  - node a is missing 840 MB ram and 0 GB disk\n\n"
+    assert printed.stderr == f"{warning}{before}{WRONG}"
+
+
+def test_a_missing_master_is_told_before_a_wrong_name_of_a_node(data):
+    nodes = ("a|4096|256|3840|102400|102400|8|N|uuid-1|1",)
+    printed = run_tool("hroller", ["-t", data(nodes=nodes, instances=()), "-O", "no"])
+    assert printed.stderr == f"Error: {MASTERLESS}\n"
 
 
 def test_missing_memory_and_disk_are_told_of_the_last_node_first(data) -> None:

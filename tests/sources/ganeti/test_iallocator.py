@@ -156,7 +156,7 @@ def test_what_is_no_message_is_refused(content, expected):
         (("nodegroups", "g", "alloc_policy"), "x", "invalid data for group 'g': key 'alloc_policy'"),
         (("nodegroups", "g", "ipolicy", "std"), 3, "key 'ipolicy': key 'std': Unable to read JSObject"),
         (("nodegroups", "g", "ipolicy", "extra"), 3, "Superfluous dictionary keys: extra"),
-        (("nodegroups", "g", "ipolicy", "memory-ratio"), 0, "key 'memory-ratio': 0.0 is not above zero"),
+        (("nodegroups", "g", "ipolicy", "memory-ratio"), -1, "key 'memory-ratio': -1.0 is below zero"),
         (
             ("nodes", "a", "total_memory"),
             "x",

@@ -40,12 +40,13 @@ def test_every_key_of_a_policy_is_read():
 
 def test_a_ratio_is_the_decimal_that_is_written():
     assert read(memory_ratio=1.1).memory_ratio == Fraction(11, 10)
+    assert read(memory_ratio=0).memory_ratio == 0
 
 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"memory_ratio": 0}, "p: key 'memory-ratio': 0.0 is not above zero"),
+        ({"memory_ratio": -1}, "p: key 'memory-ratio': -1.0 is below zero"),
         ({"vcpu_ratio": "4"}, "p: key 'vcpu-ratio': Unable to read Double"),
         ({"disk_templates": ["lvm"]}, 'Invalid string value for type DiskTemplate: "lvm"'),
         ({"std": SIZE | {"nic-count": None}}, "key 'nic-count': Unable to read Int"),

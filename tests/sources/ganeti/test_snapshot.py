@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from sources.ganeti.rapi_documents import documents, save
+from ullage.engine.balance.rebalance import fleet_of
 from ullage.engine.capacity.bounds import bounds_of
 from ullage.model.errors import InputError
 from ullage.model.ganeti import (
@@ -150,11 +151,16 @@ def test_the_ratios_of_cluster_and_group_apply_over_the_profile(cluster, group, 
     assert bounds["memory"].reserve_origin == "stated"
 
 
-def test_a_ratio_below_one_is_refused_with_its_place():
-    with pytest.raises(InputError, match=r"^cluster data, group default: memory-ratio: ratio 0.5 is not"):
-        snapshot_of(ganeti(group_policy=InstancePolicy(memory_ratio=Fraction(1, 2))), "data")
-    with pytest.raises(InputError, match="ratio"):
-        snapshot_of(ganeti(policy=InstancePolicy(cpu_ratio=Fraction(0))), "data")
+@pytest.mark.parametrize("ratio", [Fraction(0), Fraction(9, 10), Fraction("1.2345678901234567")])
+def test_a_stated_ratio_says_how_much_may_be_promised_also_below_one(ratio):
+    found = snapshot_of(ganeti(group_policy=InstancePolicy(cpu_ratio=ratio, memory_ratio=ratio)), "data")
+    rules = rules_for(found.policy, found.resource_types, "default")
+    assert (rules.ratio("memory"), rules.ratio("cpu")) == (ratio, ratio)
+    limit = bounds_of(found.nodes["n1"], rules)["memory"].limit
+    assert limit == 63 * GIB * ratio // 1
+    host = fleet_of(found).hosts[0]
+    assert (63 * GIB - host.memory_floor, host.cpu_most) == (limit, ratio * 8000 // 1)
+    assert snapshot_of_bytes(snapshot_bytes(found), "f") == found
 
 
 def test_instances_of_one_name_are_refused():

@@ -135,7 +135,7 @@ def test_an_empty_section_is_two_blank_lines_in_a_row():
     assert (cluster.groups, cluster.nodes, cluster.instances, cluster.tags) == ((), (), (), ())
 
 
-@pytest.mark.parametrize(("content", "count"), [("", 1), ("a|b|preferred|\n", 1), ("\n\n", 3)])
+@pytest.mark.parametrize(("content", "count"), [("", 0), ("a|b|preferred|\n", 1), ("\n", 2), ("\n\n", 3)])
 def test_too_few_sections_are_refused(content, count):
     assert refusal(content).startswith(f"data.txt: the file has {count} of the sections groups, nodes, ")
 
@@ -195,7 +195,8 @@ BAD_FIELDS = [
     ("policy", 2, "minmaxspecs", "1,1,1,1,1,1;1,1,1,x,1,1", "disk_count 'x' is no number"),
     ("policy", 3, "templates", "drbd,lvm", "'lvm' is no disk template"),
     ("policy", 4, "vcpu_ratio", "x", "'x' is no number"),
-    ("policy", 5, "spindle_ratio", "0", "'0' is not above zero"),
+    ("policy", 4, "vcpu_ratio", "1000001", "'1000001' is too large"),
+    ("policy", 5, "spindle_ratio", "-1", "'-1' is below zero"),
     ("group policy", 6, "memory_ratio", "-1", "'-1' is below zero"),
 ]
 
@@ -229,6 +230,19 @@ def test_a_group_or_node_that_is_there_twice_is_refused():
 def test_instances_of_one_name_are_kept_apart_as_saved_allocations_hold_them():
     twice = written(other_instance=OTHER_INSTANCE.replace("db", "web"))
     assert [each.name for each in read_text(twice).instances] == ["web", "web"]
+
+
+def test_instances_of_one_name_are_refused_with_line_and_field_where_names_must_be_distinct():
+    twice = written(other_instance=OTHER_INSTANCE.replace("db", "web"))
+    with pytest.raises(InputError, match=r"^data.txt line 7, field name: 'web' is there twice; "):
+        read_text(twice, "data.txt", distinct=True)
+    assert len(read_text(written(), distinct=True).instances) == 2
+
+
+@pytest.mark.parametrize("ratio", ["0", "0.9", "1.0e-2"])
+def test_every_ratio_may_lie_between_0_and_1(ratio):
+    read = read_text(written(policy=POLICY.replace("4.0|32.0", f"{ratio}|{ratio}|{ratio}"))).policy
+    assert {read.cpu_ratio, read.spindle_ratio, read.memory_ratio} == {Fraction(ratio)}
 
 
 def test_an_instance_that_is_not_mirrored_may_name_its_node_twice():

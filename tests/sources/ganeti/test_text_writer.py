@@ -6,9 +6,10 @@ from fractions import Fraction
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from ullage.model.errors import InputError
 from ullage.model.ganeti import (
     MIB,
     AllocationPolicy,
@@ -31,7 +32,10 @@ MEBIBYTES = st.integers(0, 1 << 30).map(lambda count: count * MIB)
 FREE = st.integers(-(1 << 20), 1 << 30).map(lambda count: count * MIB)
 COUNTS = st.integers(0, 1000)
 MILLI = st.integers(0, 1000).map(lambda count: count * 1000)
+TOTALS = MEBIBYTES | st.integers(0, 1 << 60)
+MILLI_TOTALS = st.integers(0, 1000 << 20)
 RATIOS = st.decimals("0.001", "1000", places=3).map(Fraction)
+DECIMALS = st.from_regex(r"[0-9]{1,5}(\.[0-9]{1,25})?(e-?[0-9]{1,2})?", fullmatch=True)
 SIZES = st.builds(Size, MEBIBYTES, COUNTS, MEBIBYTES, COUNTS, COUNTS, COUNTS)
 POLICIES = st.builds(
     InstancePolicy,
@@ -62,12 +66,12 @@ def clusters(draw):
         GanetiNode(
             name,
             draw(st.sampled_from(groups)).uuid,
-            draw(MEBIBYTES),
-            draw(MEBIBYTES),
-            draw(FREE),
+            draw(TOTALS),
             draw(MEBIBYTES),
             draw(FREE),
-            draw(MILLI),
+            draw(TOTALS),
+            draw(FREE),
+            draw(MILLI_TOTALS),
             draw(MILLI),
             draw(RATIOS),
             **draw(st.sampled_from([{}, {"offline": True}, {"master": True}])),
@@ -107,6 +111,30 @@ def test_what_is_written_is_read_as_the_same_cluster(cluster):
 def test_what_is_read_is_written_as_the_same_text(cluster):
     text = write_text(cluster)
     assert write_text(read_text(text)) == text
+
+
+@given(st.lists(DECIMALS, min_size=7, max_size=7), st.sampled_from(["", "-"]))
+def test_every_number_that_is_read_is_saved_and_read_as_the_same(numbers, sign):
+    memory, disk, cpu, speed, cpu_ratio, spindle_ratio, memory_ratio = numbers
+    size = "1,1,1,1,1,1"
+    text = (
+        f"g|u|preferred||\n\nn|{memory}|0|0|{disk}|0|{cpu}|N|u|1||N|0|1|{speed}\n\n\n\n"
+        f"|{size}|{size};{size}|drbd|{sign}{cpu_ratio}|{spindle_ratio}|{memory_ratio}\n"
+    )
+    try:
+        cluster = read_text(text)
+    except InputError:
+        reject()
+    assert read_text(write_text(cluster, complete=False)) == cluster
+    assert read_text(write_text(cluster)).nodes == cluster.nodes
+
+
+@pytest.mark.parametrize(
+    "decimals", ["16384.5|1024|0|512000.25|0|8.5", "0.00000095367431640625|0|0|1|0|0.001"]
+)
+def test_what_a_node_has_in_all_keeps_its_decimals(decimals):
+    text = f"g|u|preferred||\n\nn|{decimals}|N|u|1||N|0|1|1.0\n\n\n\n"
+    assert f"\nn|{decimals}|N|" in write_text(read_text(text))
 
 
 def test_a_group_without_a_policy_is_written_with_the_built_in_one():

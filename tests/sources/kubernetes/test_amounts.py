@@ -49,6 +49,14 @@ def test_names_of_the_reserved_domain_are_left_out_of_clusters_only():
     assert caught.value.path == ("kubernetes.io/batch-cpu",)
 
 
+def test_amounts_of_a_bound_may_be_negative():
+    reader = Amounts(TYPES)
+    assert reader.bound(raw('{"cpu": "-1", "memory": "1Gi"}')) == amounts(cpu="-1", memory="1Gi")
+    assert reader.bound(raw("null")) == NOTHING
+    with pytest.raises(Fault, match="negative"):
+        reader.resources(raw('{"cpu": "-1", "memory": "1Gi"}'))
+
+
 def test_equal_maps_are_one_object():
     reader = Amounts(TYPES)
     first, second = (reader.resources(raw('{"cpu": "1"}')) for _ in range(2))

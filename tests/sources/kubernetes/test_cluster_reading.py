@@ -5,6 +5,7 @@ import json
 import pytest
 
 from sources.kubernetes.kube import TYPES, amounts, container, dumped, listed, node, pod, refused, thing
+from ullage.engine.quota.validation import findings
 from ullage.model.errors import InputError
 from ullage.sources.documents import documents_of
 from ullage.sources.kubernetes.cluster_reading import ClusterReading
@@ -81,7 +82,7 @@ TWICE = {
     "nodes": (node("x"), node("x"), "node named x"),
     "pods": (pod("x"), pod("x", priority=1), "pod named team/x"),
     "claims": (CLAIM, {**CLAIM, "status": {"phase": "Bound"}}, "claim named team/x"),
-    "quotas": (QUOTA, {**QUOTA, "spec": {"min": {"cpu": "1"}}}, "quota named team/x"),
+    "quotas": (QUOTA, {**QUOTA, "spec": {"min": {"cpu": "1"}}}, "ElasticQuota named team/x"),
 }
 
 
@@ -156,11 +157,19 @@ def test_resources_of_the_reserved_domain_are_left_out_and_told():
     assert found.unknowns == ("not read: resources of the reserved domain: kubernetes.io/batch-cpu",)
 
 
-def test_a_quota_whose_min_is_above_its_max_is_refused():
-    spec = {"min": {"cpu": "4"}, "max": {"cpu": "2"}}
-    assert refused(thing("nos.nebuly.com/v1alpha1", "ElasticQuota", "q", namespace="a", spec=spec)) == (
-        "quota a/q: cpu has min 4 above max 2; lower min or raise max"
+def test_a_cluster_whose_quotas_are_wrong_is_read_all_the_same():
+    found = dumped(
+        node(),
+        thing("nos.nebuly.com/v1alpha1", "ElasticQuota", "q", namespace="a", spec={"max": {"cpu": "-1"}}),
+        thing("nos.nebuly.com/v1alpha1", "CompositeElasticQuota", "c", namespace="a", spec={}),
+        thing("ullage.dev/v1", "Quota", "child", spec={"parent": "gone", "namespaces": ["a"]}),
     )
+    assert [each.code for each in findings(found.quotas, None)] == [
+        "quota-namespace-twice",
+        "quota-negative",
+        "quota-unknown-parent",
+        "quota-without-namespaces",
+    ]
 
 
 def test_wrong_usage_is_named_with_its_path():

@@ -17,12 +17,13 @@ from sources.kubernetes.kube import (
     thing,
 )
 from ullage.model.admission import DisruptionBudget
-from ullage.model.cluster import Batch, Volume, Workload
+from ullage.model.cluster import Batch, Quota, Volume, Workload
 from ullage.model.constraints import Toleration
 from ullage.model.delta import Delta
 from ullage.model.storage import Claim
 from ullage.sources.documents import documents_of
 from ullage.sources.kubernetes.manifests import ManifestReader, Manifests, read_manifests
+from ullage.sources.kubernetes.object_kinds import Known
 
 GIB = 1 << 30
 MAIN = container("main", {"cpu": "1"})
@@ -389,3 +390,28 @@ def test_documents_may_be_handed_over_one_by_one():
         for document in documents_of(json.dumps(deployment(name)).encode(), "f"):
             reader.take(document)
     assert [batch.key for batch in reader.manifests().batches] == ["default/a", "default/b"]
+
+
+def elastic(name="q", namespace="a", kind="ElasticQuota", **spec):
+    return thing("nos.nebuly.com/v1alpha1", kind, name, namespace=namespace, spec=spec)
+
+
+class TestQuotas:
+    def test_quotas_come_along(self):
+        found = asked(pod("a"), elastic(min={"cpu": "2"}), thing("ullage.dev/v1", "Quota", "company"))
+        assert [each.name for each in found.objects.quotas] == ["a/q", "company"]
+        assert (len(found.batches), found.warnings) == (1, ())
+
+    def test_an_elastic_quota_without_a_namespace_is_in_the_one_that_is_meant(self):
+        found = asked(thing("nos.nebuly.com/v1alpha1", "ElasticQuota", "q"), pod("a"), namespace="team")
+        assert found.objects.quotas == (Quota("team/q", "ElasticQuota", ("team",)),)
+
+    def test_quotas_that_are_wrong_are_refused(self):
+        text = not_asked(pod("a"), elastic(min={"cpu": "2"}, max={"cpu": "1"}))
+        assert text == "standard input: quota a/q: cpu has min 2 above max 1; lower min or raise max"
+
+    def test_so_are_those_that_do_not_go_with_the_cluster(self):
+        there = Known(quotas=(Quota("a/there", "ElasticQuota", ("a",)), Quota("wrong", parent="gone")))
+        asked(pod("a"), elastic(namespace="b"), known=there)
+        text = not_asked(pod("a"), elastic(), known=there)
+        assert "quota a/there: this ElasticQuota and ElasticQuota a/q both cover namespace a" in text

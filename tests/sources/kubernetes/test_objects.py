@@ -1,5 +1,7 @@
 """Claims and quotas."""
 
+from fractions import Fraction
+
 import pytest
 
 from sources.kubernetes.kube import amounts, dumped, refused, thing
@@ -80,6 +82,10 @@ def quota(kind="ElasticQuota", **spec):
     return thing("nos.nebuly.com/v1alpha1", kind, "q", namespace="a", spec=spec)
 
 
+def own(**spec):
+    return thing("ullage.dev/v1", "Quota", "q", spec=spec)
+
+
 # Each row: a quota, and what is read of it.
 QUOTAS = {
     "a quota over its own namespace": (
@@ -94,6 +100,26 @@ QUOTAS = {
         Quota("a/q", "CompositeElasticQuota", ("b", "c"), amounts(cpu="1")),
     ),
     "a quota that guarantees nothing": (quota(), Quota("a/q", "ElasticQuota", ("a",))),
+    "a negative amount, which the API server takes": (
+        quota(max={"cpu": "-1"}), Quota("a/q", "ElasticQuota", ("a",), max=amounts(cpu="-1")),
+    ),
+    "an elastic quota says no more than its kind can": (
+        quota(namespaces=["b"], parent="p", weight=2), Quota("a/q", "ElasticQuota", ("a",)),
+    ),
+    "a quota of our own": (
+        own(
+            namespaces=["b", "a", "b"], queues=["t/y", "t/x"], min={"cpu": "2"}, max={"cpu": 4}, parent="p",
+            weight="4/3", lendingLimit={"cpu": 1}, borrowingLimit={"memory": "1Gi"},
+        ),
+        Quota(
+            "q", "Quota", ("a", "b"), amounts(cpu="2"), amounts(cpu="4"), "p", Fraction(4, 3),
+            amounts(cpu="1"), amounts(memory="1Gi"), ("t/x", "t/y"),
+        ),
+    ),
+    "a weight that is a number": (own(weight=0.1), Quota("q", weight=Fraction(1, 10))),
+    "limits that are empty, and limits that are not stated": (
+        own(lendingLimit={}, borrowingLimit=None), Quota("q", lending_limit=amounts()),
+    ),
 }  # fmt: skip
 
 
@@ -108,6 +134,16 @@ def test_quotas_of_one_name_in_two_namespaces_are_two():
     assert list(dumped(quota(), other).quotas.keys()) == ["a/q", "b/q"]
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_quotas_of_one_name_and_two_kinds_are_two(order):
+    kinds = (quota(), quota("CompositeElasticQuota", namespaces=["b"]))[::order]
+    found = dumped(*kinds).quotas
+    assert {each.name: each.kind for each in found} == {
+        "a/q": "ElasticQuota",
+        "a/q-composite": "CompositeElasticQuota",
+    }
+
+
 # Each row: an object, and where its fault is.
 WRONG = {
     "a claim's request": (
@@ -117,7 +153,14 @@ WRONG = {
     "a claim's capacity": (claim(status={"capacity": {"storage": "x"}}), "status.capacity.storage"),
     "a claim's map": (claim(status={"capacity": [1]}), "status.capacity"),
     "a quota's min": (quota(min={"cpu": "x"}), "spec.min.cpu"),
-    "a quota's max": (quota(max={"cpu": "-1"}), "spec.max.cpu"),
+    "a quota's max": (quota(max={"cpu": []}), "spec.max.cpu"),
+    "a resource that a quota names twice": (
+        quota(min={"cpu": 1, "kubernetes.io/cpu": 1}),
+        'spec.min["kubernetes.io/cpu"]',
+    ),
+    "a limit of our own": (own(lendingLimit={"cpu": "x"}), "spec.lendingLimit.cpu"),
+    "a weight in words": (own(weight="much"), "spec.weight"),
+    "a weight that is a list": (own(weight=[1]), "spec.weight"),
     "a quota's namespaces": (quota("CompositeElasticQuota", namespaces=[1]), "spec.namespaces[0]"),
 }
 

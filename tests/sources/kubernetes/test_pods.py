@@ -177,6 +177,12 @@ def test_what_is_wrong_is_named_with_its_path(case):
     assert refused({**pod("p"), **fields}) == f"standard input: {expected}"
 
 
+def test_a_volume_that_is_a_folder_of_the_node_is_told_and_takes_no_space():
+    folder = {"name": "v", "hostPath": {"path": "/data", "type": "Directory"}}
+    with_folder, without = dumped(node(), pod("p", volumes=[folder]), pod("q")).workloads
+    assert (with_folder.host_path, with_folder.volumes, without.host_path) == (True, (), False)
+
+
 def test_names_of_nodes_and_owners_are_shared():
     metadata = {"ownerReferences": [{"kind": "Job", "name": "j", "controller": True}]}
     pods = [pod(f"p{n}", nodeName="n1", schedulerName="s-1", metadata=metadata) for n in (1, 2)]

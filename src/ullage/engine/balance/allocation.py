@@ -7,24 +7,21 @@ candidate that keeps it so is taken, and better ones that do not are counted as 
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from ullage.engine.balance.allocation_size import size_failure
-from ullage.engine.balance.facts import Host, Machine
+from ullage.engine.balance.facts import Machine
 from ullage.engine.balance.fleet import Fleet
-from ullage.engine.balance.global_n1 import Redundancy, is_redundant
-from ullage.engine.balance.held import location_pairs
 from ullage.engine.balance.moves import Moved, Place
-from ullage.engine.balance.score import TERMS, Statistic, score_of, statistics, value_of, weighted
-from ullage.engine.balance.state import (
-    FAILURES,
-    Failure,
-    FailureKind,
-    HostState,
-    add_primary,
-    add_standby,
-)
+from ullage.engine.balance.pair_trial import PairTrial, corrected, with_conflicts
+from ullage.engine.balance.rescoring import Scoring
+from ullage.engine.balance.score import TERMS, Statistic, statistics, value_of, weighted
+from ullage.engine.balance.state import FAILURES, Failure, FailureKind, add_primary, add_standby
+
+if TYPE_CHECKING:
+    from ullage.engine.balance.global_n1 import Redundancy
 
 
 class Allocation(NamedTuple):
@@ -72,8 +69,10 @@ def pairs_of(fleet: Fleet, numbers: Sequence[int]) -> list[tuple[int, list[int]]
     return [(at, standbys) for at, standbys in found if standbys]
 
 
-def on_single(fleet: Fleet, machine: Machine, at: int, *, force: bool = False) -> Allocation | Failure:
-    """Return a machine on one host, or why it does not go there."""
+def on_single(
+    fleet: Fleet, machine: Machine, at: int, *, force: bool = False, scoring: Scoring | None = None
+) -> Allocation | Failure:
+    """Return a machine on one host, or why it does not go there; `scoring` is of the hosts that count."""
     host = fleet.hosts[at]
     failure = size_failure(machine, host)
     if failure is not None:
@@ -81,9 +80,8 @@ def on_single(fleet: Fleet, machine: Machine, at: int, *, force: bool = False) -
     held = add_primary(host, fleet.states[at], machine, 0, force=force)
     if isinstance(held, Failure):
         return held
-    states = [held if number == at else fleet.states[number] for number in fleet.scope]
-    score = score_of([fleet.hosts[number] for number in fleet.scope], states)
-    return Allocation(machine, Moved(Place(at), {at: held}), score)
+    changed = {at: held}
+    return Allocation(machine, Moved(Place(at), changed), (scoring or _scoring(fleet)).score(changed))
 
 
 def on_pair(
@@ -106,51 +104,9 @@ def on_pair(
         return ready
     changed = corrected(known, hosts[at], states[at], running)
     changed = corrected(changed, hosts[standby], states[standby], ready)
-    changed = _with_conflicts(fleet, changed, machine, at)
+    changed = with_conflicts(fleet, changed, machine, at)
     score = weighted([value_of(term, found) for term, found in zip(TERMS, changed, strict=True)])
     return Allocation(machine, Moved(place, {at: running, standby: ready}), score)
-
-
-def corrected(known: Sequence[Statistic], host: Host, before: HostState, after: HostState) -> list[Statistic]:
-    """Return what is known of all hosts after one of them has changed.
-
-    Pairs of failure domains and tags are left as they are: they are of all hosts together.
-    """
-    found = []
-    for term, one in zip(TERMS, known, strict=True):
-        if term.kind == "pairs" or (term.kind == "sum offline") != host.offline:
-            found.append(one)
-            continue
-        count, total, variance = one
-        old, new = term.value(host, before), term.value(host, after)
-        more = new - old
-        if term.kind == "deviation":
-            squares = new * new - old * old
-            apart = (count * squares - 2 * total * more) - more * more
-            variance = max(0.0, variance + apart / (count * count))
-        found.append(Statistic(count, total + more, variance))
-    return found
-
-
-def _with_conflicts(fleet: Fleet, known: list[Statistic], machine: Machine, at: int) -> list[Statistic]:
-    """Count the failure domains in which a machine would meet another one of its exclusion tag."""
-    pairs = location_pairs(fleet.hosts[at], machine)
-    if not pairs:
-        return known
-    met = {
-        pair
-        for number in fleet.scope
-        if not fleet.hosts[number].offline
-        for pair in fleet.states[number].location_tags
-    }
-    conflicts = 0
-    for pair in pairs:
-        conflicts += pair in met
-        met.add(pair)
-    return [
-        found._replace(total=found.total + conflicts) if term.kind == "pairs" else found
-        for term, found in zip(TERMS, known, strict=True)
-    ]
 
 
 def allocate_single(
@@ -158,11 +114,16 @@ def allocate_single(
     machine: Machine,
     targets: Iterable[int],
     *,
-    redundancy: Redundancy | None = None,
+    redundancy: "Redundancy | None" = None,
     force: bool = False,
 ) -> Found:
     """Return the best host for a new machine; `redundancy` must hold then."""
-    return _best(fleet, [on_single(fleet, machine, at, force=force) for at in targets], redundancy)
+    scoring = _scoring(fleet)
+    tried = [on_single(fleet, machine, at, force=force, scoring=scoring) for at in targets]
+    possible = [each for each in tried if isinstance(each, Allocation)]
+    failures = Counter(each.kind for each in tried if isinstance(each, Failure))
+    scores = [(each.score, at) for at, each in enumerate(possible)]
+    return _best(scores, failures, possible.__getitem__, _keeping(fleet, redundancy))
 
 
 def allocate_pair(
@@ -170,17 +131,25 @@ def allocate_pair(
     machine: Machine,
     targets: Pairs,
     *,
-    redundancy: Redundancy | None = None,
+    redundancy: "Redundancy | None" = None,
     force: bool = False,
 ) -> Found:
     """Return the best primary and standby for a new machine; `redundancy` must hold then."""
     known = statistics(
         [fleet.hosts[number] for number in fleet.scope], [fleet.states[number] for number in fleet.scope]
     )
+    trial = PairTrial(fleet, known, machine, force=force)
+    keeps = _keeping(fleet, redundancy)
     found = Found(None, 0, {})
     for at, standbys in targets:
-        tried = [on_pair(fleet, known, machine, Place(at, each), force=force) for each in standbys]
-        found = _sum(found, _best(fleet, tried, redundancy))
+
+        def made(standby: int, at: int = at) -> Allocation:
+            allocation = on_pair(fleet, known, machine, Place(at, standby), force=force)
+            if isinstance(allocation, Failure):
+                raise AssertionError(f"scored but refused: {at} {standby} {allocation}")  # noqa: TRY004 - a bug of ours
+            return allocation
+
+        found = _sum(found, _best(*trial.scores(at, standbys), made, keeps))
     return found
 
 
@@ -191,21 +160,45 @@ def after(fleet: Fleet, allocation: Allocation) -> Fleet:
     return changed
 
 
-def _best(fleet: Fleet, tried: Sequence[Allocation | Failure], redundancy: Redundancy | None) -> Found:
-    """Return the most even candidate that keeps the cluster redundant, the last of equals."""
-    failures: Counter[FailureKind] = Counter(each.kind for each in tried if isinstance(each, Failure))
-    possible = [each for each in reversed(tried) if isinstance(each, Allocation)]
-    possible.sort(key=lambda each: each.score)
+Keeping = Callable[[Allocation], bool]
+
+
+def _keeping(fleet: Fleet, redundancy: "Redundancy | None") -> Keeping | None:
+    """Return what says whether a place keeps a fleet as redundant as is asked for, if anything is."""
+    if redundancy is None:
+        return None
+    from ullage.engine.balance.redundancy_watch import Watch
+
+    watch = Watch(fleet, redundancy)
+    return lambda allocation: watch.keeps(after(fleet, allocation), allocation.placed)
+
+
+def _best(
+    scores: Sequence[tuple[float, int]],
+    failures: Counter[FailureKind],
+    made: Callable[[int], Allocation],
+    keeps: Keeping | None,
+) -> Found:
+    """Return the most even candidate that keeps the cluster redundant, the last of equals.
+
+    Candidates are scores, each with the number that it is `made` from.
+    """
+    if keeps is None:
+        least = min(reversed(scores), key=itemgetter(0), default=None)
+        return Found(made(least[1]) if least else None, len(scores), _in_order(failures))
     dropped = 0
     best = None
-    for candidate in possible:
-        if redundancy is None or is_redundant(after(fleet, candidate), **redundancy._asdict()):
+    in_order = list(reversed(scores))
+    in_order.sort(key=itemgetter(0))
+    for _, number in in_order:
+        candidate = made(number)
+        if keeps(candidate):
             best = candidate
             break
         dropped += 1
     if dropped:
         failures["FailN1"] += dropped
-    return Found(best, len(possible) - dropped, _in_order(failures))
+    return Found(best, len(scores) - dropped, _in_order(failures))
 
 
 def _sum(one: Found, other: Found) -> Found:
@@ -215,6 +208,13 @@ def _sum(one: Found, other: Found) -> Found:
         best = one.best
     failures = Counter(one.failures) + Counter(other.failures)
     return Found(best, one.successes + other.successes, _in_order(failures))
+
+
+def _scoring(fleet: Fleet) -> Scoring:
+    """Return the hosts that count, to see how even they are with one more machine."""
+    return Scoring(
+        [fleet.hosts[number] for number in fleet.scope], [fleet.states[number] for number in fleet.scope]
+    )
 
 
 def _in_order(failures: Counter[FailureKind]) -> dict[FailureKind, int]:

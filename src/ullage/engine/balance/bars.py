@@ -22,10 +22,14 @@ class Bars:
         self._kind_of: Integers = np.array(kind_of, np.int64)
         self._open_hosts = open_hosts
         self._single: dict[int, set[Move]] = {}
+        self.failovers: set[int] = set()
+        """Machines, by number, that may not change to their standby."""
 
     def bar(self, machine: int, move: Move) -> None:
         """Make no such move of a machine, given by number."""
         self._single.setdefault(machine, set()).add(move)
+        if move.kind == "f":
+            self.failovers.add(machine)
 
     def allows(self, machine: int, move: Move) -> bool:
         """Whether a move may be made."""

@@ -29,11 +29,11 @@ def stepped_terms(columns: Columns) -> tuple[list[int], Integers]:
     for at, term in enumerate(linear.value_terms):
         if "load" not in term.name and "spindles" not in term.name:
             continue
-        rows = np.stack([linear.primary[:, at], linear.standby[:, at]], axis=1)
-        different, codes = np.unique(rows, axis=0, return_inverse=True)
+        both = linear.primary[:, at] + 1j * linear.standby[:, at]
+        different, codes = np.unique(both, return_inverse=True)
         if len(different) <= AMOUNTS_MAX:
             found.append(at)
-            _, kinds = np.unique(kinds * len(different) + codes.ravel(), return_inverse=True)
+            _, kinds = np.unique(kinds * len(different) + codes, return_inverse=True)
     return found, kinds
 
 

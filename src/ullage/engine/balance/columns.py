@@ -6,13 +6,14 @@ written as room that a host has left against what a machine asks for; a test hol
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from operator import attrgetter
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ullage.engine.balance.candidates import Balancing, kinds_of
-from ullage.engine.balance.facts import NOWHERE, Host, Machine
+from ullage.engine.balance.facts import NOWHERE, Host, Load, Machine
 from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.moves import MoveKind
 from ullage.engine.balance.pairs import Pairs
@@ -99,8 +100,7 @@ class Columns:
         self.machines = [fleet.machines[number] for number in self.movers]
         self.index = {number: at for at, number in enumerate(self.movers)}
         self.asked = _asked(self.machines)
-        self.need = _integers([each.memory if each.reserves_memory else 0 for each in self.machines])
-        self.uses = _integers([each.memory if each.uses_memory else 0 for each in self.machines])
+        self.uses, self.need = self.asked.primary[:, 0], self.asked.standby[:, 0]
         self.pairs = Pairs(fleet)
         self.has_pairs = self.pairs.may_be
         self._set_hosts()
@@ -113,7 +113,7 @@ class Columns:
         self.renew(range(self.size), range(len(self.movers)))
         if self.online_count:
             self.centre = self.values[:, self.online].mean(axis=1, keepdims=True)
-        self.renew(range(self.size), range(len(self.movers)))
+            self.values[:, self.online] -= self.centre
 
     def _set_hosts(self) -> None:
         """Set what never changes of hosts, and make room for the rest."""
@@ -122,9 +122,8 @@ class Columns:
         self.floor = _integers([host.memory_floor - exact for host in hosts] + [0])
         self.disk_floor = -exact
         self.disk_low = _integers([host.disk_low for host in hosts] + [0])
-        self.cpu_most = _integers([_cpu_most(host) for host in hosts] + [0])
-        high = [int(min(host.spindles_high // 1, UNBOUNDED)) for host in hosts]
-        self.spindles_most = _integers([*high, 0])
+        self.cpu_most = _integers([min(host.cpu_most, UNBOUNDED) for host in hosts] + [0])
+        self.spindles_most = _integers([min(host.spindles_most, UNBOUNDED) for host in hosts] + [0])
         inverse = [1 / host.memory if host.memory else 0.0 for host in hosts]
         self.reserved_inverse: Floats = np.where(self.online, np.array([*inverse, 0.0]), 0.0)
         self.may = _may_move(hosts)
@@ -158,9 +157,10 @@ class Columns:
         by_name = {term.name: term for term in self.terms}
         found: dict[tuple[bytes, ...], tuple[float, Term, Floats, Floats, Floats]] = {}
         merged: dict[str, int] = {}
+        loads = np.array([each.load for each in self.machines]).reshape(-1, len(Load._fields))
         for name in LINEAR:
             term = by_name[name]
-            primary, standby, inverse = _amounts(name, self.hosts, self.machines)
+            primary, standby, inverse = _amounts(name, self.hosts, self.asked.primary, loads)
             inverse = np.where(self.online, np.append(inverse, 0.0), 0.0)
             values = self._values_of(term, range(self.size))
             key = (primary.tobytes(), standby.tobytes(), inverse.tobytes(), values.tobytes())
@@ -190,14 +190,14 @@ class Columns:
         self.force_primary = np.zeros(size, np.bool_)
         self.force_standby = np.zeros(size, np.bool_)
         self.allowed = np.zeros((len(KINDS) + 1, size), np.bool_)
+        self._allowed_for: dict[tuple[object, ...], tuple[bool, ...]] = {}
 
-    def renew(self, hosts: Sequence[int], machines: Iterable[int]) -> None:
+    def renew(self, hosts: Sequence[int], machines: Sequence[int]) -> None:
         """Take over from the fleet what some hosts hold, and where some machines are."""
         for at in hosts:
             self._renew_host(at)
         self.pairs.renew([self.scope[at] for at in hosts])
-        for at in machines:
-            self._renew_machine(at)
+        self._renew_machines(machines)
         self.rooms = self._rooms()
 
     def _renew_host(self, at: int) -> None:
@@ -224,24 +224,31 @@ class Columns:
             for term, line in enumerate(self.linear.value_terms):
                 self.values[term, at] = line.value(host, state) - self.centre[term, 0]
 
-    def _renew_machine(self, at: int) -> None:
-        number = self.movers[at]
-        primary, standby = self.fleet.places[number]
-        hosts, options = self.fleet.hosts, self.options
-        self.primary[at] = self.local[primary]
-        self.standby[at] = self.size if standby == NOWHERE else self.local[standby]
-        primary_offline = hosts[primary].offline
-        standby_offline = standby != NOWHERE and hosts[standby].offline
-        self.force_primary[at] = options.force or primary_offline
-        self.force_standby[at] = options.force or standby_offline
-        self.allowed[:, at] = False
-        if options.evac_mode and not (primary_offline or standby_offline):
-            return
-        usable = options.instance_moves and standby != NOWHERE and not standby_offline
-        kinds = kinds_of(self.fleet, number, options, standby_usable=usable)
-        for column, kind in enumerate(KINDS):
-            self.allowed[column, at] = kind in kinds
-        self.allowed[FAILOVER, at] = usable and self.machines[at].mirror == "internal"
+    def _renew_machines(self, machines: Sequence[int]) -> None:
+        places = [self.fleet.places[self.movers[at]] for at in machines]
+        column, m = {**self.local, NOWHERE: self.size}, np.array(machines, np.int64)
+        self.primary[m] = [column[place.primary] for place in places]
+        self.standby[m] = [column[place.standby] for place in places]
+        left_offline, stands = ~self.online[self.primary[m]], self.standby[m] != self.size
+        standby_offline = stands & ~self.online[self.standby[m]]
+        self.force_primary[m] = self.options.force | left_offline
+        self.force_standby[m] = self.options.force | standby_offline
+        cases = zip(left_offline.tolist(), standby_offline.tolist(), stands.tolist(), strict=True)
+        self.allowed[:, m] = np.array(
+            [self._allowed(at, *case) for at, case in zip(machines, cases, strict=True)]
+        ).T
+
+    def _allowed(self, at: int, left_offline: bool, standby_offline: bool, stands: bool) -> tuple[bool, ...]:
+        """Return which kinds of moves a machine has, the failover last: the same for all in its case."""
+        mirror, options = self.machines[at].mirror, self.options
+        case = mirror, left_offline, standby_offline, stands
+        if case not in self._allowed_for:
+            usable = options.instance_moves and stands and not standby_offline
+            kinds = kinds_of(self.fleet, self.movers[at], options, standby_usable=usable)
+            found = (*(kind in kinds for kind in KINDS), usable and mirror == "internal")
+            stays = options.evac_mode and not (left_offline or standby_offline)
+            self._allowed_for[case] = (False,) * len(found) if stays else found
+        return self._allowed_for[case]
 
     def _rooms(self) -> dict[tuple[bool, bool], Integers]:
         """Return how much hosts have left of what is asked for: as primary or not, forced or not."""
@@ -275,38 +282,20 @@ def _flags(values: Sequence[bool]) -> Booleans:
 
 
 def _asked(machines: Sequence[Machine]) -> Asked:
+    amounts = "memory", "disk", "spindle_use", "cpu"
+    flags = "uses_memory", "reserves_memory", "counts_cpu", "local"
+    table = np.array([*map(attrgetter(*amounts, *flags), machines)], np.int64).reshape(-1, 8).T
+    memory, disk, spindles, cpu = table[:4]
+    uses, reserves, counts, local = table[4:].astype(np.bool_)
     primary = [
-        (
-            each.memory if each.uses_memory else 0,
-            each.memory,
-            each.disk if each.local else -UNBOUNDED,
-            each.spindle_use if each.local else -UNBOUNDED,
-            each.cpu if each.counts_cpu else 0,
-        )
-        for each in machines
+        memory * uses,
+        memory,
+        np.where(local, disk, -UNBOUNDED),
+        np.where(local, spindles, -UNBOUNDED),
     ]
-    standby = [
-        (needed, needed, each.disk, each.spindle_use, 0)
-        for each in machines
-        for needed in (each.memory if each.reserves_memory else 0,)
-    ]
-    return Asked(_table(primary), _table(standby))
-
-
-def _table(rows: Sequence[Sequence[Any]]) -> Integers:
-    return np.array(rows, dtype=np.int64).reshape(-1, 5)
-
-
-def _cpu_most(host: Host) -> int:
-    """Return the most processors that machines on a host may have: the last number that is not too many."""
-    if host.cpu_ratio < 0 or not host.cpu:
-        return UNBOUNDED
-    most = int(host.cpu_ratio * host.cpu)
-    while host.cpu_ratio < most / host.cpu:
-        most -= 1
-    while host.cpu_ratio >= (most + 1) / host.cpu:
-        most += 1
-    return most
+    needed = memory * reserves
+    standby = [needed, needed, disk, spindles, np.zeros_like(cpu)]
+    return Asked(np.stack([*primary, cpu * counts], axis=1), np.stack(standby, axis=1))
 
 
 def _may_move(hosts: Sequence[Host]) -> Booleans:
@@ -316,8 +305,9 @@ def _may_move(hosts: Sequence[Host]) -> Booleans:
     pairs = {(host.sends, host.receives) for host in hosts}
     if all(sends <= receives for sends, _ in pairs for _, receives in pairs):
         return may
-    for source in hosts[:]:
-        may[hosts.index(source), :-1] = [source.sends <= target.receives for target in hosts]
+    row_of = {sends: [sends <= target.receives for target in hosts] for sends, _ in pairs}
+    for at, source in enumerate(hosts):
+        may[at, :-1] = row_of[source.sends]
     return may
 
 
@@ -333,28 +323,28 @@ def _shared(hosts: Sequence[Host]) -> tuple[Integers, bool]:
     return inside @ inside.T, True
 
 
-def _amounts(name: str, hosts: Sequence[Host], machines: Sequence[Machine]) -> tuple[Floats, Floats, Floats]:
+def _amounts(
+    name: str, hosts: Sequence[Host], asked: Integers, loads: Floats
+) -> tuple[Floats, Floats, Floats]:
     """Return what machines add to a value as primaries and as standbys, and what hosts divide it by."""
-    nothing = [0.0] * len(machines)
     wholes: Sequence[float]
+    primary: Integers | Floats
     if name.startswith("free_mem"):
-        counts = [each.uses_memory or name.endswith("forth") for each in machines]
-        primary = [
-            -float(each.memory) if is_on else 0.0 for each, is_on in zip(machines, counts, strict=True)
-        ]
-        wholes, standby = [host.memory_whole for host in hosts], nothing
+        primary = -asked[:, 1 if name.endswith("forth") else 0]
+        wholes, stands = [host.memory_whole for host in hosts], False
     elif name.startswith("free_disk"):
-        primary = [-float(each.disk) if each.local else 0.0 for each in machines]
-        wholes, standby = [host.disk for host in hosts], primary
+        primary = -np.maximum(asked[:, 2], 0)
+        wholes, stands = [host.disk for host in hosts], True
     elif name.startswith("vcpu"):
-        primary = [float(each.cpu) if each.counts_cpu else 0.0 for each in machines]
-        wholes, standby = [host.cpu * host.cpu_speed for host in hosts], nothing
+        primary = asked[:, 4]
+        wholes, stands = [host.cpu * host.cpu_speed for host in hosts], False
     elif name.startswith("spindles"):
-        primary = [float(each.spindle_use) if each.local else 0.0 for each in machines]
-        wholes, standby = [host.spindles_high for host in hosts], primary
+        primary = np.maximum(asked[:, 3], 0)
+        wholes, stands = [host.spindles_high for host in hosts], True
     else:
-        field = {"cpu": "cpu", "mem": "memory", "dis": "disk", "net": "net"}[name[:3]]
-        primary = [float(getattr(each.load, field)) for each in machines]
-        wholes, standby = [1] * len(hosts), primary if field == "disk" else nothing
+        column = ("cpu", "mem", "dis", "net").index(name[:3])
+        wholes, stands = [1] * len(hosts), name.startswith("disk")
+        primary = loads[:, column]
     inverse = [1 / whole if whole else 0.0 for whole in wholes]
-    return np.array(primary), np.array(standby), np.array(inverse)
+    amounts: Floats = primary.astype(np.float64)
+    return amounts, amounts if stands else np.zeros_like(amounts), np.array(inverse)

@@ -6,7 +6,7 @@ outnumber the slots of that size, it is no. Machines that start on their standby
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ullage.engine.balance.allocation_size import size_failure
 from ullage.engine.balance.evacuation_trial import Leaving, leaving
@@ -109,8 +109,10 @@ class Departure(NamedTuple):
     allowed: bool | None
 
 
-Known = dict[int, Departure]
-"""What leaves hosts, by number, as far as it is known."""
+Known = dict[tuple[int, int], Departure]
+"""What leaves hosts, by number and by what they hold, as far as it is known."""
+KNOWN_MAX: Final = 4000
+"""How much of that is remembered."""
 
 
 class Rooms:
@@ -124,6 +126,14 @@ class Rooms:
         ]
         self._known = {} if known is None else known
         self._bins: dict[int, Bins] = {}
+
+    def less(self, number: int, memory: int) -> "Rooms":
+        """Return the same with less memory on one host, for what is asked about others."""
+        other = object.__new__(Rooms)
+        other.fleet, other._known, other._bins = self.fleet, self._known, {}
+        other.memory = list(self.memory)
+        other.memory[number] -= memory
+        return other
 
     def verdict(self, number: int) -> bool | None:
         """Return whether a host can be evacuated, None where only trying tells."""
@@ -151,6 +161,13 @@ class Rooms:
         own = NOWHERE if source.offline else self.memory[number]
         return self.bins(source.group).places_left(needs, own, max(1, size))
 
+    def places_by_memory(self, number: int, size: int) -> int:
+        """Return the same by the sum of memory alone, which may be more."""
+        _, needs = self.leaves(number)
+        source = self.fleet.hosts[number]
+        own = NOWHERE if source.offline else self.memory[number]
+        return self.bins(source.group).slack(needs, own) // max(1, size)
+
     def leaves(self, number: int) -> tuple[Leaving, Needs]:
         """Return what must leave a host, and the memory that it needs."""
         known = self._departure(number)
@@ -159,13 +176,15 @@ class Rooms:
     def _departure(self, number: int) -> Departure:
         fleet = self.fleet
         primaries = fleet.states[number].primaries
-        known = self._known.get(number)
-        if known is None or known.primaries is not primaries:
+        known = self._known.get((number, id(primaries)))
+        if known is None:
             leaves = leaving(fleet, number)
             machines = [fleet.machines[each] for each in (*leaves.relocated, *leaves.anew)]
             needs = needs_of([_memory(machine) for machine in machines])
             known = Departure(primaries, leaves, needs, self._allowed(leaves))
-            self._known[number] = known
+            if len(self._known) >= KNOWN_MAX:
+                self._known.clear()
+            self._known[number, id(primaries)] = known
         return known
 
     def _allowed(self, leaves: Leaving) -> bool | None:

@@ -29,6 +29,17 @@ class Leaving(NamedTuple):
     escapes: list[int]
 
 
+class Trial(NamedTuple):
+    """What came of a trial: whether all machines found a place, and the hosts that they went to, in order.
+
+    Machines with a standby go there, and are not counted among these. It is not told of a trial that ended
+    early since another had failed.
+    """
+
+    is_evacuated: bool | None
+    hosts: list[int]
+
+
 def leaving(fleet: Fleet, number: int) -> Leaving:
     """Return what must leave a host."""
     mirrored: list[int] = []
@@ -50,13 +61,22 @@ def leaving(fleet: Fleet, number: int) -> Leaving:
 
 def try_evacuation(fleet: Fleet, number: int) -> bool:
     """Return whether all machines of a host find a place elsewhere."""
+    return trial_of(fleet, number).is_evacuated is True
+
+
+def trial_of(fleet: Fleet, number: int) -> Trial:
+    """Return what comes of evacuating a host: it ends with the first machine that finds no place."""
     trial = fleet.copy()
     mirrored, relocated, anew, escapes = leaving(fleet, number)
-    return (
-        all(_fail_over(trial, each) for each in mirrored)
-        and all(_relocate(trial, each, escapes) for each in relocated)
-        and all(_make_anew(trial, each, escapes) for each in anew)
-    )
+    hosts: list[int] = []
+    if not all(_fail_over(trial, each) for each in mirrored):
+        return Trial(is_evacuated=False, hosts=hosts)
+    for each in (*relocated, *anew):
+        find_place = _relocate if len(hosts) < len(relocated) else _make_anew
+        if not find_place(trial, each, escapes):
+            return Trial(is_evacuated=False, hosts=hosts)
+        hosts.append(trial.places[each].primary)
+    return Trial(is_evacuated=True, hosts=hosts)
 
 
 def _fail_over(trial: Fleet, number: int) -> bool:

@@ -7,6 +7,7 @@ node reports.
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from math import floor
 from typing import Final, Literal, NamedTuple
 
 from ullage.model.ganeti import (
@@ -25,12 +26,15 @@ from ullage.model.ganeti import (
 
 NOWHERE: Final = -1
 """The standby of a machine that has none."""
+UNBOUNDED: Final = 1 << 62
+"""More than any host has."""
 Mirror = Literal["none", "internal", "external"]
 EXCLUSION_TAG: Final = "htools:iextags:"
 MIGRATION_TAG: Final = "htools:migration:"
 ALLOW_MIGRATION_TAG: Final = "htools:allowmigration:"
 LOCATION_TAG: Final = "htools:nlocation:"
 DESIRED_LOCATION_TAG: Final = "htools:desiredlocation:"
+_FLOATS_EXACT: Final = 1 << 53
 
 
 class Load(NamedTuple):
@@ -100,7 +104,8 @@ class Host(NamedTuple):
 
     Memory is refused where what would be free is at or below `memory_floor` (below it, where filling is
     `exact`): the floor is 0, or negative by as much as may be over-committed. `memory_whole` is what shares
-    of memory are of.
+    of memory are of. Verdicts about processors and busy disks go by `cpu_most` and `spindles_most`, scores by
+    the ratio and by `spindles_high`.
     """
 
     number: int
@@ -119,8 +124,10 @@ class Host(NamedTuple):
     cpu_node: int
     cpu_speed: float
     cpu_ratio: float
+    cpu_most: int
     spindles: int
     spindles_high: float
+    spindles_most: int
     exclusive: bool
     exact: bool
     sends: frozenset[str]
@@ -182,7 +189,7 @@ def machine_of(
         template in LOCAL_TEMPLATES,
         template in MOVABLE_TEMPLATES and instance.auto_balance and not stays,
         instance.uses_memory,
-        is_on and instance.auto_balance,
+        instance.reserves_memory,
         is_on,
         instance.forthcoming,
         tuple(tag for tag in instance.tags if tag.startswith(tuple(exclusion))),
@@ -219,12 +226,14 @@ def hosts_of(cluster: GanetiCluster, view: View) -> list[Host]:
 def _host(cluster: GanetiCluster, view: View, number: int, group: int, used: int) -> Host:
     node = cluster.nodes[number]
     policy = cluster.groups[group].policy or InstancePolicy()
-    ratio = view.memory_ratios.get(node.name) or memory_ratio_of(cluster, group, view)
+    ratio = view.memory_ratios.get(node.name)
+    if ratio is None:
+        ratio = memory_ratio_of(cluster, group, view)
     available = node.memory_bytes - node.memory_node_bytes
     recorded = available - used
     missing = recorded - node.memory_free_bytes
     disk_min = 0.0 if view.disk_min is None else view.disk_min
-    cpu_ratio = float(policy.cpu_ratio) if view.cpu_ratio is None else view.cpu_ratio
+    cpu_ratio = policy.cpu_ratio if view.cpu_ratio is None else view.cpu_ratio
     migration = _tags_of(MIGRATION_TAG, cluster.tags, node.tags)
     return Host(
         number=number,
@@ -234,7 +243,7 @@ def _host(cluster: GanetiCluster, view: View, number: int, group: int, used: int
         memory=node.memory_bytes,
         memory_node=node.memory_node_bytes,
         memory_missing=missing if ratio is not None and not view.exact else max(0, missing),
-        memory_whole=node.memory_bytes if ratio is None else available,
+        memory_whole=available if view.exact or ratio is not None else node.memory_bytes,
         memory_floor=0 if ratio is None else floor_of(ratio, available, exact=view.exact),
         memory_reported=node.memory_free_bytes,
         disk=node.disk_bytes,
@@ -242,9 +251,11 @@ def _host(cluster: GanetiCluster, view: View, number: int, group: int, used: int
         cpu=node.cpu_milli,
         cpu_node=node.cpu_node_milli,
         cpu_speed=float(node.cpu_speed),
-        cpu_ratio=cpu_ratio,
+        cpu_ratio=float(cpu_ratio),
+        cpu_most=cpu_most_of(cpu_ratio, node.cpu_milli, exact=view.exact),
         spindles=node.spindles,
         spindles_high=float(policy.spindle_ratio) * node.spindles,
+        spindles_most=spindles_most_of(policy.spindle_ratio, node.spindles, exact=view.exact),
         exclusive=node.exclusive_storage,
         exact=view.exact,
         sends=migration,
@@ -265,13 +276,38 @@ def memory_ratio_of(cluster: GanetiCluster, group: int, view: View) -> Fraction 
 
 
 def floor_of(ratio: Fraction, available: int, *, exact: bool) -> int:
-    """Return the lowest free memory: minus what may be promised beyond what is there, in whole MiB."""
+    """Return the lowest free memory: minus what may be promised beyond what is there.
+
+    By htools' rule that is whole MiB towards 0; by the exact one no byte more than the ratio is promised.
+    """
     unit = 1 if exact else MIB
     beyond = (ratio - 1) * available / unit
-    whole = (
-        beyond.numerator // beyond.denominator if beyond >= 0 else -(-beyond.numerator // beyond.denominator)
-    )
-    return -whole * unit
+    return -(floor(beyond) if exact else int(beyond)) * unit
+
+
+def cpu_most_of(ratio: Fraction | float, cpu: int, *, exact: bool) -> int:
+    """Return the most processors that machines on a host may have; a ratio below 0 sets no bound.
+
+    By htools' rule a share is a float, and so may be more than the ratio by less than a float can tell.
+    """
+    if ratio < 0 or not cpu:
+        return UNBOUNDED
+    if exact:
+        return min(floor(Fraction(ratio) * cpu), UNBOUNDED)
+    allowed = float(ratio)
+    most = int(allowed * cpu)
+    if most >= _FLOATS_EXACT:
+        return UNBOUNDED
+    while allowed < most / cpu:
+        most -= 1
+    while allowed >= (most + 1) / cpu:
+        most += 1
+    return most
+
+
+def spindles_most_of(ratio: Fraction, spindles: int, *, exact: bool) -> int:
+    """Return how busy machines may keep the disks of a host."""
+    return min(floor(ratio * spindles if exact else float(ratio) * spindles), UNBOUNDED)
 
 
 def _suffixes(prefix: str, tags: Iterable[str]) -> list[str]:

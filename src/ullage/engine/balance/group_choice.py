@@ -5,15 +5,17 @@ asks wants to know what they would have to offer. The last of equals wins.
 """
 
 from collections.abc import Callable, Collection
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.engine.balance.allocation import Found, allocable, allocate_pair, allocate_single, pairs_of
 from ullage.engine.balance.facts import Machine
 from ullage.engine.balance.fleet import Fleet
-from ullage.engine.balance.global_n1 import Redundancy
 from ullage.engine.balance.moves import Moved
 from ullage.engine.balance.state import FailureKind
 from ullage.model.ganeti import GanetiGroup
+
+if TYPE_CHECKING:
+    from ullage.engine.balance.global_n1 import Redundancy
 
 ORDER: Final = ("preferred", "last_resort")
 """The policies of groups that take machines, the best first."""
@@ -27,7 +29,7 @@ class Conditions(NamedTuple):
     """What holds for all places: whether soft rules do, what stays redundant, and which hosts are meant."""
 
     force: bool = False
-    redundancy: Redundancy | None = None
+    redundancy: "Redundancy | None" = None
     restricted: frozenset[str] | None = None
 
 

@@ -14,7 +14,7 @@ class Held(NamedTuple):
     memory_free: int
     disk_free: int
     cpu: int
-    spindles: float
+    spindles: int
     spindles_free: int
 
 
@@ -64,10 +64,10 @@ def disk_given_back(host: Host, held: Held, machine: Machine) -> Held:
     )
 
 
-def spindles_used(host: Host, used: float, machine: Machine, sign: int) -> float:
+def spindles_used(host: Host, used: int, machine: Machine, sign: int) -> int:
     """Return how busy disks are: not counted where each machine has spindles of its own."""
     if host.exclusive:
-        return 0.0
+        return 0
     return used + sign * machine.spindle_use if machine.local else used
 
 

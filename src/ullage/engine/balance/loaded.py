@@ -19,7 +19,7 @@ from ullage.engine.balance.state import HostState
 def empty_state(host: Host) -> HostState:
     """Return a host without machines, with the disk and the memory free that it reports."""
     node = host.node
-    now = Held(0, node.disk_free_bytes, host.cpu_node, 0.0, node.spindles_free)
+    now = Held(0, node.disk_free_bytes, host.cpu_node, 0, node.spindles_free)
     later = now._replace(memory_free=host.memory - host.memory_node if host.exact else host.memory_reported)
     return HostState(
         (), (), now, later, {}, 0, fails=False, load=NO_LOAD, tags={}, location_score=0, location_tags={}

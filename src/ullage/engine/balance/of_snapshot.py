@@ -2,7 +2,8 @@
 
 What Ganeti said of a node or an instance is kept, and what the snapshot knows better (place, state, size,
 reserve, ratios of the policy) laid over it. The hard thing is other workloads: they move to any node like
-instances with disks that all nodes reach, but for those that belong to their node or have a volume there.
+instances with disks that all nodes reach, but for those that belong to their node or have a volume there. One
+that has a standby moves as an instance with mirrored disks does, though nothing is said of its disks.
 Where else a workload may not go (taints, affinity, cordoned nodes) Ganeti has no words for: whoever proposes
 moves asks the placement rules too.
 """
@@ -33,6 +34,8 @@ CPU: Final = "cpu"
 MEMORY: Final = "memory"
 MOVABLE: Final[DiskTemplate] = "ext"
 PINNED: Final[DiskTemplate] = "plain"
+UNSTATED_DISK_BYTES: Final = 1
+"""The disk of a node of which none is stated: workloads without disks fit, where filling is not exact too."""
 DOMAIN_TAG: Final = "domain"
 LOCATION_TAG: Final = f"htools:nlocation:{DOMAIN_TAG}"
 _ONE: Final = Fraction(1)
@@ -67,6 +70,13 @@ def cluster_of(snapshot: Snapshot) -> GanetiCluster:
     )
 
 
+def is_of_machines(snapshot: Snapshot) -> bool:
+    """Whether a cluster is Ganeti's: where its machines may go is decided by their disks and standbys."""
+    return any(node.host is not None for node in snapshot.nodes) and all(
+        workload.instance is not None for workload in snapshot.workloads
+    )
+
+
 def _group(snapshot: Snapshot, group: Group, cluster: InstancePolicy) -> GanetiGroup:
     said = group.ganeti or GanetiGroup(group.name, group.name)
     rules = rules_for(snapshot.policy, snapshot.resource_types, group.name)
@@ -77,7 +87,8 @@ def _group(snapshot: Snapshot, group: Group, cluster: InstancePolicy) -> GanetiG
 def _with_ratios(policy: InstancePolicy, inherited: Fraction | None, rules: Rules) -> InstancePolicy:
     """Return a policy with the ratios that apply; one that is only 1 need not be stated."""
     cpu, memory = _ratio(rules, CPU), _ratio(rules, MEMORY)
-    if memory != (policy.memory_ratio or inherited or _ONE):
+    stated = inherited if policy.memory_ratio is None else policy.memory_ratio
+    if memory != (_ONE if stated is None else stated):
         policy = msgspec.structs.replace(policy, memory_ratio=memory)
     return policy if cpu == policy.cpu_ratio else msgspec.structs.replace(policy, cpu_ratio=cpu)
 
@@ -96,6 +107,8 @@ def _node(node: Node, group: str, bounds: Mapping[str, Bounds], used: int) -> Ga
             node.name,
             group,
             memory_free_bytes=capacity[MEMORY] - reserve[MEMORY] - used,
+            disk_bytes=UNSTATED_DISK_BYTES,
+            disk_free_bytes=UNSTATED_DISK_BYTES,
             cpu_speed=node.cpu_conversion_factor,
             tags=(f"{DOMAIN_TAG}:{node.domain}",) if node.domain else (),
         )
@@ -121,14 +134,16 @@ def _instance(snapshot: Snapshot, workload: Workload) -> Instance | None:
     if said is not None:
         return _placed(snapshot, said, workload.node, workload.standby)
     stays = is_daemon(workload) or workload.terminating or _has_local_volume(snapshot, workload)
-    return Instance(
+    standby = "" if workload.standby == workload.node else workload.standby
+    found = Instance(
         workload.key,
         workload.requests.of(MEMORY),
         (),
         workload.requests.of(CPU),
-        primary=workload.node,
-        template=PINNED if stays else MOVABLE,
+        template=PINNED if stays else DRBD if standby else MOVABLE,
+        spindle_use=0 if standby else 1,
     )
+    return _placed(snapshot, found, workload.node, standby)
 
 
 def _placed(snapshot: Snapshot, instance: Instance, primary: str, secondary: str) -> Instance | None:

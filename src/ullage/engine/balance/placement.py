@@ -1,7 +1,7 @@
 """What a snapshot knows of where workloads may go, beyond what hosts hold: asked before a move is taken.
 
 Nodes that are closed to a workload for good are one mask for each kind of workload; the other rules depend on
-what runs where, so a trial goes along with the moves.
+what runs where, so a trial goes along with the moves. What nodes hold for failover is the fleet's to know.
 """
 
 from functools import cached_property
@@ -25,8 +25,8 @@ class Placement:
         self._snapshot = snapshot
         self._fleet = fleet
         self.budgets = Budgets(snapshot)
-        self._trial = Trial(Columns(snapshot))
-        self._start = self._trial.mark()
+        self._trial = Trial(Columns(snapshot).without_standby())
+        self._start = self._last = self._trial.mark()
 
     def begin(self) -> None:
         """Keep the moves of the groups before."""
@@ -74,7 +74,7 @@ class Placement:
         """Move a workload on the trial where every rule allows it; whether that was so."""
         trial = self._trial
         workload = self._snapshot.workloads[key]
-        mark = trial.mark()
+        mark = self._last = trial.mark()
         shape = trial.shape_of(workload)
         source = trial.row_of[self._fleet.hosts[step.before.primary].name]
         target = trial.row_of[self._fleet.hosts[step.place.primary].name]
@@ -84,3 +84,7 @@ class Placement:
             return False
         trial.place(shape, target)
         return True
+
+    def take_back(self) -> None:
+        """Take back the last move."""
+        self._trial.undo(self._last)

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from ullage.engine.balance.bars import Bars, Flags
+from ullage.engine.balance.bars import Bars
 from ullage.engine.balance.bounds import Bounds
 from ullage.engine.balance.candidates import Balancing, Step
 from ullage.engine.balance.columns import KINDS, Columns, Floats, Integers
@@ -50,6 +50,7 @@ class Quick:
         self.exact = Exact(fleet, terms, self.columns.linear.merged, self.columns.pairs)
         self.score = self.exact.score()
         self.first_rows = FIRST_ROWS
+        self._known: tuple[Spread, Floats, Floats] | None = None
         self.rows_scored = 0
         self.moves_settled = 0
 
@@ -57,13 +58,13 @@ class Quick:
         """Return the move with the lowest score, the first of equals; None where no move lowers it."""
         if not self.columns.movers:
             return None
-        spread = spread_of(self.columns, self.score)
-        failovers = failover_scores(self.columns, spread, self.bounds.failovers)
-        if self.bars is not None:
-            failovers = np.where(self._barred_failovers(self.bars), np.inf, failovers)
+        spread, failovers, lowest = self._estimates()
+        if self.bars is not None and self.bars.failovers:
+            barred = self.bars.failovers.intersection(self.columns.index)
+            failovers = failovers.copy()
+            failovers[[self.columns.index[number] for number in barred]] = np.inf
         self.limit = min(self.score, float(failovers.min())) + spread.doubt
         found = [Close(failovers, np.arange(len(failovers)) * self._stride)]
-        lowest = self.bounds.lower(spread)
         order = np.flatnonzero(lowest <= self.limit)
         if len(order) > self.first_rows:
             first = order[np.argpartition(lowest[order], self.first_rows)[: self.first_rows]]
@@ -77,6 +78,14 @@ class Quick:
             block = order[start : start + size]
             found += self._scored(spread, block[lowest[block] <= self.limit])
         return self._settled(found)
+
+    def _estimates(self) -> tuple[Spread, Floats, Floats]:
+        """Return how even hosts are, the scores of failovers, and bounds of all others: once in a state."""
+        if self._known is None:
+            spread = spread_of(self.columns, self.score)
+            failovers = failover_scores(self.columns, spread, self.bounds.failovers)
+            self._known = spread, failovers, self.bounds.lower(spread)
+        return self._known
 
     @property
     def _stride(self) -> int:
@@ -101,9 +110,6 @@ class Quick:
             at, host = np.nonzero(scores <= self.limit)
             found.append(Close(scores[at, host], m[at] * self._stride + 1 + host * len(KINDS) + kind))
         return found
-
-    def _barred_failovers(self, bars: Bars) -> Flags:
-        return np.array([not bars.allows(number, Move("f")) for number in self.columns.movers], np.bool_)
 
     def _settled(self, found: list[Close]) -> Step | None:
         """Return the first of the moves with the lowest exact score."""
@@ -141,3 +147,4 @@ class Quick:
         self.bounds.renew(at)
         self.exact.renew(touched)
         self.score = step.score
+        self._known = None

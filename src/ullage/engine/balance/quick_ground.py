@@ -1,7 +1,8 @@
 """A fleet that is being filled, looked at as columns: the same answers as the plain one, sooner."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from functools import partial
+from math import gcd
 
 import numpy as np
 
@@ -10,22 +11,23 @@ from ullage.engine.balance.facts import NOWHERE, Machine
 from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.global_n1 import Redundancy
 from ullage.engine.balance.moves import Moved, Place
-from ullage.engine.balance.pair_scores import PairScores
-from ullage.engine.balance.redundancy_guard import Guard
+from ullage.engine.balance.pair_choice import Pair, best_pair, possible_pairs
+from ullage.engine.balance.pair_scores import Changing, PairScores
+from ullage.engine.balance.redundancy_guard import Candidate, Guard
 from ullage.engine.balance.space_columns import UNBOUNDED, Booleans, Columns, Floats, Integers, suits
-from ullage.engine.balance.space_scores import single_scores
+from ullage.engine.balance.space_scores import SingleScores
 from ullage.engine.balance.space_tests import (
-    FITS,
-    Codes,
-    Standby,
+    allowed_by_size,
     disk_change_below,
+    fitting,
     pair_counts,
     primary_codes,
     single_counts,
     standby_codes,
+    surely_fit,
 )
 from ullage.engine.balance.state import FAILURES, Failure, FailureKind, add_primary, add_standby
-from ullage.engine.balance.tiered import UNITS, Counts, Ground, NewSize
+from ullage.engine.balance.tiered import STEP_SMALL, UNITS, Counts, Ground, NewSize
 
 
 def ground_of(fleet: Fleet, targets: Sequence[int], redundancy: Redundancy | None = None) -> Ground:
@@ -34,32 +36,28 @@ def ground_of(fleet: Fleet, targets: Sequence[int], redundancy: Redundancy | Non
     return kind(fleet, targets, redundancy)
 
 
-SPARSE_MIN: Final = 3
-"""From which share on all pairs are looked at, since choosing some costs more than it saves: one third."""
-
-
-class Pairs(NamedTuple):
-    """Primaries and standbys by position, and which of these pairs are possible."""
-
-    rows: Integers
-    others: Integers
-    possible: Booleans
-
-
 class QuickGround(Ground):
     """A fleet that is being filled, with its columns and what was found for sizes that do not fit."""
 
     def __init__(self, fleet: Fleet, targets: Sequence[int], redundancy: Redundancy | None = None) -> None:
         super().__init__(fleet, targets, redundancy)
-        self._columns = Columns(self.fleet, targets)
+        self._read = Columns(self.fleet, targets)
         self._refused: dict[tuple[NewSize, bool], Found] = {}
         self._floor, self._least = _least_of(self.fleet, targets)
         self._placeable: dict[NewSize, bool] = {}
-        self._scorer: PairScores | None = None
+        self._grain = gcd(*(machine.memory for machine in self.fleet.machines))
+        self._changing: Changing | None = None
+        self._singles: SingleScores | None = None
+        self._allowed: tuple[Machine, Booleans] | None = None
         self._last: tuple[NewSize, Machine] | None = None
         self._lost: bool | None = None
         self._breaking: tuple[NewSize, int] | None = None
-        self._guard = None if redundancy is None else Guard(redundancy, self.fleet, self._columns)
+        self._guard = None if redundancy is None else Guard(redundancy, self.fleet, self._read)
+
+    @property
+    def _columns(self) -> Columns:
+        """The hosts as they are now."""
+        return self._read.renewed(self.fleet)
 
     def ask(self, size: NewSize, redundancy: Redundancy | None, *, counted: bool = True) -> Found:
         """Return the best place for a machine; failures beside it only where they are to be counted."""
@@ -67,7 +65,7 @@ class QuickGround(Ground):
         if key in self._refused:
             return self._refused[key]
         if size.template != "drbd":
-            found = self._single(self._machine(size), redundancy)
+            found = self._single(self._machine(size), redundancy, counted=counted)
         elif redundancy is None:
             found = self._pair(self._machine(size), counted=counted)
         else:
@@ -83,15 +81,18 @@ class QuickGround(Ground):
         found = self.ask(size, None)
         if found.best is None or self._is_past_help(self._guard):
             return False, found.failures
-        kept = self._guard.first(self.fleet, self._pairs_in_order(self._machine(size)))
+        machine = self._machine(size)
+        pairs = self._pairs_in_order(machine)
+        kept = self._guard.first(
+            self.fleet, (Candidate(machine, each.placed.place, partial(_same, each)) for each in pairs)
+        )
         return kept is not None, found.failures
 
     def add(self, size: NewSize, best: Allocation) -> None:
         """Add a machine where it was found to go."""
         super().add(size, best)
-        self._columns.read(self.fleet, best.placed.changed)
-        if self._scorer is not None:
-            self._scorer.renew([self._columns.position[at] for at in best.placed.changed])
+        self._read.note(best.placed.changed)
+        self._grain = gcd(self._grain, size.memory_bytes)
         self._forget()
 
     def go_back(self, mark: tuple[Fleet, int]) -> None:
@@ -99,8 +100,7 @@ class QuickGround(Ground):
         now = self.fleet.states
         super().go_back(mark)
         changed = [at for at, state in enumerate(self.fleet.states) if state is not now[at]]
-        self._columns.read(self.fleet, changed)
-        self._scorer = None
+        self._read.note(changed)
         self._forget()
 
     def _forget(self) -> None:
@@ -115,22 +115,33 @@ class QuickGround(Ground):
             self._last = size, size.machine()
         return self._last[1]
 
-    def _single(self, machine: Machine, redundancy: Redundancy | None) -> Found:
+    def _single(self, machine: Machine, redundancy: Redundancy | None, *, counted: bool) -> Found:
         columns = self._columns
-        codes = primary_codes(self.fleet, columns, machine)
-        failures = single_counts(columns, codes)
-        places = np.flatnonzero((codes == FITS) & columns.is_target)
+        places, _ = self._fitting(machine)
+        failures = {}
+        if counted or redundancy is not None or not places.size:
+            failures = single_counts(columns, primary_codes(self.fleet, columns, machine))
         if not places.size:
             return Found(None, 0, failures)
         guard = None if redundancy is None else self._guard
         if guard is not None and self._is_past_help(guard):
             return Found(None, 0, _with_dropped(failures, places.size))
-        scores = single_scores(columns, machine, places)[::-1]
-        order = [int(np.argmin(scores))] if guard is None else np.argsort(scores, kind="stable").tolist()
-        candidates = (self._single_at(machine, places, scores, at) for at in order)
+        if self._singles is None or not self._singles.suits(columns, machine):
+            self._singles = SingleScores(columns, machine)
+        scores = self._singles.scores(columns, places)[::-1]
         if guard is None:
-            return Found(next(candidates), places.size, failures)
-        found = guard.first(self.fleet, candidates)
+            return Found(
+                self._single_at(machine, places, scores, int(np.argmin(scores))), places.size, failures
+            )
+        order = np.argsort(scores, kind="stable").tolist()
+        hosts = [columns.numbers[at] for at in places[::-1].tolist()]
+        found = guard.first(
+            self.fleet,
+            (
+                Candidate(machine, Place(hosts[at]), partial(self._single_at, machine, places, scores, at))
+                for at in order
+            ),
+        )
         if found is None:
             return Found(None, 0, _with_dropped(failures, places.size))
         dropped, best = found
@@ -141,60 +152,50 @@ class QuickGround(Ground):
         return self._placed(machine, place, float(scores[at]))
 
     def _pair(self, machine: Machine, *, counted: bool) -> Found:
-        codes = primary_codes(self.fleet, self._columns, machine)
-        standby = standby_codes(self._columns, machine)
-        pairs = self._possible(machine, codes, standby)
-        failures = {}
-        if counted or pairs is None:
-            failures = pair_counts(self._columns, codes, standby, machine.memory)
-        if pairs is None:
-            return Found(None, 0, failures)
-        scores = self._scores(machine, pairs)
-        at = scores.size - 1 - int(np.argmin(scores.ravel()[::-1]))
-        best = self._pair_at(machine, pairs, scores, at)
-        return Found(best, int(np.count_nonzero(pairs.possible)), failures)
-
-    def _possible(self, machine: Machine, codes: Codes, standby: Standby) -> Pairs | None:
-        """Return the pairs that fail no test; None where there are none."""
         columns = self._columns
-        rows = np.flatnonzero(codes == FITS)
-        others = np.flatnonzero((standby.before == FITS) & (standby.after == FITS))
-        if not rows.size or not others.size:
-            return None
-        if rows.size * others.size * SPARSE_MIN >= columns.pairs.size:
-            fits = (standby.before == FITS) & (standby.after == FITS)
-            possible = columns.pairs & (columns.room_for_pair >= machine.memory)
-            possible &= (codes == FITS)[:, None] & fits[None, :]
-            rows = others = np.arange(len(columns.numbers))
-        else:
-            block = np.ix_(rows, others)
-            possible = columns.pairs[block] & (columns.room_for_pair[block] >= machine.memory)
-        return Pairs(rows, others, possible) if possible.any() else None
+        rows, others = self._fitting(machine)
+        pair = None
+        if rows.size and others.size:
+            pair = best_pair(self._scorer(machine), rows, others, self._grain)
+        failures = {}
+        if counted or pair is None:
+            codes = primary_codes(self.fleet, columns, machine)
+            failures = pair_counts(columns, codes, standby_codes(columns, machine), machine.memory)
+        if pair is None:
+            return Found(None, 0, failures)
+        fits = np.count_nonzero(possible_pairs(columns, machine, rows, others)) if counted else 1
+        return Found(self._pair_at(machine, pair), int(fits), failures)
 
-    def _scores(self, machine: Machine, pairs: Pairs) -> Floats:
-        if self._scorer is None or self._scorer.machine.memory != machine.memory:
-            self._scorer = PairScores(self._columns, machine)
-        self._scorer.machine = machine
-        scores = self._scorer.scores(pairs.rows, pairs.others)
-        np.copyto(scores, np.inf, where=~pairs.possible)
-        return scores
+    def _scorer(self, machine: Machine) -> PairScores:
+        if self._changing is None or not self._changing.suits(self._columns, machine):
+            self._changing = Changing(self._columns, machine)
+        return PairScores(self._columns, machine, self._changing)
 
-    def _pair_at(self, machine: Machine, pairs: Pairs, scores: Floats, at: int) -> Allocation:
-        row, column = divmod(at, pairs.others.size)
+    def _fitting(self, machine: Machine) -> tuple[Integers, Integers]:
+        """Return the hosts that fit as primaries, and those that fit as standbys, by position."""
+        if self._allowed is None or self._allowed[0] is not machine:
+            self._allowed = machine, allowed_by_size(self.fleet, self._columns, machine)
+        fits = fitting(self._columns, machine, self._allowed[1])
+        is_target = self._columns.is_target
+        return (fits.primary & is_target).nonzero()[0], (fits.standby & is_target).nonzero()[0]
+
+    def _pair_at(self, machine: Machine, pair: Pair) -> Allocation:
         numbers = self._columns.numbers
-        place = Place(numbers[pairs.rows[row]], numbers[pairs.others[column]])
-        return self._placed(machine, place, float(scores[row, column]))
+        return self._placed(machine, Place(numbers[pair.primary], numbers[pair.standby]), pair.score)
 
     def _pairs_in_order(self, machine: Machine) -> Iterator[Allocation]:
         """Yield the pairs that are possible, the most even first."""
-        codes = primary_codes(self.fleet, self._columns, machine)
-        pairs = self._possible(machine, codes, standby_codes(self._columns, machine))
-        if pairs is None:
-            return
-        scores = self._scores(machine, pairs)
+        columns = self._columns
+        rows, others = self._fitting(machine)
+        possible = possible_pairs(columns, machine, rows, others)
+        scorer = self._scorer(machine)
+        scores = scorer.scores(rows, others, scorer.kept(rows, others))
+        scores[~possible] = np.inf
         order = np.argsort(scores.ravel()[::-1], kind="stable")
-        for at in order[: int(pairs.possible.sum())]:
-            yield self._pair_at(machine, pairs, scores, scores.size - 1 - int(at))
+        for at in order[: int(possible.sum())]:
+            row, column = divmod(scores.size - 1 - int(at), others.size)
+            pair = Pair(int(rows[row]), int(others[column]), float(scores[row, column]))
+            yield self._pair_at(machine, pair)
 
     def _placed(self, machine: Machine, place: Place, score: float) -> Allocation:
         """Return a place that fails no test as the primitives make it."""
@@ -224,14 +225,14 @@ class QuickGround(Ground):
         if self._guard is None or len(groups) != 1:
             return UNBOUNDED
         rooms = self._guard.rooms(self.fleet)
-        left = [
-            rooms.places_left(number, size.memory_bytes)
-            for number in self._guard.hosts
-            if self.fleet.hosts[number].group in groups
-        ]
-        needed = max(1, min(left, default=UNBOUNDED) + 1)
-        codes = primary_codes(self.fleet, self._columns, self._machine(size))
-        fits = np.count_nonzero((codes == FITS) & self._columns.is_target)
+        hosts = [number for number in self._guard.hosts if self.fleet.hosts[number].group in groups]
+        machine = self._machine(size)
+        fits = surely_fit(self._columns, machine, self._fitting(machine)[0])
+        for count_left in (rooms.places_by_memory, rooms.places_left):
+            left = [count_left(number, size.memory_bytes) for number in hosts]
+            needed = max(1, min(left, default=UNBOUNDED) + 1)
+            if needed <= min(fits, STEP_SMALL):
+                break
         return needed if fits >= needed else UNBOUNDED
 
     def same_down_to(self, size: NewSize, kind: FailureKind) -> NewSize:
@@ -275,12 +276,11 @@ class QuickGround(Ground):
         smaller = size.shrunk(kind, steps) or size
         if smaller not in self._placeable:
             machine = self._machine(smaller)
-            codes = primary_codes(self.fleet, self._columns, machine)
+            rows, others = self._fitting(machine)
             if smaller.template == "drbd":
-                standby = standby_codes(self._columns, machine)
-                self._placeable[smaller] = self._possible(machine, codes, standby) is not None
+                self._placeable[smaller] = bool(possible_pairs(self._columns, machine, rows, others).any())
             else:
-                self._placeable[smaller] = bool(((codes == FITS) & self._columns.is_target).any())
+                self._placeable[smaller] = bool(rows.size)
         return self._placeable[smaller]
 
     def _is_allowed(self, size: NewSize) -> bool:
@@ -310,6 +310,10 @@ def _least_of(fleet: Fleet, targets: Sequence[int]) -> tuple[Amounts, Amounts | 
     memory, disk, cpu, _ = (min(amounts) for amounts in zip(*lows, strict=True))
     every = [pair for bounds in {fleet.hosts[at].policy.bounds for at in targets} for pair in bounds]
     return (memory, disk, cpu, 0), lows.pop() if len(every) == 1 else None
+
+
+def _same(allocation: Allocation) -> Allocation:
+    return allocation
 
 
 def _with_dropped(failures: dict[FailureKind, int], dropped: int) -> dict[FailureKind, int]:

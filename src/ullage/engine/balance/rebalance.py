@@ -5,22 +5,24 @@ placement rules of Kubernetes, on a trial that goes along; disruption budgets; a
 redundancy worse, of one host for another or of the group as a whole.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import inf
 from typing import Final, Literal, NamedTuple
 
+from ullage.engine.balance.acceptance import EnoughError, Guard, follow_all
 from ullage.engine.balance.bars import Bars
 from ullage.engine.balance.candidates import Balancing, Step
 from ullage.engine.balance.facts import NOWHERE, Machine, View
 from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.global_n1 import evacuable
-from ullage.engine.balance.moves import COMMANDS, Move, Moved
+from ullage.engine.balance.loss_watch import Look, LossWatch, watch_of
+from ullage.engine.balance.moves import COMMANDS, Move
 from ullage.engine.balance.of_snapshot import MEMORY, cluster_of
 from ullage.engine.balance.placement import Placement
+from ullage.engine.balance.redundancy_watch import Standing
 from ullage.engine.balance.score import Term, values_of, weighted, with_weights
-from ullage.engine.balance.search import balance
-from ullage.engine.balance.state import HostState
+from ullage.engine.balance.search import balance, follow
 from ullage.engine.columns import RulesByPlace
 from ullage.model.cluster import Snapshot, Workload
 from ullage.model.settings import RATIO_MAX, rules_for
@@ -32,8 +34,8 @@ MOVES_MAX: Final = 10_000
 GAIN_PARTS: Final = 10
 ALIKE_MAX: Final = 2
 """Of machines that are all the same, so many are looked at."""
-REFUSED_MAX: Final = 10_000
-"""Moves that are found and then refused, after which a search ends."""
+ROUNDS_MAX: Final = 4
+"""Searches for moves after which the loss of no node is worse; the last of them watches all nodes."""
 
 
 class Wishes(NamedTuple):
@@ -82,7 +84,8 @@ class GroupBalance(NamedTuple):
     """What balancing makes of a group.
 
     `failing` counts nodes that could not take over from every other, `not_evacuable` nodes whose workloads
-    have no other place: None where placement rules decide that, which only a loss of each node can tell.
+    have no other place. Where placement rules decide that, the moves of all groups count, and it is None in a
+    cluster too large to tell. `ended_early` says that there may be more moves.
     """
 
     group: str
@@ -95,6 +98,7 @@ class GroupBalance(NamedTuple):
     not_evacuable_before: int | None
     not_evacuable_after: int | None
     refused: int
+    ended_early: bool
 
 
 def fleet_of(snapshot: Snapshot, offline: Sequence[str] = ()) -> Fleet:
@@ -123,21 +127,34 @@ def _stays(workload: Workload) -> bool:
     return workload.instance is None and workload.kind == "Pod" and not workload.owner
 
 
-def rebalance(snapshot: Snapshot, wishes: Wishes) -> list[GroupBalance]:
-    """Return for each group, by name, the moves that make it more even, and what they change."""
+def rebalance(snapshot: Snapshot, wishes: Wishes, look: Look | None = None) -> list[GroupBalance]:
+    """Return for each group, by name, the moves that make it more even, and what they change.
+
+    `look` is how losses that leave somebody without a place are looked at exactly.
+    """
     fleet = fleet_of(snapshot)
     terms = with_weights(wishes.weights)
     found = []
     left = wishes.moves_max
     rules = Placement(snapshot, fleet) if has_rules(snapshot) else None
+    watch = watch_of(snapshot, look) if rules is not None else None
     for number, group in sorted(enumerate(fleet.cluster.groups), key=lambda each: each[1].name):
         if wishes.groups and group.name not in wishes.groups:
             continue
         part = fleet.of_group(number)
         if part.scope:
-            found.append(_Group(snapshot, part, terms, rules).balanced(group.name, wishes, left))
+            found.append(_Group(snapshot, part, terms, rules, watch).balanced(group.name, wishes, left))
             left -= len(found[-1].moves)
-    return found
+    return found if watch is None else _with_losses(found, watch)
+
+
+def _with_losses(groups: Sequence[GroupBalance], watch: LossWatch) -> list[GroupBalance]:
+    """Return groups with how many of their nodes have workloads without another place, before and after."""
+    before, after = (watch.failing_by_group(each) for each in (watch.limits or (), watch.verdicts()))
+    return [
+        each._replace(not_evacuable_before=before[each.group], not_evacuable_after=after[each.group])
+        for each in groups
+    ]
 
 
 def has_rules(snapshot: Snapshot) -> bool:
@@ -182,25 +199,30 @@ class _Group:
     """The search in one group."""
 
     def __init__(
-        self, snapshot: Snapshot, fleet: Fleet, terms: tuple[Term, ...], rules: Placement | None
+        self,
+        snapshot: Snapshot,
+        fleet: Fleet,
+        terms: tuple[Term, ...],
+        rules: Placement | None,
+        watch: LossWatch | None,
     ) -> None:
         self._snapshot = snapshot
         self._fleet = fleet
         self._terms = terms
         self._rules = rules
+        self._watch = watch
         if rules is not None:
             rules.begin()
-        self.refused = 0
+        if watch is not None:
+            watch.begin()
 
     def balanced(self, name: str, wishes: Wishes, moves_max: int) -> GroupBalance:
         """Return what balancing makes of the group: every step is taken on its fleet."""
-        fleet = self._fleet
-        before = self._values(fleet)
-        failing = len(fleet.bad_hosts())
-        evacuable_before = self._evacuable(fleet)
-        steps = self._search(wishes, moves_max, guarded=False)
-        if self._evacuable(steps.fleet) < evacuable_before:
-            steps = self._search(wishes, moves_max, guarded=True)
+        before = self._values(self._fleet)
+        if self._rules is None:
+            steps = self._kept_by_hosts(wishes, moves_max)
+        else:
+            steps = self._kept_by_rules(self._rules, wishes, moves_max)
         after = self._values(steps.fleet)
         start = weighted(before, self._terms)
         return GroupBalance(
@@ -211,30 +233,66 @@ class _Group:
                 TermChange(term.name, term.weight, *values)
                 for term, *values in zip(self._terms, before, after, strict=True)
             ),
-            tuple(found_moves(self._snapshot, fleet, self._sets(steps.taken), start)),
-            failing,
+            tuple(found_moves(self._snapshot, self._fleet, self._sets(steps.taken), start)),
+            len(self._fleet.bad_hosts()),
             len(steps.fleet.bad_hosts()),
-            self._not_evacuable(evacuable_before),
-            self._not_evacuable(self._evacuable(steps.fleet)),
-            self.refused,
+            self._not_evacuable(self._fleet),
+            self._not_evacuable(steps.fleet),
+            steps.refused,
+            steps.ended_early,
         )
 
     def _values(self, fleet: Fleet) -> list[float]:
         hosts = [fleet.hosts[number] for number in fleet.scope]
         return values_of(hosts, [fleet.states[number] for number in fleet.scope], self._terms)
 
-    def _evacuable(self, fleet: Fleet) -> int:
-        """Return how many hosts can be evacuated; where placement rules decide it, all count as such."""
-        return len(evacuable(fleet)) if self._rules is None else len(fleet.scope)
+    def _not_evacuable(self, fleet: Fleet) -> int | None:
+        """Return how many hosts cannot be evacuated; where placement rules decide it, hosts do not tell."""
+        return len(fleet.scope) - len(evacuable(fleet)) if self._rules is None else None
 
-    def _not_evacuable(self, count: int) -> int | None:
-        return len(self._fleet.scope) - count if self._rules is None else None
+    def _kept_by_hosts(self, wishes: Wishes, moves_max: int) -> "_Steps":
+        """Return moves after which as many hosts can be evacuated as before."""
+        steps = self._search(wishes, moves_max)
+        if len(evacuable(steps.fleet)) < len(evacuable(self._fleet)):
+            steps = self._search(wishes, moves_max, Standing(self._fleet.copy()))
+        return steps
 
-    def _search(self, wishes: Wishes, moves_max: int, *, guarded: bool) -> "_Steps":
+    def _kept_by_rules(self, rules: Placement, wishes: Wishes, moves_max: int) -> "_Steps":
+        """Return moves after which no loss leaves more without a place, where that can be told."""
+        watch = self._watch
+        if watch is None:
+            return self._search(wishes, moves_max)
+        suspects: set[int] = set()
+        for number in range(1, ROUNDS_MAX + 1):
+            watch.rewind(sorted(suspects))
+            steps = self._search(wishes, moves_max)
+            worse = watch.worse()
+            if not worse:
+                return steps
+            if watch.is_spent:
+                break
+            suspects |= set(watch.every_row) if number + 1 == ROUNDS_MAX else set(worse)
+        while worse:
+            steps = self._first_half(steps, rules, watch)
+            worse = watch.worse() if steps.taken else []
+        return steps
+
+    def _first_half(self, steps: "_Steps", rules: Placement, watch: LossWatch) -> "_Steps":
+        """Return the first half of some moves, and nothing but them taken."""
+        taken = steps.taken[: len(steps.taken) // 2]
+        fleet = self._fleet.copy()
+        for step in taken:
+            follow(fleet, step)
+        rules.bars()
+        watch.rewind()
+        follow_all(fleet, taken, rules, watch)
+        return _Steps(fleet, taken, steps.refused, ended_early=True)
+
+    def _search(self, wishes: Wishes, moves_max: int, standing: Standing | None = None) -> "_Steps":
         """Return the moves; of machines that are all the same only some are looked at, while these last."""
         fleet = self._fleet.copy()
         bars = self._rules.bars() if self._rules else Bars()
-        guard = _Guard(fleet, self._rules, self._evacuable if guarded else None)
+        guard = Guard(fleet, self._rules, standing, self._watch)
         kind_of = self._rules.kind_of if self._rules else [0] * len(fleet.machines)
         options = Balancing(
             disk_moves=wishes.disk_moves,
@@ -243,7 +301,7 @@ class _Group:
             min_gain_limit=inf,
         )
         taken: list[Step] = []
-        goes_on = True
+        goes_on, ended_early = True, False
         while goes_on and len(taken) < moves_max:
             left = _Alike(fleet, self._fleet.subjects, kind_of)
             fleet.subjects = left.first
@@ -255,10 +313,9 @@ class _Group:
                     goes_on = left.are_used_up(step.machine)
                     if goes_on:
                         break
-            except _EnoughError:
-                goes_on = False
-        self.refused = guard.refused
-        return _Steps(fleet, taken)
+            except EnoughError:
+                goes_on, ended_early = False, True
+        return _Steps(fleet, taken, guard.refused, ended_early)
 
     def _gain_min(self) -> float:
         """Return what a move must gain to be worth it: a tenth of a host's share of all that is uneven."""
@@ -299,10 +356,12 @@ class _Group:
 
 
 class _Steps(NamedTuple):
-    """Moves that were taken, and the fleet after them."""
+    """Moves that were taken, the fleet after them, and how the search went."""
 
     fleet: Fleet
     taken: list[Step]
+    refused: int
+    ended_early: bool
 
 
 class _Alike:
@@ -332,48 +391,3 @@ class _Alike:
             return False
         self._left[key] -= 1
         return self._left[key] == 0 and key in self._others
-
-
-class _EnoughError(Exception):
-    """So many moves were refused that the search ends."""
-
-
-class _Guard:
-    """What is asked before a move is taken."""
-
-    def __init__(
-        self, fleet: Fleet, rules: Placement | None, evacuable_of: Callable[[Fleet], int] | None
-    ) -> None:
-        self._fleet = fleet
-        self._rules = rules
-        self._evacuable_of = evacuable_of
-        self._evacuable = evacuable_of(fleet) if evacuable_of else 0
-        self.refused = 0
-
-    def accepts(self, step: Step, moved: Moved) -> bool:
-        """Whether a move may be taken; the trial goes along with it then."""
-        if self.refused >= REFUSED_MAX:
-            raise _EnoughError
-        accepted = self._is_as_redundant(step, moved) and self._is_placed(step)
-        self.refused += not accepted
-        return accepted
-
-    def _is_as_redundant(self, step: Step, moved: Moved) -> bool:
-        fleet = self._fleet
-        for number, state in moved.changed.items():
-            if _shortage(fleet, number, state) > _shortage(fleet, number, fleet.states[number]):
-                return False
-        if self._evacuable_of is None:
-            return True
-        after = fleet.copy()
-        after.accept(step.machine, moved)
-        return self._evacuable_of(after) >= self._evacuable
-
-    def _is_placed(self, step: Step) -> bool:
-        return self._rules is None or self._rules.move(self._fleet.machines[step.machine].name, step)
-
-
-def _shortage(fleet: Fleet, number: int, state: HostState) -> tuple[bool, int]:
-    """Return whether a host could not take over from every other, and how much memory it lacks for that."""
-    floor = fleet.hosts[number].memory_floor
-    return state.fails, max(0, floor - (state.now.memory_free - state.reserved)) if state.fails else 0

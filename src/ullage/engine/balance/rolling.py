@@ -142,12 +142,15 @@ def _cleared(fleet: Fleet, classes: list[list[int]], options: RollingOptions) ->
             found += parts
     if not options.evacuates:
         return found
-    emptied: Cleared = []
+    failed_over: Cleared = []
     for hosts, after in found:
         migrated = _failed_over(after, hosts, as_htools=options.as_htools)
         if migrated is None:
             return "migration"
-        parts = _parted(migrated, hosts, _standbys, _mirrored_elsewhere)
+        failed_over.append((hosts, migrated))
+    emptied: Cleared = []
+    for hosts, after in failed_over:
+        parts = _parted(after, hosts, _standbys, _mirrored_elsewhere)
         if parts is None:
             return "standbys"
         emptied += parts

@@ -85,7 +85,7 @@ def balance(
         return
     search = search_of(fleet, options, terms, bars)
     done = 0
-    while _goes_on(score, end, done, options):
+    while True:
         step = search.best()
         if step is None or (score <= options.min_gain_limit and score - step.score < options.min_gain):
             return
@@ -94,10 +94,12 @@ def balance(
             bars.bar(step.machine, step.move)
             continue
         fleet.accept(step.machine, moved)
-        search.follow(step)
         score = step.score
         done += 1
         yield step
+        if not _goes_on(score, end, done, options):
+            return
+        search.follow(step)
 
 
 def _goes_on(score: float, end: float, done: int, options: Balancing) -> bool:

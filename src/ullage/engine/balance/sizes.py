@@ -88,9 +88,11 @@ class Sizes:
 
 def _buckets(key: Floats) -> Integers:
     """Return machines by size; where there are too many, boxes of sizes: the widest is cut in two, again."""
-    different, of = np.unique(key, axis=0, return_inverse=True)
-    if len(different) <= SIZES_MAX:
-        return of.ravel()
+    lines, width = key.tobytes(), key.strides[0]
+    numbers: dict[bytes, int] = {}
+    of = [numbers.setdefault(lines[at : at + width], len(numbers)) for at in range(0, len(lines), width)]
+    if len(numbers) <= SIZES_MAX:
+        return np.array(of)
     spans = np.ptp(key, axis=0)
     scaled = key / np.where(spans > 0, spans, 1.0)
     boxes = [np.arange(len(key))]

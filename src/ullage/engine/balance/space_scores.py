@@ -15,16 +15,19 @@ from ullage.engine.balance.space_columns import Columns, Floats, Integers
 
 WEIGHTS: Final = [term.weight for term in TERMS]
 FREE_MEMORY, FREE_DISK, FAILING, RESERVED = 0, 1, 2, 3
-CPU, LOADS, DISK_LOAD, SPINDLES = 6, range(7, 11), 9, 12
-MEMORY_LATER, DISK_LATER, CPU_LATER, SPINDLES_LATER = 13, 14, 15, 16
+CPU, LOADS, DISK_LOAD = 6, [7, 8, 9, 10], 9
+MEMORY_LATER, CPU_LATER = 13, 15
+DISKS, BUSY = [1, 14], [12, 16]
+PRIMARY_ONLY: Final = (FREE_MEMORY, MEMORY_LATER, CPU, CPU_LATER, 7, 8, 10)
+"""Terms about free disks and busy ones change with both hosts of a machine, as does the load of disks."""
 LOCATION, RESERVED_TOTAL = 17, 19
 
 
 class Known(NamedTuple):
     """What is known of every term over all hosts: the sum, and the variance where it is a deviation."""
 
-    totals: list[float]
-    variances: list[float]
+    totals: Floats
+    variances: Floats
 
 
 def known_of(columns: Columns) -> Known:
@@ -34,67 +37,57 @@ def known_of(columns: Columns) -> Known:
     totals = np.add.accumulate(rows, axis=1)[:, -1]
     apart = rows - (totals / count)[:, None]
     variances = np.add.accumulate(apart * apart, axis=1)[:, -1] / count
-    found = totals.tolist()
     for at, total in columns.fixed:
-        found[at] = total
-    return Known(found, variances.tolist())
+        totals[at] = total
+    return Known(totals, variances)
 
 
-def as_primary(columns: Columns, machine: Machine) -> dict[int, Floats]:
-    """Return the values of the terms that change, for each host with a machine as its primary.
-
-    Terms that are the same as another one are left out.
-    """
-    twins = columns.twins
-    after = as_disk(columns, machine) if machine.local or columns.any_exclusive else {}
-    sides = ((FREE_MEMORY, CPU, columns.now), (MEMORY_LATER, CPU_LATER, columns.later))
-    for memory_at, cpu_at, (memory, _, cpu, _, _) in sides:
-        if memory_at not in twins:
-            after[memory_at] = columns.memory_whole.share(memory - machine.memory)
-        if cpu_at not in twins:
-            shares = columns.cpu_whole.share(cpu + machine.cpu)
-            after[cpu_at] = shares / columns.cpu_speed if columns.any_speed else shares
-    for at, load in zip(LOADS, machine.load, strict=True):
-        if at not in twins:
-            after[at] = columns.values[at] + load
-    return after
-
-
-def as_disk(columns: Columns, machine: Machine) -> dict[int, Floats]:
-    """Return the values of the terms about disks, which are the same for a primary and a standby."""
-    found = {}
-    sides = ((FREE_DISK, SPINDLES, columns.now), (DISK_LATER, SPINDLES_LATER, columns.later))
-    for free_at, busy_at, (_, disk, _, spindles_free, spindles) in sides:
-        if free_at in columns.twins and busy_at in columns.twins:
-            continue
-        left: Integers | Floats = disk - machine.disk if machine.local else disk
-        busy = spindles + machine.spindle_use if machine.local else spindles
-        if columns.any_exclusive:
-            taken = spindles_free - machine.spindles if machine.spindles is not None else -1
-            left = np.where(columns.exclusive, taken, left)
-            busy = np.where(columns.exclusive, 0.0, busy)
-        found[free_at] = columns.disk_whole.share(left, 1.0)
-        found[busy_at] = columns.spindles_whole.share(busy)
+def changes_of(columns: Columns, machine: Machine) -> Floats:
+    """Return what a machine changes of the amounts of its host, by term: one for all hosts, or for each."""
+    found = np.zeros((len(TERMS), 1))
+    found[[FREE_MEMORY, MEMORY_LATER]] = -machine.memory
+    found[[CPU, CPU_LATER]] = machine.cpu
+    found[LOADS, 0] = machine.load
+    if machine.local:
+        found[DISKS] = -machine.disk
+        found[BUSY] = machine.spindle_use
+    if columns.any_exclusive:
+        found = np.repeat(found, len(columns.numbers), axis=1)
+        found[DISKS] = np.where(columns.exclusive, -(machine.spindles or 0), found[DISKS])
+        found[BUSY] = np.where(columns.exclusive, 0.0, found[BUSY])
     return found
 
 
-def single_scores(columns: Columns, machine: Machine, places: Integers) -> Floats:
-    """Return the score of all hosts with a machine on one of them, for each of some places."""
-    known = known_of(columns)
-    after = as_primary(columns, machine)
-    chosen = list(after)
-    rows = deviations(columns.values[chosen], np.array([after[at] for at in chosen]), places)
-    changed = dict(zip(chosen, rows, strict=True))
-    score = np.zeros(places.size)
-    for at, weight in enumerate(WEIGHTS):
-        other = columns.twins.get(at, at)
-        if at in changed or other in changed:
-            score += weight * changed[at if at in changed else other]
-        elif at == FAILING:
-            score += weight * (known.totals[FAILING] + columns.fails[places])
-        elif unchanged(known, at):
-            score += weight * unchanged(known, at)
-    return score
+class SingleScores:
+    """The scores of all hosts with a machine on one of them, as long as the same terms are alike."""
+
+    def __init__(self, columns: Columns, machine: Machine) -> None:
+        self.machine, self.twins = machine, len(columns.twins)
+        moving = (*DISKS, *BUSY) if machine.local or columns.any_exclusive else ()
+        chosen = [at for at in (*PRIMARY_ONLY, DISK_LOAD, *moving) if at not in columns.twins]
+        self.terms: Integers = np.array(chosen)
+        self.changes = changes_of(columns, machine)[chosen]
+        places = {at: place for place, at in enumerate(chosen)}
+        self.place = [places.get(at, places.get(columns.twins.get(at, at))) for at in range(len(TERMS))]
+
+    def suits(self, columns: Columns, machine: Machine) -> bool:
+        """Whether it tells what a machine changes."""
+        return self.machine is machine and self.twins == len(columns.twins)
+
+    def scores(self, columns: Columns, places: Integers) -> Floats:
+        """Return the scores for each of some places."""
+        known, terms = known_of(columns), self.terms
+        after = columns.shares(columns.amounts[terms] + self.changes, (terms, slice(None)))
+        made = deviations(columns.values[terms], after, places)
+        score = np.zeros(places.size)
+        for at, place in enumerate(self.place):
+            if place is not None:
+                score += WEIGHTS[at] * made[place]
+            elif at == FAILING:
+                score += WEIGHTS[at] * (known.totals[FAILING] + columns.fails[places])
+            elif unchanged(known, at):
+                score += WEIGHTS[at] * unchanged(known, at)
+        return score
 
 
 def deviations(before: Floats, after: Floats, places: Integers | None = None) -> Floats:
@@ -112,4 +105,4 @@ def deviations(before: Floats, after: Floats, places: Integers | None = None) ->
 
 def unchanged(known: Known, at: int) -> float:
     """Return the value of a term as it is."""
-    return sqrt(known.variances[at]) if TERMS[at].kind == "deviation" else known.totals[at]
+    return sqrt(known.variances[at]) if TERMS[at].kind == "deviation" else float(known.totals[at])

@@ -17,6 +17,8 @@ from ullage.engine.balance.state import FAILURES, FailureKind
 
 Codes = npt.NDArray[np.int8]
 FITS: Final = len(FAILURES)
+COUNT_MAX: Final = 1_000_000
+"""More machines than ever fit on a host."""
 MEMORY: Final = np.int8(FAILURES.index("FailMem"))
 DISK: Final = np.int8(FAILURES.index("FailDisk"))
 CPU: Final = np.int8(FAILURES.index("FailCPU"))
@@ -57,6 +59,54 @@ def standby_codes(columns: Columns, machine: Machine) -> Standby:
         _set(after, machine.memory > columns.later[0] - columns.floor, MEMORY)
         _disk_tests(columns, columns.later, machine, after)
     return Standby(before, after)
+
+
+class Fitting(NamedTuple):
+    """Which hosts take a machine as its primary, and which become its standby, each by itself.
+
+    One without disks on its hosts has no standby.
+    """
+
+    primary: Booleans
+    standby: Booleans
+
+
+def fitting(columns: Columns, machine: Machine, allowed: Booleans) -> Fitting:
+    """Return which hosts fail no test; `allowed` are those whose policy allows the size of a machine."""
+    both = [columns.now] if columns.is_same_later else [columns.now, columns.later]
+    primary = allowed & (columns.room_as_primary >= machine.memory)
+    for held in both:
+        primary &= ~_over_cpu(columns, held[2], machine)
+    if not machine.local:
+        return Fitting(primary, np.zeros_like(allowed))
+    disks = np.ones_like(allowed)
+    for held in both:
+        disks &= held[1] - columns.disk_floor >= machine.disk
+        busy = held[4] + machine.spindle_use > columns.spindles_high
+        if columns.any_exclusive:
+            lacks = True if machine.spindles is None else held[3] < machine.spindles
+            busy = np.where(columns.exclusive, lacks, busy)
+        disks &= ~busy
+    return Fitting(primary & disks, disks & (columns.room_as_standby >= machine.memory))
+
+
+def surely_fit(columns: Columns, machine: Machine, places: Integers) -> int:
+    """Return how many machines surely fit on hosts that take one, in whatever order these are filled up."""
+    if machine.local or not machine.memory:
+        return places.size
+    counts = columns.room_as_primary[places] // machine.memory
+    for held in (columns.now, columns.later):
+        most = (columns.cpu_ratio * columns.cpu_whole.amounts - held[2])[places]
+        counts = np.minimum(counts, np.clip(most / max(1, machine.cpu) - 1, 0, COUNT_MAX).astype(np.int64))
+    return int(np.maximum(counts, 1).sum())
+
+
+def allowed_by_size(fleet: Fleet, columns: Columns, machine: Machine) -> Booleans:
+    """Return the hosts whose policy allows the size of a machine."""
+    codes = np.full(len(columns.numbers), FITS, dtype=np.int8)
+    _size_tests(fleet, columns, machine, codes)
+    allowed: Booleans = codes == FITS
+    return allowed
 
 
 def pair_counts(columns: Columns, primary: Codes, standby: Standby, memory: int) -> dict[FailureKind, int]:

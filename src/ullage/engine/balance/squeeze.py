@@ -50,7 +50,8 @@ class Squeezed(NamedTuple):
 
 def squeeze(fleet: Fleet, options: SqueezeOptions) -> Squeezed:
     """Return which hosts to switch off, or which to switch on where there is too little room."""
-    off_candidates = _off_candidates(fleet)
+    promised = frozenset() if options.as_htools else _promised(fleet)
+    off_candidates = tuple(number for number in _off_candidates(fleet) if number not in promised)
     on_candidates = _on_candidates(fleet)
     off: tuple[int, ...] = ()
     on: tuple[int, ...] = ()
@@ -76,6 +77,16 @@ def _off_candidates(fleet: Fleet) -> tuple[int, ...]:
         if not (host.offline or host.node.master or has_disks):
             found.append(number)
     return tuple(sorted(found, key=lambda number: -len(fleet.states[number].primaries)))
+
+
+def _promised(fleet: Fleet) -> frozenset[int]:
+    """Return the hosts on which disks of machines will be that are still to come."""
+    return frozenset(
+        number
+        for machine, place in zip(fleet.machines, fleet.places, strict=True)
+        if machine.forthcoming and machine.local
+        for number in place
+    )
 
 
 def _on_candidates(fleet: Fleet) -> tuple[int, ...]:

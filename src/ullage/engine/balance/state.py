@@ -137,13 +137,13 @@ def add_primary(
             return Failure("FailDisk", "disk", host.disk_low - now.disk_free)
         if host.exclusive and now.spindles_free < 0:
             return Failure("FailSpindles", "spindles", -now.spindles_free)
-        if not force and now.spindles > host.spindles_high:
-            return Failure("FailDisk", "spindles", int(now.spindles - host.spindles_high))
+        if not force and now.spindles > host.spindles_most:
+            return Failure("FailDisk", "spindles", now.spindles - host.spindles_most)
     if not force:
         if fails and not state.fails:
             return Failure("FailMem", "standby", host.memory_floor - now.memory_free + state.reserved)
-        if _is_over(host, now):
-            return Failure("FailCPU", "cpu", int(now.cpu - host.cpu_ratio * host.cpu))
+        if now.cpu > host.cpu_most:
+            return Failure("FailCPU", "cpu", now.cpu - host.cpu_most)
         if any(tag in tags for tag in machine.exclusion_tags):
             return Failure("FailTags", "tags")
         failure = _later_primary(host, later, machine)
@@ -189,8 +189,8 @@ def add_standby(
     if host.exclusive and now.spindles_free < 0:
         return Failure("FailSpindles", "spindles", -now.spindles_free)
     if not force:
-        if now.spindles > host.spindles_high:
-            return Failure("FailDisk", "spindles", int(now.spindles - host.spindles_high))
+        if now.spindles > host.spindles_most:
+            return Failure("FailDisk", "spindles", now.spindles - host.spindles_most)
         if host.refuses_memory(now.memory_free - needed):
             return Failure("FailMem", "memory", needed - now.memory_free + host.memory_floor)
         if fails and not state.fails:
@@ -217,8 +217,8 @@ def _later_primary(host: Host, later: Held, machine: Machine) -> Failure | None:
         failure = _later_disk(host, later)
         if failure is not None:
             return failure
-    if _is_over(host, later):
-        return Failure("FailCPU", "cpu", int(later.cpu - host.cpu_ratio * host.cpu))
+    if later.cpu > host.cpu_most:
+        return Failure("FailCPU", "cpu", later.cpu - host.cpu_most)
     return None
 
 
@@ -238,11 +238,6 @@ def _later_disk(host: Host, later: Held) -> Failure | None:
         return Failure("FailDisk", "disk", max(host.disk_low, 0) - later.disk_free)
     if host.exclusive and later.spindles_free < 0:
         return Failure("FailSpindles", "spindles", -later.spindles_free)
-    if later.spindles > host.spindles_high:
-        return Failure("FailDisk", "spindles", int(later.spindles - host.spindles_high))
+    if later.spindles > host.spindles_most:
+        return Failure("FailDisk", "spindles", later.spindles - host.spindles_most)
     return None
-
-
-def _is_over(host: Host, held: Held) -> bool:
-    """Whether machines have more processors than the policy lets a host share out."""
-    return host.cpu_ratio >= 0 and host.cpu_ratio < held.cpu / host.cpu if host.cpu else False

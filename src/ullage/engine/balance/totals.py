@@ -1,6 +1,6 @@
 """What a fleet has, uses and has left, summed over its hosts, and what an allocation changed of it."""
 
-from math import floor
+from math import floor, inf, nan
 from typing import NamedTuple
 
 from ullage.engine.balance.facts import Host
@@ -95,8 +95,13 @@ def _added(known: Totals, host: Host, state: HostState, used: int, missing: int)
         known.cpu + host.cpu,
         known.cpu_used + now.cpu,
         known.cpu_high + floor(host.cpu_ratio * (host.cpu / 1000)),
-        known.cpu_shares + (now.cpu / 1000) / host.cpu_ratio,
+        known.cpu_shares + _share(now.cpu / 1000, host.cpu_ratio),
     )
+
+
+def _share(used: float, ratio: float) -> float:
+    """Return processors as a share of how often each may be given: endless where that is never."""
+    return used / ratio if ratio else inf if used else nan
 
 
 def allocated(before: Totals, after: Totals) -> tuple[Part, Part, Part]:

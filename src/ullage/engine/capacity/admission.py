@@ -64,9 +64,10 @@ def shortfall_of(place: Place, resource: str, requested: int, held: int = 0) -> 
         missing = requested - capacity
     else:
         unfilled = int(place.rules.fill == "below")
-        free, limit, largest = found.free, found.bounds.limit, found.bounds.limit - unfilled
+        free, limit = found.free, found.bounds.limit
+        largest = limit - found.standby - unfilled
         # What is held already may stay on an over-committed node; what is new waits until nothing is over.
-        missing = growth - (free if held else limit - found.committed) + unfilled
+        missing = growth - (free if held else limit - found.committed - found.standby) + unfilled
     if resource == CPU:
         largest = min(largest, capacity)
         missing = max(missing, requested - capacity)
@@ -81,6 +82,7 @@ def shortfall_of(place: Place, resource: str, requested: int, held: int = 0) -> 
         free=Amount(resource, free),
         missing=Amount(resource, missing),
         eviction_could_help=requested <= largest and found.promised > held,
+        standby=_some(resource, found.standby),
     )
 
 
@@ -104,7 +106,13 @@ def terms_of(node: str, resource: str, figures: Figures) -> Terms:
         Amount(resource, figures.committed),
         amount(bounds.limit),
         amount(figures.free),
+        _some(resource, figures.standby),
     )
+
+
+def _some(resource: str, value: int) -> Amount | None:
+    """Return an amount; None where it is nothing."""
+    return Amount(resource, value) if value else None
 
 
 def explain_shortfalls(shortfalls: Sequence[Shortfall], place: Place, *, fitting: bool = True) -> str:
@@ -127,17 +135,20 @@ def _explained(short: Shortfall, place: Place) -> str:
         return f"node {short.node} has no {short.resource} (asked {show(short.requested.value)})"
     return (
         f"node {short.node}: {short.resource} short by {show(short.missing.value)} "
-        f"(asked {show(short.requested.value)}, {_room_of(short, found.bounds, show)})"
+        f"(asked {show(short.requested.value)}, {_room_of(short, found, show)})"
     )
 
 
-def _room_of(short: Shortfall, bounds: Bounds, show: Callable[[int], str]) -> str:
+def _room_of(short: Shortfall, found: Figures, show: Callable[[int], str]) -> str:
     """Return what stands against a request: what is free, or the size of the node itself."""
+    bounds = found.bounds
     capped = short.resource == CPU and short.requested.value - short.missing.value == bounds.capacity
     if bounds.limit is None or (capped and short.free.value != bounds.capacity):
         return f"one workload gets at most the node's {show(bounds.capacity)}"
     over = short.committed.value - bounds.limit
-    after = f" after {show(bounds.reserve)} reserve" if bounds.reserve else ""
+    kept = [f"{show(bounds.reserve)} reserve"] if bounds.reserve else []
+    kept += [f"{show(found.standby)} held for failover"] if found.standby else []
+    after = f" after {' and '.join(kept)}" if kept else ""
     ratio = f" at ratio {print_fraction(bounds.ratio)}" if bounds.ratio not in {None, 1} else ""
     room = f"over-committed by {show(over)}, has" if over > 0 else f"free {show(short.free.value)} of"
     return f"{room} {show(bounds.capacity)}{after}{ratio}"

@@ -3,11 +3,12 @@
     allocatable = capacity - reserve
     limit       = floor(ratio * allocatable)
     committed   = sum of promises, or actual use above the reserve where the policy counts that
-    free        = max(0, limit - committed)
+    free        = max(0, limit - committed - standby)
 
-The hard part is the reserve: what the user set beats what the source states, which beats the profile's
-rule. `committed_of` and `free_of` take integers or NumPy arrays, so that one node and a hundred thousand
-are judged by the same lines.
+Standby is what a node holds free for failover (standby.py): nothing where no instance relies on it. The hard
+part is the reserve: what the user set beats what the source states, which beats the profile's rule.
+`committed_of` and `free_of` take integers or NumPy arrays, so that one node and a hundred thousand are judged
+by the same lines.
 """
 
 from collections.abc import Mapping
@@ -50,6 +51,7 @@ class Figures(NamedTuple):
     actual: int | None
     committed: int
     free: int | None
+    standby: int = 0
 
 
 def floor_scaled(amount: int, ratio: Fraction) -> int:
@@ -101,9 +103,10 @@ def committed_of(promised: Amounts, actual: Amounts, reserve: Amounts, *, counts
     return _larger(promised, actual - reserve) if counts_actual else promised
 
 
-def free_of(limit: Amounts, committed: Amounts) -> Amounts:
-    """Return what can still be promised: never below zero, whatever was promised before."""
-    return _larger(limit - committed, limit - limit)
+def free_of(limit: Amounts, committed: Amounts, standby: Amounts) -> Amounts:
+    """Return what can still be promised: never below zero, whatever was promised or is held for failover."""
+    nothing = limit - limit
+    return _larger(_larger(limit - committed, nothing) - standby, nothing)
 
 
 def _larger(one: Amounts, other: Amounts) -> Amounts:
@@ -115,21 +118,27 @@ def _larger(one: Amounts, other: Amounts) -> Amounts:
 
 
 def figures_of(
-    node: Node, rules: Rules, promised: Resources = NOTHING, bounds: Mapping[str, Bounds] | None = None
+    node: Node,
+    rules: Rules,
+    promised: Resources = NOTHING,
+    bounds: Mapping[str, Bounds] | None = None,
+    standby: Resources = NOTHING,
 ) -> dict[str, Figures]:
-    """Return the terms of every resource that a node has, or that is promised or in use on it.
+    """Return the terms of every resource that a node has, or that is promised, held or in use on it.
 
-    `bounds` are those of the node where the caller has them already.
+    `bounds` are those of the node where the caller has them already; `standby` is what it holds for failover.
     """
     found: dict[str, Figures] = {}
     known = bounds_of(node, rules) if bounds is None else bounds
     actual = node.actual or NOTHING
-    for resource in sorted({*known, *promised.without_zeros(), *actual.without_zeros()}):
+    taken = (promised.without_zeros(), standby.without_zeros(), actual.without_zeros())
+    for resource in sorted({*known, *(name for amounts in taken for name in amounts)}):
         bound = known.get(resource) or Bounds(0, 0, "none", 0, rules.ratio(resource), 0)
         here = promised.of(resource)
         in_use = actual.of(resource)
         committed = committed_of(here, in_use, bound.reserve, counts_actual=rules.committed == "actual")
-        free = None if bound.limit is None else free_of(bound.limit, committed)
+        held = standby.of(resource)
+        free = None if bound.limit is None else free_of(bound.limit, committed, held)
         seen = in_use if resource in actual else None
-        found[resource] = Figures(bound, here, seen, committed, free)
+        found[resource] = Figures(bound, here, seen, committed, free, held)
     return found

@@ -8,7 +8,9 @@ import numpy as np
 from ullage.engine.capacity.cache import cache_without_ssd
 from ullage.engine.capacity.summary import Summary
 from ullage.engine.columns import Columns
+from ullage.engine.quota.cluster_capacity import cluster_capacity
 from ullage.engine.quota.use import QuotaUse
+from ullage.engine.quota.validation import findings as quota_findings
 from ullage.model.cluster import Node, Snapshot
 from ullage.model.resources import ResourceTypes
 from ullage.model.verdict import Finding, Severity
@@ -30,6 +32,7 @@ def findings_of(columns: Columns, groups: list[Summary], quotas: list[QuotaUse])
         *_node_states(columns),
         *_drives(columns),
         *_quotas(quotas, snapshot.resource_types),
+        *_wrong_quotas(columns),
         *_workloads(snapshot),
     ]
     return tuple(sorted(found, key=lambda each: (_ORDER[each.severity], each.code, each.subject)))
@@ -56,7 +59,10 @@ def _over_committed(columns: Columns) -> Iterator[Finding]:
 
 
 def _hollow(columns: Columns) -> Iterator[Finding]:
-    """Yield nodes that are nearly full by use and yet count more as free than they have."""
+    """Yield nodes that are nearly full by use and yet count more as free than they have.
+
+    Where the policy promises an amount more than once, what is left may be promised as often.
+    """
     free_room = columns.free
     left = np.maximum(columns.capacity - columns.actual, 0)
     busy = left <= columns.capacity // BUSY_LEFT
@@ -64,6 +70,9 @@ def _hollow(columns: Columns) -> Iterator[Finding]:
     types = columns.snapshot.resource_types
     for row, column in zip(*hollow.nonzero(), strict=True):
         node, resource = columns.nodes[row].name, columns.resources[column]
+        ratio = columns.rules_of(columns.nodes[row]).ratio(resource)
+        if ratio is None or int(free_room[row, column]) <= ratio * int(left[row, column]):
+            continue
         used, capacity, free = (
             types[resource].readable(int(values[row, column]))
             for values in (columns.actual, columns.capacity, free_room)
@@ -155,6 +164,14 @@ def _quotas(quotas: list[QuotaUse], types: ResourceTypes) -> Iterator[Finding]:
                 f"quota {quota.name} borrows {amounts} beyond its min",
                 "its owner may be asked to give it back",
             )
+
+
+def _wrong_quotas(columns: Columns) -> tuple[Finding, ...]:
+    """Return what is wrong with the quotas themselves, whatever runs under them."""
+    snapshot = columns.snapshot
+    if not snapshot.quotas:
+        return ()
+    return quota_findings(snapshot.quotas, cluster_capacity(columns), snapshot.resource_types)
 
 
 def _workloads(snapshot: Snapshot) -> Iterator[Finding]:

@@ -4,15 +4,17 @@
     ullage = sum of free over the group - spare
 
 Free room counts only where new workloads may go: what a cordoned or offline node has left is `blocked`.
-A node that fails takes its free room with it and hands over what it holds, hence free + committed.
+A node that fails takes its free room with it and hands over what it holds, hence free + committed. Room that
+nodes hold for failover already (standby) is not free, but is there for the failure: it counts towards spare.
 """
 
 import numpy as np
 
+from ullage.engine.capacity.bounds import free_of
 from ullage.engine.columns import SUM_MAX, Columns, Flags, Integers
 from ullage.model.cluster import Node
 from ullage.model.constraints import Record
-from ullage.model.resources import Resources
+from ullage.model.resources import NOTHING, Resources
 from ullage.model.settings import rules_for
 
 
@@ -20,6 +22,7 @@ class Summary(Record, frozen=True):
     """Sums over a set of nodes by resource.
 
     What a node has without a bound is in none of the sums that need one: limit, free, blocked, spare, ullage.
+    `standby` is what nodes hold free for failover of others; nothing where none does.
     """
 
     name: str
@@ -36,6 +39,7 @@ class Summary(Record, frozen=True):
     spare_nodes: int
     spare: Resources
     ullage: Resources
+    standby: Resources = NOTHING
 
 
 def summarise_groups(columns: Columns) -> list[Summary]:
@@ -68,6 +72,7 @@ def total(summaries: list[Summary], name: str) -> Summary:
         for field in Summary.__struct_fields__
         if field not in {"name", "nodes", "ready", "spare_nodes"}
     }
+    amounts["standby"] = amounts["standby"] or NOTHING
     return Summary(
         name=name,
         nodes=sum(each.nodes for each in summaries),
@@ -89,7 +94,11 @@ def _summarise(columns: Columns, name: str, rows: list[int], spare_nodes: int) -
     committed = columns.committed[rows]
     room = np.where(bounded, columns.free[rows], 0)
     free = np.where(ready, room, 0)
-    spare = _largest(np.where(bounded & online, free + committed, 0), spare_nodes)
+    nothing = np.zeros_like(room)
+    usable = np.where(ready & bounded, free_of(columns.limit[rows], committed, nothing), 0)
+    needed = _largest(np.where(bounded & online, usable + committed, 0), spare_nodes)
+    held = _exact_sum(usable - free)
+    spare = [max(0, most - there) for most, there in zip(needed, held, strict=True)]
     some: Flags = np.logical_or.reduce(bounded, axis=0)
     every = np.ones(len(columns.resources), np.bool_)
 
@@ -111,6 +120,7 @@ def _summarise(columns: Columns, name: str, rows: list[int], spare_nodes: int) -
         spare_nodes=spare_nodes,
         spare=_by_resource(columns, spare, some),
         ullage=summed(free, some) - _by_resource(columns, spare, some),
+        standby=summed(columns.standby[rows]).without_zeros() or NOTHING,
     )
 
 

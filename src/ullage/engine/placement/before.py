@@ -8,6 +8,7 @@ from typing import Final
 
 from ullage.engine.placement.limit_ranges import apply_limit_ranges, limit_range_refusal, with_requests
 from ullage.engine.placement.resource_quotas import QuotaRoom
+from ullage.engine.quota.admission import ElasticAdmission
 from ullage.model.admission import LimitRange
 from ullage.model.cluster import Snapshot, Workload
 from ullage.model.resources import Resources
@@ -74,35 +75,47 @@ class LimitRanges:
 
 
 class BeforePlacement:
-    """The limit ranges and resource quotas of a cluster."""
+    """The limit ranges and resource quotas of a cluster; where they are given, its elastic quotas as well."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, elastic: ElasticAdmission | None = None) -> None:
         ranges = LimitRanges(snapshot)
         self.completed = ranges.completed
         self.refusal = ranges.refusal
         self._quotas = QuotaRoom(snapshot) if len(snapshot.resource_quotas) else None
+        self._elastic = elastic
 
     def admits(self, workload: Workload, replicas: int, running: Sequence[Workload]) -> tuple[int, str]:
         """Return how many replicas the quotas let in, and why not all; `running` are those it replaces."""
-        if self._quotas is None:
-            return replicas, ""
-        for each in running:
-            self._quotas.release(each)
-        return self._quotas.refusal(workload, replicas)
+        admitted, bound = replicas, ""
+        if self._quotas is not None:
+            for each in running:
+                self._quotas.release(each)
+            admitted, bound = self._quotas.refusal(workload, replicas)
+        if self._elastic is not None and admitted:
+            fewer, reason = self._elastic.admits(workload, admitted)
+            return (fewer, reason) if fewer < admitted else (admitted, bound)
+        return admitted, bound
 
     def take(self, workload: Workload, count: int) -> None:
         """Charge replicas that have a place."""
         if self._quotas is not None and count:
             self._quotas.take(workload, count)
+        if self._elastic is not None:
+            self._elastic.take(workload, count)
 
-    def mark(self) -> int:
+    def mark(self) -> tuple[int, int]:
         """Return a point in time to which `undo` can go back."""
-        return self._quotas.mark() if self._quotas is not None else 0
+        return (
+            self._quotas.mark() if self._quotas is not None else 0,
+            self._elastic.mark() if self._elastic is not None else 0,
+        )
 
-    def undo(self, mark: int) -> None:
+    def undo(self, mark: tuple[int, int]) -> None:
         """Take back every charge since a mark."""
         if self._quotas is not None:
-            self._quotas.undo(mark)
+            self._quotas.undo(mark[0])
+        if self._elastic is not None:
+            self._elastic.undo(mark[1])
 
     def notes(self, namespaces: Sequence[str]) -> tuple[str, ...]:
         """Return what of the quotas of some namespaces is not judged."""

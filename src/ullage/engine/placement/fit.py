@@ -1,10 +1,10 @@
 """Does it fit: workloads placed one after the other, each on the node that the policy scores best.
 
 Batches are judged in a stated order: by the kinds that the policy names (volumes largest first, then
-networks, then machines), then by priority, then as they were given; each on the state that those before it
-left. One that does not fit is an error with its reason and the others go on. Workloads of one gang, and the
-replicas of an atomic batch, are placed together or not at all; asked to be atomic, one failure leaves nothing
-placed.
+networks, then machines), then by priority, then as they were given; under several quotas the one that has
+least of what it is entitled to has the next turn. Each is judged on the state that those before it left. One
+that does not fit is an error with its reason and the others go on. Workloads of one gang, and the replicas of
+an atomic batch, are placed together or not at all; asked to be atomic, one failure leaves nothing placed.
 
 Where some are refused and time is given, all are searched for together, then tried in other orders. The hard
 thing is what a refusal then proves: one that stands with no other batch in the way is for good; one that
@@ -23,6 +23,9 @@ from ullage.engine.placement.orders import is_near_others, other_orders
 from ullage.engine.placement.outcome import Outcome
 from ullage.engine.placement.running import Running
 from ullage.engine.placement.selectors import Namespaces
+from ullage.engine.quota.accounts import Accounts
+from ullage.engine.quota.claims import Claims
+from ullage.engine.quota.judging import QuotaJudging, is_under_quota
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Batch
 from ullage.model.plan import Plan
@@ -115,11 +118,23 @@ class _Asking:
         self._trial = Trial(columns, placement or self._rules.placement, seed)
         self._trial.devices.expect(batches)
         self._empty = self._trial.mark()
+        self._asked = {batch.key: batch.workload for batch in batches}
+        self._quotas: QuotaJudging | None = None
+        if is_under_quota(snapshot.quotas, batches):
+            claims = Claims(self._trial, Accounts(columns), batches)
+            self._quotas = QuotaJudging(claims, snapshot.resource_types)
 
     def _judging(self, exact_seconds: int, *, names_remedies: bool = False) -> Judging:
         self._trial.undo(self._empty)
+        if self._quotas:
+            self._quotas.claims.undo(0)
         return Judging(
-            self._trial, self._rules, exact_seconds, names_remedies=names_remedies, running=self._running
+            self._trial,
+            self._rules,
+            exact_seconds,
+            names_remedies=names_remedies,
+            running=self._running,
+            quotas=self._quotas,
         )
 
     def place(
@@ -128,6 +143,8 @@ class _Asking:
         """Return what becomes of batches; together, one failure leaves nothing placed."""
         judging = self._judging(self._exact_seconds, names_remedies=names_remedies)
         ordered = in_admission_order(batches, self._rules)
+        if self._quotas and not self._rules.admission_order:
+            ordered = self._quotas.in_turns(ordered)
         units = [ordered] if together and self._exact_seconds and ordered else units_of(ordered)
         outcomes = [outcome for unit in units for outcome in judging.judge_together(unit)]
         if together and any(outcome.refusal for outcome in outcomes):
@@ -196,6 +213,8 @@ class _Asking:
 
     def answer(self, outcomes: Sequence[Outcome]) -> FitAnswer:
         """Return outcomes with the plan they make."""
+        if self._quotas:
+            outcomes = self._quotas.with_threats(outcomes, self._asked)
         snapshot = self._columns.snapshot
         steps = tuple(step for outcome in outcomes for step in outcome.steps())
         refusals = tuple(outcome.refusal for outcome in outcomes if outcome.refusal)

@@ -17,6 +17,7 @@ from ullage.engine.placement.gangs import Gang, Gangs, gang_key, gangs_of
 from ullage.engine.placement.reasons import reasons_of
 from ullage.engine.placement.running import Running
 from ullage.engine.placement.shapes import Shape, size_of
+from ullage.engine.quota.admission import elastic_of
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Batch
 from ullage.model.errors import InputError
@@ -59,10 +60,10 @@ def headroom(columns: Columns, batches: Sequence[Batch], *, placement: str = "sp
     Of a gang of several workloads, the others are taken to have a place.
     """
     gangs = gangs_of(batches, Running(columns.snapshot), more=True)
-    before = BeforePlacement(columns.snapshot)
     trials = {name: Trial(columns, name) for name in dict.fromkeys((BY_SLOT, placement))}
     for trial in trials.values():
         trial.devices.expect(batches)
+    before = BeforePlacement(columns.snapshot, elastic_of(trials[placement]))
     found = []
     for batch in batches:
         workload = before.completed(batch.workload)
@@ -126,7 +127,7 @@ def headroom_of_sets(columns: Columns, batches: Sequence[Batch], *, placement: s
         raise InputError("an empty set fits without end", remedy="name workloads with at least one replica")
     trial = Trial(columns, placement)
     trial.devices.expect(batches)
-    before = BeforePlacement(columns.snapshot)
+    before = BeforePlacement(columns.snapshot, elastic_of(trial))
     completed = [Batch(before.completed(each.workload), each.replicas) for each in batches]
     ordered = _largest_first(trial, completed)
     found = _most_sets(trial, before, ordered)

@@ -21,6 +21,7 @@ from ullage.engine.placement.refusal import explain_refusal, resize_remedy
 from ullage.engine.placement.refused_batch import NONE_OWN, Own
 from ullage.engine.placement.remedies import NOTHING_HELPS, Around, Remedies
 from ullage.engine.placement.running import Running
+from ullage.engine.quota.judging import QuotaJudging
 from ullage.engine.trial import Mark, Trial
 from ullage.model.cluster import Batch, Workload
 from ullage.model.errors import InputError
@@ -53,6 +54,7 @@ class Judging:
         *,
         names_remedies: bool = True,
         running: Running | None = None,
+        quotas: QuotaJudging | None = None,
     ) -> None:
         self._trial = trial
         self._exact_seconds = exact_seconds
@@ -62,18 +64,28 @@ class Judging:
         self._around = Around(trial)
         self._remedies_left = REMEDIES_MAX if names_remedies else 0
         self._before = BeforePlacement(trial.columns.snapshot)
+        self._quotas = quotas
+        self._together = False
 
     def judge_alone(self, batches: Sequence[Batch]) -> list[Outcome]:
         """Return what would become of batches that stand or fall together, and leave nothing placed."""
-        mark, charged = self._trial.mark(), self._before.mark()
+        mark = self._mark()
         found = self.judge_together(batches)
-        self._trial.undo(mark)
-        self._before.undo(charged)
+        self._undo(mark)
         return found
+
+    def _mark(self) -> tuple[Mark, tuple[int, int], int]:
+        return self._trial.mark(), self._before.mark(), self._quotas.claims.mark() if self._quotas else 0
+
+    def _undo(self, mark: tuple[Mark, tuple[int, int], int]) -> None:
+        self._trial.undo(mark[0])
+        self._before.undo(mark[1])
+        if self._quotas:
+            self._quotas.claims.undo(mark[2])
 
     def judge_together(self, batches: Sequence[Batch]) -> list[Outcome]:
         """Return what becomes of batches that stand or fall together."""
-        mark, charged = self._trial.mark(), self._before.mark()
+        mark = self._mark()
         gangs = gangs_of(batches, self._running)
         short = {
             key: self._too_few(gang, [each for each in batches if gang_key(each.workload) == key])
@@ -81,13 +93,14 @@ class Judging:
             if gang.missing
         }
         found = [self._judge(batch, short) for batch in batches]
-        if self._searches_left and any(outcome.certificate == "unknown" for outcome in found):
-            found = self._certified([self._before.completed(each.workload) for each in batches], found, mark)
+        in_doubt = any(outcome.certificate == "unknown" for outcome in found)
+        if self._searches_left and in_doubt and not any(outcome.evicted for outcome in found):
+            asked = [self._before.completed(each.workload) for each in batches]
+            found = self._certified(asked, found, mark[0])
         found = _with_enough_of_gangs(batches, found, gangs)
         if self._stands(batches, found, gangs):
             return found
-        self._trial.undo(mark)
-        self._before.undo(charged)
+        self._undo(mark)
         return [_of_gang(outcome.undone(), gangs) for outcome in found]
 
     def _stands(self, batches: Sequence[Batch], found: Sequence[Outcome], gangs: Gangs) -> bool:
@@ -122,6 +135,8 @@ class Judging:
         changed = certified(self._trial, mark, asked, found, self._exact_seconds)
         for workload, before, after in zip(asked, found, changed, strict=True):
             self._before.take(workload, after.placed - before.placed)
+            if self._quotas and after.placed > before.placed:
+                self._quotas.claims.take(workload, after.placed - before.placed)
         return changed
 
     def _judge(self, batch: Batch, short: Mapping[GangKey | None, TooFew]) -> Outcome:
@@ -142,7 +157,11 @@ class Judging:
             state = workload.state if final else "error"
             return outcome._replace(state=state, refusal=refusal, certificate="impossible")
         running = self._running.replicas_of(workload)
+        if self._quotas:
+            itself = self._trial.columns.snapshot.workloads.get(workload.key)
+            self._quotas.claims.release([*running, *([itself] if itself is not None else [])])
         admitted, bound = self._before.admits(workload, batch.replicas, running)
+        self._together = batch.atomic or bool(workload.gang)
         found = self._placed(workload, running, outcome._replace(replicas=admitted))
         self._before.take(workload, found.placed)
         return _with_bound(found, batch.replicas, bound) if bound else found
@@ -180,6 +199,11 @@ class Judging:
         before = msgspec.structs.replace(running, requests=trial.columns.taken(running))
         after = msgspec.structs.replace(asked, requests=outcome.requests)
         row = trial.row_of[running.node]
+        if self._quotas:
+            bound = self._quotas.refusal_of(asked, trial.shape_of(asked), 1)
+            if bound is not None:
+                return outcome._replace(state="error", refusal=bound, certificate="impossible")
+            self._quotas.claims.take(asked, 1)
         verdict = admit_resize(trial.place_of(row), before, after)
         if not verdict.admitted:
             remedy = resize_remedy(verdict.shortfalls, trial.columns.snapshot.resource_types)
@@ -217,6 +241,8 @@ class Judging:
                 trial.place(shape, row)
                 counts[replica.node] = counts.get(replica.node, 0) + 1
         kept = sum(counts.values())
+        if self._quotas:
+            self._quotas.claims.take(asked, kept)
         own = Own(frozenset(each.key for each in running), kept)
         added = self._place(asked, outcome._replace(replicas=outcome.replicas - kept), own)
         for node, count in added.nodes:
@@ -237,17 +263,27 @@ class Judging:
         first = trial.pick(shape) if outcome.replicas else -1
         verdict = admit(trial.place_of(first), taking) if first >= 0 else None
         mark = trial.mark()
-        counts = place_replicas(trial, shape, outcome.replicas)
-        placed = sum(counts.values())
+        bound = self._quotas if self._quotas and self._quotas.claims.concerns(asked) else None
+        allowed = bound.claims.admits(asked, outcome.replicas) if bound else outcome.replicas
+        counts = place_replicas(trial, shape, allowed)
         nodes = tuple(sorted((trial.nodes[row].name, count) for row, count in counts.items()))
-        outcome = outcome._replace(placed=placed, nodes=nodes, verdict=verdict)
-        if placed == outcome.replicas:
+        outcome = outcome._replace(placed=sum(counts.values()), nodes=nodes, verdict=verdict)
+        barred = ""
+        if bound:
+            bound.claims.take(asked, outcome.placed)
+            outcome, against, barred = bound.evicting(asked, shape, outcome, together=self._together)
+            if against is not None:
+                return outcome._replace(state="error", refusal=against, certificate="impossible")
+        if outcome.placed == outcome.replicas:
             return outcome
-        refusal = explain_refusal(trial, shape, taking, outcome.replicas - placed)
+        refusal = explain_refusal(trial, shape, taking, outcome.replicas - outcome.placed)
         if refusal.shortfalls:
             nearest = trial.row_of[refusal.shortfalls[0].node]
             verdict = admit(trial.place_of(nearest), taking)
-        refusal = self._with_remedies(refusal, asked, outcome, mark, own)
+        if not outcome.evicted:
+            refusal = self._with_remedies(refusal, asked, outcome, mark, own)
+        if barred:
+            refusal = msgspec.structs.replace(refusal, reason=f"{refusal.reason}; {barred}")
         return outcome._replace(state="error", verdict=verdict, refusal=refusal, certificate="unknown")
 
     def _with_remedies(

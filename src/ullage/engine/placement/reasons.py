@@ -50,5 +50,7 @@ def reasons_of(trial: Trial, shape: Shape) -> Reasons:
     for rule in (*local, *shape.wide_rules):
         close(~rule.allows(EVERY), rule.reason)
     for column, amount in zip(shape.columns.tolist(), shape.amounts.tolist(), strict=True):
-        close(trial.room.free[column] < amount, f"{trial.columns.resources[column]} short")
+        resource, free = trial.columns.resources[column], trial.room.free[column]
+        close(free + trial.room.standby[column] < amount, f"{resource} short")
+        close(free < amount, f"{resource} held for failover")
     return Reasons(codes, tuple(texts))

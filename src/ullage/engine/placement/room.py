@@ -52,7 +52,8 @@ class Room:
         self.bounded: Flags = np.ascontiguousarray(columns.bounded[order].T)
         self.capacity: Integers = np.ascontiguousarray(columns.capacity[order].T)
         self.limit: Integers = np.where(self.bounded, columns.limit[order].T, UNBOUNDED)
-        self._bound: Integers = self.limit - np.where(self.bounded, columns.strict[order].T, 0)
+        self.standby: Integers = np.where(self.bounded, columns.standby[order].T, 0)
+        self._bound: Integers = self.limit - np.where(self.bounded, columns.strict[order].T, 0) - self.standby
         self._promised: Integers = np.ascontiguousarray(columns.promised[order].T)
         self._actual = _actual_above_reserve(columns, order, self.bounded)
         self.free: Integers = self._bound - self._committed(EVERY)

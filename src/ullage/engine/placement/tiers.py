@@ -16,6 +16,7 @@ from ullage.engine.placement.before import BeforePlacement
 from ullage.engine.placement.headroom import BY_SLOT, COUNT_MAX, ONE_BY_ONE_MAX, goes_by_slots
 from ullage.engine.placement.reasons import reasons_of
 from ullage.engine.placement.shapes import Integers
+from ullage.engine.quota.admission import elastic_of
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Batch, Workload
 from ullage.model.resources import Resources
@@ -55,9 +56,9 @@ class Tiers(NamedTuple):
 
 def tiers_of(columns: Columns, workload: Workload, *, placement: str = "spread") -> Tiers:
     """Return how many more of a workload fit as it shrinks."""
-    before = BeforePlacement(columns.snapshot)
-    workload = before.completed(workload)
     trial = Trial(columns, BY_SLOT)
+    before = BeforePlacement(columns.snapshot, elastic_of(trial))
+    workload = before.completed(workload)
     by_slots = goes_by_slots(trial, trial.shape_of(workload))
     trial = trial if by_slots else Trial(columns, placement)
     trial.devices.expect([Batch(workload)])

@@ -64,6 +64,8 @@ class Budgets:
 
     def of(self, workload: Workload) -> tuple[int, ...]:
         """Return the places in `all` of the budgets that protect a workload."""
+        if workload.namespace not in self._by_namespace:
+            return ()
         key = (workload.namespace, id(workload.labels))
         found = self._known.get(key)
         if found is None or found[0] is not workload.labels:

@@ -60,7 +60,8 @@ def drain(columns: Columns, names: Collection[str], placement: str = "spread") -
     if unknown:
         raise InputError(f"node {unknown[0]} is unknown", remedy="name a node of the cluster")
     cordoned = tuple(_cordoned(snapshot.nodes[name]) for name in sorted(set(names)))
-    return _Draining(columns.copy().advance(Delta(nodes=cordoned)), set(names), placement).run()
+    emptied = columns.without_standby().copy().advance(Delta(nodes=cordoned))
+    return _Draining(emptied, set(names), placement).run()
 
 
 def _cordoned(node: Node) -> Node:

@@ -1,9 +1,9 @@
 """What happens when nodes are lost: what ran there is placed anew on the others, and who stays without.
 
 Workloads are placed anew by priority, then the largest first. Daemons go with their node, and what is about
-to end anyway is not started again. For every loss of k nodes only one of each kind is tried: nodes that
-differ in nothing that a rule or a sum could see (alike.py) stand in for each other. Kinds that surely leave
-nobody out (sure.py) are not played through.
+to end anyway is not started again. What nodes hold for failover is there for this. For every loss of k nodes
+only one of each kind is tried: nodes that differ in nothing that a rule or a sum could see (alike.py) stand
+in for each other. Kinds that surely leave nobody out (sure.py) are not played through.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -117,7 +117,7 @@ class Losses:
     """A cluster whose losses are asked about."""
 
     def __init__(self, columns: Columns, placement: str = "spread") -> None:
-        self.trial = Trial(columns, placement)
+        self.trial = Trial(columns.without_standby(), placement)
         self.trial.remember_looks()
         count = len(self.trial.nodes)
         self._runs: list[list[Run]] = [[] for _ in range(count)]

@@ -101,7 +101,7 @@ class _Emptying:
     """Nodes emptied one after the other on a trial."""
 
     def __init__(self, columns: Columns) -> None:
-        self._trial = Trial(columns)
+        self._trial = Trial(columns.without_standby())
         self._budgets = Budgets(columns.snapshot)
         self._group_of = {node.name: node.group for node in columns.snapshot.nodes}
         self._held: dict[str, list[Workload]] = {}

@@ -4,13 +4,13 @@ The request is a JSON message that holds the cluster too; -t and --simulate repl
 """
 
 import json
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ullage.engine.balance.dedicated import dedicated_solution
 from ullage.engine.balance.facts import View
 from ullage.engine.balance.fleet import Fleet
-from ullage.engine.balance.global_n1 import Redundancy
 from ullage.engine.balance.group_choice import Conditions
+from ullage.engine.balance.requests import Evacuate, Relocate, Request
 from ullage.service.htools.answers import Answer, Asked, answer, solver_of
 from ullage.service.htools.loading import load, read_file, warnings_about, with_node_memory
 from ullage.service.htools.names import Names
@@ -18,6 +18,9 @@ from ullage.service.htools.options import Options, Printed
 from ullage.service.htools.printed import Page, stop
 from ullage.service.htools.saving import cluster_now, save
 from ullage.sources.ganeti.iallocator import read_message
+
+if TYPE_CHECKING:
+    from ullage.engine.balance.global_n1 import Redundancy
 
 EXPLAINING_VERBOSITY: Final = 2
 
@@ -38,8 +41,7 @@ def run(options: Options) -> Printed:
         page.tell_text(warnings)
     fleet = Fleet(cluster, view)
     restricted = None if options.restrict_to_nodes is None else frozenset(options.restrict_to_nodes)
-    redundancy = Redundancy(accepts_existing=options.accept_existing) if options.capacity else None
-    conditions = Conditions(options.ignore_soft_errors, redundancy, restricted)
+    conditions = Conditions(options.ignore_soft_errors, _redundancy(options, message.request), restricted)
     asked = Asked(message.request, Names(cluster), conditions, message.cluster.tags)
     if options.verbose >= EXPLAINING_VERBOSITY and solver_of(fleet, message.request) is dedicated_solution:
         page.tell("Allocation on a dedicated cluster; using lost-allocations metrics.")
@@ -50,6 +52,15 @@ def run(options: Options) -> Printed:
     _show(options, found.fleet, "Final", page)
     save(page, options.save, "post-ialloc", "after iallocator run", cluster_now(found.fleet))
     return page.done()
+
+
+def _redundancy(options: Options, request: Request) -> "Redundancy | None":
+    """Return what must stay redundant; machines that move within their group take what room there is."""
+    if not options.capacity or isinstance(request, Evacuate | Relocate):
+        return None
+    from ullage.engine.balance.global_n1 import Redundancy
+
+    return Redundancy(accepts_existing=options.accept_existing)
 
 
 def written(found: Answer) -> str:

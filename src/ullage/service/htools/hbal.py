@@ -1,6 +1,7 @@
 """hbal: the moves that balance one group, with the commands that make them."""
 
 from collections.abc import Iterable, Sequence
+from math import inf, nan
 
 from ullage.engine.balance.candidates import Balancing, Step
 from ullage.engine.balance.facts import NOWHERE
@@ -18,7 +19,7 @@ from ullage.service.htools.hinfo import (
     tell_instances,
     tell_nodes,
 )
-from ullage.service.htools.loading import load
+from ullage.service.htools.loading import complaint_about_offline, load
 from ullage.service.htools.options import Options, Printed
 from ullage.service.htools.policy_line import policy_line
 from ullage.service.htools.printed import Page
@@ -38,6 +39,9 @@ def run(options: Options) -> Printed:
             f"Loaded cluster tags: {','.join(cluster.tags)}",
             f"Loaded cluster ipolicy: {policy_line(cluster.policy, with_ratio=has_ratio(fleet))}",
         )
+    wrong = complaint_about_offline(options, cluster)
+    if wrong:
+        return page.fail(wrong)
     if not fleet.machines:
         page.say("Cluster is empty, exiting.")
         return page.done()
@@ -152,7 +156,8 @@ def _health(fleet: Fleet, number: int) -> str:
     host, now = fleet.hosts[number], fleet.states[number].now
     if now.spindles > host.spindles_high:
         return "Bad FailDisk"
-    return "Bad FailCPU" if host.cpu and now.cpu / host.cpu > host.cpu_ratio else "Ok ()"
+    share = now.cpu / host.cpu if host.cpu else inf if now.cpu else nan
+    return "Bad FailCPU" if share > host.cpu_ratio else "Ok ()"
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -218,6 +223,7 @@ def _say_commands(page: Page, options: Options, fleet: Fleet, steps: Sequence[St
 
 
 def _totals(fleet: Fleet) -> str:
-    states = [fleet.states[number].now for number in fleet.scope]
-    memory, disk = sum(each.memory_free for each in states), sum(each.disk_free for each in states)
-    return f"mem={memory // MIB} disk={disk // MIB}"
+    from ullage.engine.balance.totals import totals
+
+    found = totals(fleet)
+    return f"mem={found.memory_free // MIB} disk={found.disk_free // MIB}"

@@ -9,7 +9,7 @@ from ullage.engine.balance.search import balance
 from ullage.service.htools.decimals import fixed
 from ullage.service.htools.hbal import balancing_of
 from ullage.service.htools.hinfo import groups_of, refuse_arguments
-from ullage.service.htools.loading import load
+from ullage.service.htools.loading import complaint_about_offline, load
 from ullage.service.htools.options import Options, Printed
 from ullage.service.htools.printed import FAILED, Page, keys
 
@@ -51,7 +51,15 @@ def run(options: Options) -> Printed:
     cluster, view, warnings = load(options)
     page = Page()
     page.tell_text(warnings)
-    groups = groups_of(Fleet(cluster, view))
+    wrong = complaint_about_offline(options, cluster)
+    if wrong:
+        return page.fail(wrong)
+    fleet = Fleet(cluster, view)
+    if options.policy_file and options.verbose:
+        from ullage.service.htools.swap import swap_warnings
+
+        page.tell(*swap_warnings(fleet, options.policy_file))
+    groups = groups_of(fleet)
     for_scripts = options.machine_readable
     if for_scripts:
         page.say(

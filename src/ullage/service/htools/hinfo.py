@@ -3,7 +3,7 @@
 from ullage.engine.balance.facts import NOWHERE
 from ullage.engine.balance.fleet import Fleet
 from ullage.service.htools.decimals import fixed
-from ullage.service.htools.loading import load
+from ullage.service.htools.loading import complaint_about_offline, load
 from ullage.service.htools.options import Options, Printed
 from ullage.service.htools.policy_line import policy_line
 from ullage.service.htools.printed import Page, stop
@@ -31,6 +31,9 @@ def run(options: Options) -> Printed:
     page.say(f"Loaded cluster tags: {','.join(cluster.tags)}")
     if verbose > 2:
         page.say(f"Loaded cluster ipolicy: {policy_line(cluster.policy, with_ratio=has_ratio(fleet))}")
+    wrong = complaint_about_offline(options, cluster)
+    if wrong:
+        return page.fail(wrong)
     if not fleet.machines and verbose > 1:
         page.say("Cluster is empty.")
     page.say(

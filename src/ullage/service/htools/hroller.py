@@ -7,7 +7,7 @@ from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.rolling import Batch, Refusal, RollingOptions, Unrollable, rolling_groups
 from ullage.model.ganeti import GanetiCluster
 from ullage.service.htools.hinfo import refuse_arguments
-from ullage.service.htools.loading import load
+from ullage.service.htools.loading import complaint_about_offline, load
 from ullage.service.htools.options import Options, Printed
 from ullage.service.htools.printed import Page
 from ullage.service.htools.saving import save
@@ -34,6 +34,9 @@ def run(options: Options) -> Printed:
         return page.fail(complaint)
     if complaint:
         page.tell(f"Warning: {complaint}")
+    wrong = complaint_about_offline(options, cluster)
+    if wrong:
+        return page.fail(wrong)
     save(page, options.save, "original", "before hroller run", cluster)
     group = _groups(cluster, options.group)
     if len(group) != 1:

@@ -25,7 +25,7 @@ from ullage.service.htools.hspace_lines import (
     say_tiered,
     tell_map,
 )
-from ullage.service.htools.loading import load
+from ullage.service.htools.loading import complaint_about_offline, load
 from ullage.service.htools.options import Options, Printed
 from ullage.service.htools.printed import Page, ToolError
 from ullage.service.htools.saving import cluster_now, save
@@ -50,6 +50,9 @@ def run(options: Options) -> Printed:
     cluster, view, warnings = load(options)
     page = Page()
     page.tell_text(warnings)
+    wrong = complaint_about_offline(options, cluster)
+    if wrong:
+        return page.fail(wrong)
     if not cluster.policy.templates:
         return page.fail("null list of disk templates received from cluster")
     fleet = Fleet(cluster, view)

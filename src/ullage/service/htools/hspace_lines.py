@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import groupby
+from math import isfinite
 from typing import NamedTuple
 
 from ullage.engine.balance.facts import NOWHERE, Machine
@@ -171,9 +172,10 @@ def _total_keys(phase: str, known: Totals) -> list[str]:
 def _part_keys(name: str, part: Part) -> list[str]:
     from ullage.sources.ganeti.text_writer import shown_decimal
 
+    shares = part.cpu_shares
     pairs = [
         ("CPU", str(part.cpu // 1000)),
-        ("NPU", shown_decimal(Fraction(part.cpu_shares))),
+        ("NPU", shown_decimal(Fraction(shares)) if isfinite(shares) else fixed(shares, 0)),
         ("MEM", str(part.memory // MIB)),
         ("DSK", str(part.disk // MIB)),
         ("SPN", str(part.spindles)),

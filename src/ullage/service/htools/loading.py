@@ -130,11 +130,17 @@ def _known_instances(cluster: GanetiCluster, selected: Sequence[str], excluded: 
 
 def _offline(cluster: GanetiCluster, asked: Sequence[str]) -> frozenset[str]:
     names = [node.name for node in cluster.nodes]
-    found = {each: match(names, each) for each in asked}
-    unknown = [each for each in reversed(asked) if found[each] is None]
-    if unknown:
-        stop(f"wrong node name(s) set as offline: {', '.join(unknown)}\n")
-    return frozenset(name for name in found.values() if name is not None)
+    return frozenset(name for each in asked if (name := match(names, each)) is not None)
+
+
+def complaint_about_offline(options: Options, cluster: GanetiCluster) -> str:
+    """Return what is wrong with the nodes that are to count as offline, empty where nothing is.
+
+    Each tool says so when it comes to it, after what it has to say before.
+    """
+    names = [node.name for node in cluster.nodes]
+    unknown = [each for each in reversed(options.offline) if match(names, each) is None]
+    return f"wrong node name(s) set as offline: {','.join(unknown)}\n" if unknown else ""
 
 
 def with_node_memory(cluster: GanetiCluster, memory_bytes: int) -> GanetiCluster:

@@ -39,7 +39,7 @@ class Option(NamedTuple):
     refused: str = ""
 
 
-_LUXI: Final = "ullage does not talk to Ganeti's daemons: use -t FILE or -m ADDRESS; -C prints the commands"
+_LUXI: Final = "ullage does not talk to Ganeti's daemons: use -t FILE"
 _EXECUTE: Final = "ullage changes nothing: -C prints the commands to run"
 _MONITORING: Final = "ullage does not ask the monitoring daemons: give what is used with -U FILE"
 
@@ -59,7 +59,7 @@ OPTIONS: Final = (
     Option(
         "rapi", "m", "master", "ADDRESS", "collect data from the remote API at this address", completes="host"
     ),
-    Option("", "L", "luxi", "[SOCKET]", "not served: use -t or -m", completes="file", refused=_LUXI),
+    Option("", "L", "luxi", "[SOCKET]", "not served: use -t", completes="file", refused=_LUXI),
     Option(
         "allocator_file",
         "I",
@@ -85,6 +85,14 @@ OPTIONS: Final = (
         "how far memory may be over-committed [from the data]",
         ratio,
         completes="float",
+    ),
+    Option(
+        "policy_file",
+        "",
+        "policy",
+        "FILE",
+        "warn of nodes whose swap, as a policy states it, is too little",
+        completes="file",
     ),
     Option("evac_mode", "E", "evac-mode", "", "only move instances away from offline and drained nodes"),
     Option(
@@ -341,7 +349,7 @@ TOOLS: Final[dict[str, tuple[str, ...]]] = {
         "hcheck": """text-data no-disk-moves dynu-file ignore-dynu evac-mode exclude-instances exclusion-tags
             ialloc-src no-instance-moves luxi machine-readable max-cpu max-length min-disk min-gain
             min-gain-limit min-score ignore-soft-errors no-simulation offline quiet master select-instances
-            no-capacity-checks verbose""",
+            no-capacity-checks verbose policy""",
         "hinfo": """print-nodes print-instances text-data master luxi ialloc-src verbose quiet offline
             ignore-dynu mond mond-data static-kvm-node-memory""",
         "hroller": """luxi master text-data ialloc-src offline offline-maintenance verbose quiet no-headers
@@ -359,4 +367,14 @@ TOOLS: Final[dict[str, tuple[str, ...]]] = {
 def options_of(tool: str) -> list[Option]:
     """Return the options of a tool in the order in which help lists them."""
     by_name = {option.long: option for option in OPTIONS}
-    return [by_name[name] for name in TOOLS[tool]]
+    return [_with_alternatives(by_name[name], TOOLS[tool]) for name in TOOLS[tool]]
+
+
+def _with_alternatives(option: Option, names: tuple[str, ...]) -> Option:
+    """Return an option that is refused with the alternatives that a tool with these options has."""
+    if option.long != "luxi":
+        return option
+    remote = " or -m ADDRESS" if "master" in names else ""
+    commands = "; -C prints the commands" if "print-commands" in names else ""
+    about = f"{option.about} or -m" if remote else option.about
+    return option._replace(about=about, refused=f"{option.refused}{remote}{commands}")

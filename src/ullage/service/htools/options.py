@@ -30,6 +30,7 @@ class Options(NamedTuple):
     load_file: str | None = None
     ignore_dynu: bool = False
     memory_ratio: Fraction | None = None
+    policy_file: str = ""
     static_node_memory_bytes: int = 4096 << 20
     offline: tuple[str, ...] = ()
     exclusion_tags: tuple[str, ...] = ()

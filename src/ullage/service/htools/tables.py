@@ -122,7 +122,7 @@ COLUMNS: Final[dict[str, Column]] = {
     "peermap": Column("PeerMap", _peers, is_number=False),
     "spindle_count": Column("NodeSpindles", lambda row: str(row.host.spindles)),
     "hi_spindles": Column("MaxSpindles", lambda row: str(row.host.spindles_high)),
-    "inst_spindles": Column("InstSpindles", lambda row: str(row.state.now.spindles)),
+    "inst_spindles": Column("InstSpindles", lambda row: str(float(row.state.now.spindles))),
 }
 """Every column of the table of nodes by the name that a user gives."""
 _NOT_KNOWN: Final = Column(UNKNOWN, lambda _: UNKNOWN, is_number=False)
@@ -202,12 +202,14 @@ def instance_table(fleet: Fleet) -> list[str]:
 
 
 def score_table(fleet: Fleet, indent: str = "  ") -> list[str]:
-    """Return the terms of the score of the hosts that count, each with its weight."""
+    """Return the terms of the score of the hosts that count, each with its weight; none if none is online."""
     hosts = [fleet.hosts[number] for number in fleet.scope]
     values = values_of(hosts, [fleet.states[number] for number in fleet.scope])
     rows = [
         [term.name, fixed(value, 8), f"x{term.weight:.2f}"] for term, value in zip(TERMS, values, strict=True)
     ]
+    if all(host.offline for host in hosts):
+        rows = []
     return [f"{indent}{line}" for line in lined_up(["Field", "Value", "Weight"], rows, [False, True, True])]
 
 

@@ -35,10 +35,8 @@ def read_memory_ratio(fields: Fields) -> Fraction | None:
     if not fields.has(MEMORY_RATIO):
         return None
     ratio = _ratio(fields, MEMORY_RATIO)
-    if ratio <= 0:
-        raise fields.error(
-            f"key '{MEMORY_RATIO}': {float(ratio)} is not above zero", remedy="use 1.0 or more"
-        )
+    if ratio < 0:
+        raise fields.error(f"key '{MEMORY_RATIO}': {float(ratio)} is below zero", remedy="use 0 or more")
     return ratio
 
 

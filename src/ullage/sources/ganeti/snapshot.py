@@ -14,7 +14,6 @@ import msgspec
 
 from ullage.model.checks import check_snapshot, unique
 from ullage.model.cluster import Group, Node, Snapshot, Workload
-from ullage.model.errors import InputError
 from ullage.model.ganeti import (
     LOCAL_TEMPLATES,
     OFFLINE,
@@ -76,7 +75,7 @@ class GanetiSource:
         from ullage.sources.ganeti.text import read_text
 
         (file,) = read_files(self._place, self._limits, stdin=self._stdin)
-        return read_text(bytes(file.data).decode("utf-8-sig"), file.name)
+        return read_text(bytes(file.data).decode("utf-8-sig"), file.name, distinct=True)
 
 
 def snapshot_of(cluster: GanetiCluster, name: str = "") -> Snapshot:
@@ -191,7 +190,7 @@ def labels_of(tags: Iterable[str]) -> dict[str, str]:
 
 
 def _policy(cluster: GanetiCluster, name: str, types: ResourceTypes) -> Policy:
-    """Return the profile with the ratios of the cluster and its groups; a stated one below 1 is refused."""
+    """Return the profile with the ratios of the cluster and its groups."""
     layer = Layer(
         f"cluster {name}" if name else "cluster",
         cluster=_ratios(cluster.policy),
@@ -214,7 +213,5 @@ def _ratio(ratio: Fraction) -> str:
 
 
 def _bounded(policy: InstancePolicy) -> InstancePolicy:
-    """Return a policy whose ratio of processors is a number above zero: a negative one sets no bound."""
-    if policy.cpu_ratio == 0:
-        raise InputError("the ratio of processors is 0", where="instance policy", remedy="use 1 or more")
-    return policy if policy.cpu_ratio > 0 else msgspec.structs.replace(policy, cpu_ratio=Fraction(RATIO_MAX))
+    """Return a policy whose ratio of processors is not below zero: a negative one sets no bound."""
+    return policy if policy.cpu_ratio >= 0 else msgspec.structs.replace(policy, cpu_ratio=Fraction(RATIO_MAX))

@@ -42,8 +42,11 @@ SECTIONS: Final = ("groups", "nodes", "instances", "cluster tags", "instance pol
 Lines = Sequence[tuple[int, str]]
 
 
-def read_text(content: str, name: str = "") -> GanetiCluster:
-    """Return the cluster of a file's content; errors name the file as `name`, the line and the field."""
+def read_text(content: str, name: str = "", *, distinct: bool = False) -> GanetiCluster:
+    """Return the cluster of a file's content; errors name the file as `name`, the line and the field.
+
+    Ganeti's tools read instances of one name, and save them; `distinct` refuses them.
+    """
     if len(content) > CHARACTERS_MAX:
         raise InputError(
             "the file is too large", where=name, remedy=f"the most is {CHARACTERS_MAX} characters"
@@ -53,6 +56,8 @@ def read_text(content: str, name: str = "") -> GanetiCluster:
     read_groups = _groups(groups, place)
     read_nodes = _nodes(nodes, place, frozenset(group.uuid for group in read_groups))
     read_instances = _instances(instances, place, frozenset(node.name for node in read_nodes))
+    if distinct:
+        _unique(instances, [instance.name for instance in read_instances], place, "name")
     own, of_groups = _policies(policies, place, frozenset(group.name for group in read_groups))
     return GanetiCluster(
         groups=tuple(_with_policy(group, of_groups.get(group.name)) for group in read_groups),
@@ -88,7 +93,7 @@ def _sections(content: str, name: str) -> list[Lines]:
             sections.append([])
     if len(sections) < SECTIONS_MIN:
         raise InputError(
-            f"the file has {len(sections)} of the sections {', '.join(SECTIONS)}",
+            f"the file has {len(sections) if lines else 0} of the sections {', '.join(SECTIONS)}",
             where=name,
             remedy="put one blank line between sections, and leave an empty section empty",
         )
@@ -162,7 +167,7 @@ def _nodes(lines: Lines, place: str, groups: frozenset[str]) -> list[GanetiNode]
         Field("excl_storage", kinds.yes, "N"),
         Field("free_spindles", Kind(kinds.free_count).__getitem__, "0"),
         Field("node_cpus", Kind(kinds.cpus).__getitem__, "1"),
-        Field("cpu_speed", Kind(kinds.ratio).__getitem__, "1.0"),
+        Field("cpu_speed", Kind(kinds.speed).__getitem__, "1.0"),
     )
     nodes = []
     for number, line in lines:

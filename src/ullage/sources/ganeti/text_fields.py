@@ -16,6 +16,8 @@ COUNT_MAX: Final = 1 << 31
 CPUS_MAX: Final = 1 << 20
 RATIO_MAX: Final = 1_000_000
 NUMBER_CHARACTERS_MAX: Final = 40
+LEAST: Final = Fraction(1, 10**99)
+"""Ratios and speeds nearer to zero need more of an exponent than fields may have."""
 DIGITS: Final = frozenset("0123456789")
 DECIMAL: Final = DIGITS | frozenset("+-.eE")
 EXPONENT_CHARACTERS_MAX: Final = 3
@@ -159,16 +161,28 @@ def total_cpus(text: str) -> int:
 
 
 def ratio(text: str) -> Fraction:
+    """Return a number that is zero or above."""
+    return _double(text, fraction(text, RATIO_MAX, remedy="write a number such as 1.5"))
+
+
+def any_ratio(text: str) -> Fraction:
+    """Return a number of either sign: a negative ratio of processors sets no bound."""
+    return _double(text, fraction(text, RATIO_MAX, remedy="write a number such as 4.0", signed=True))
+
+
+def speed(text: str) -> Fraction:
     """Return a number above zero."""
-    value = fraction(text, RATIO_MAX, remedy="write a number such as 1.5")
+    value = ratio(text)
     if not value:
         raise FieldError(f"{quoted(text)} is not above zero", "write a number such as 1.5")
     return value
 
 
-def any_ratio(text: str) -> Fraction:
-    """Return a number of either sign: a negative ratio of processors sets no bound."""
-    return fraction(text, RATIO_MAX, remedy="write a number such as 4.0", signed=True)
+def _double(text: str, value: Fraction) -> Fraction:
+    """Return the decimal that Ganeti's tools, which reckon with doubles, would write for a number."""
+    if value and abs(value) < LEAST:
+        raise FieldError(f"{quoted(text)} is out of range", "the least above zero is 1e-99")
+    return Fraction(repr(float(value)))
 
 
 def name(text: str) -> str:

@@ -1,7 +1,9 @@
 """Ganeti's text format as its tools write it with -S: every optional field, so that files can be compared.
 
 The hard thing is numbers with decimals: ratios are written with an exponent where they are very small or
-large, the speed of processors never, and both with the fewest digits that mean the same.
+large, the speed of processors only where it would be too long, and both with the fewest digits that mean the
+same. What a node has in all is written to the last byte, so that a file which is read and saved stays the
+same cluster.
 """
 
 from collections.abc import Iterable
@@ -9,6 +11,7 @@ from fractions import Fraction
 from typing import Final
 
 from ullage.model.ganeti import MIB, GanetiCluster, GanetiGroup, GanetiNode, Instance, InstancePolicy, Size
+from ullage.sources.ganeti.text_fields import NUMBER_CHARACTERS_MAX
 
 EXPONENT_LOW: Final = 0.1
 EXPONENT_HIGH: Final = 10**7
@@ -41,12 +44,12 @@ def _group(group: GanetiGroup) -> str:
 def _node(node: GanetiNode) -> str:
     flag = "Y" if node.offline else "M" if node.master else "N"
     memory = (
-        f"{_nearest(node.memory_bytes, MIB)}|{node.memory_node_bytes // MIB}|{_mib(node.memory_free_bytes)}"
+        f"{_exactly(node.memory_bytes, MIB)}|{node.memory_node_bytes // MIB}|{_mib(node.memory_free_bytes)}"
     )
-    disk = f"{_nearest(node.disk_bytes, MIB)}|{_mib(node.disk_free_bytes)}"
+    disk = f"{_exactly(node.disk_bytes, MIB)}|{_mib(node.disk_free_bytes)}"
     storage = f"{node.spindles}|{','.join(node.tags)}|{_flag(node.exclusive_storage)}|{node.spindles_free}"
-    cpu = f"{node.cpu_node_milli // 1000}|{plain_decimal(node.cpu_speed)}"
-    return f"{node.name}|{memory}|{disk}|{_nearest(node.cpu_milli, 1000)}|{flag}|{node.group}|{storage}|{cpu}"
+    cpu = f"{node.cpu_node_milli // 1000}|{_speed(node.cpu_speed)}"
+    return f"{node.name}|{memory}|{disk}|{_exactly(node.cpu_milli, 1000)}|{flag}|{node.group}|{storage}|{cpu}"
 
 
 def _instance(instance: Instance) -> str:
@@ -82,6 +85,22 @@ def _size(size: Size) -> str:
 def _mib(size_bytes: int) -> int:
     """Return whole MiB, towards zero: what is free of a node with less than nothing is negative."""
     return size_bytes // MIB if size_bytes >= 0 else -(-size_bytes // MIB)
+
+
+def _speed(value: Fraction) -> str:
+    """Return a speed without an exponent, if that can be read back."""
+    plain = plain_decimal(value)
+    return plain if len(plain) <= NUMBER_CHARACTERS_MAX else shown_decimal(value)
+
+
+def _exactly(amount: int, unit: int) -> str:
+    """Return an amount in a unit, with all its decimals where it is no whole number of them."""
+    whole, rest = divmod(amount, unit)
+    digits = ""
+    while rest:
+        digit, rest = divmod(rest * 10, unit)
+        digits += str(digit)
+    return f"{whole}.{digits}" if digits else str(whole)
 
 
 def _nearest(amount: int, unit: int) -> int:

@@ -63,6 +63,10 @@ class Amounts:
             found = self._maps[text] = self._read_map(text)
         return found
 
+    def bound(self, raw: Raw) -> Resources:
+        """The amounts of a map in which some may be negative, which API servers take in custom objects."""
+        return self._read_map(bytes(raw), negative=True)
+
     def requirements(self, raw: Raw) -> Requirements:
         """The requests and limits of a container or pod."""
         text = bytes(raw)
@@ -125,7 +129,7 @@ class Amounts:
                 raise fault.under(name) from None
         return Requirements(*parts)
 
-    def _read_map(self, text: bytes) -> Resources:
+    def _read_map(self, text: bytes, *, negative: bool = False) -> Resources:
         amounts: dict[str, int] = {}
         for name, raw in _decoded_map(text).items():
             canonical = self._canonical(name)
@@ -134,7 +138,11 @@ class Amounts:
             if canonical in amounts:
                 error = InputError(f"resource {canonical} is named twice", remedy="keep one of the spellings")
                 raise Fault(error, (name,))
-            amounts[canonical] = self._quantity(canonical, name, bytes(raw))
+            if negative:
+                parse = self._types[canonical].parse
+                amounts[canonical] = _parsed(name, bytes(raw), parse, negative=True)
+            else:
+                amounts[canonical] = self._quantity(canonical, name, bytes(raw))
         return Resources(amounts) if amounts else NOTHING
 
     def _canonical(self, name: str) -> str | None:
@@ -168,7 +176,7 @@ def _nano(name: str, text: bytes) -> int:
     return _parsed(name, text, parse_nano)
 
 
-def _parsed(name: str, text: bytes, parse: Callable[[str], int]) -> int:
+def _parsed(name: str, text: bytes, parse: Callable[[str], int], *, negative: bool = False) -> int:
     """The amount that stands under a name; raises a Fault."""
     try:
         amount = parse(_quantity_text(text))
@@ -177,7 +185,7 @@ def _parsed(name: str, text: bytes, parse: Callable[[str], int]) -> int:
         raise Fault(InputError(what, remedy="write a number or text such as 40Mi"), (name,)) from None
     except InputError as error:
         raise Fault(error, (name,)) from None
-    if amount < 0:
+    if amount < 0 and not negative:
         raise Fault(InputError(f"{name} is negative", remedy="use 0 or more"), (name,))
     return amount
 

@@ -22,6 +22,8 @@ from ullage.sources.kubernetes.amounts import Amounts
 from ullage.sources.kubernetes.classes import Classes, ClassNames, class_names
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.items import NODE, POD, Item, Kind
+from ullage.sources.kubernetes.kueue import CLUSTER_QUEUE, COHORT, LOCAL_QUEUE, Kueue
+from ullage.sources.kubernetes.kueue_workloads import WORKLOAD, KueueWorkloads
 from ullage.sources.kubernetes.nodes import DEVICES_MAX, GPU_MODEL_LABELS, NodeReader
 from ullage.sources.kubernetes.object_kinds import OBJECT_KINDS, Known, ObjectRows
 from ullage.sources.kubernetes.objects import with_claims, with_class
@@ -77,6 +79,8 @@ class ClusterReading:
             MISFILED_POD: self._misfiled_pod,
             **dict.fromkeys(OBJECT_KINDS, self._object),
             **dict.fromkeys(POD_GROUPS, self._pod_group),
+            **dict.fromkeys((CLUSTER_QUEUE, COHORT, LOCAL_QUEUE), self._queue),
+            WORKLOAD: self._queued,
             Kind("storage.k8s.io", "CSINode"): self._drivers_of_node,
             Kind(dynamic_devices.GROUP, "ResourceSlice"): self._slice,
             Kind(dynamic_devices.GROUP, "ResourceClaim"): self._device_claim,
@@ -101,6 +105,8 @@ class ClusterReading:
         self._sets = WaitingSets(types)
         self._node_reader = NodeReader(self._amounts, group_label=self._group_label)
         self._objects = ObjectRows(self._amounts)
+        self._kueue = Kueue(self._amounts)
+        self._queued_jobs = KueueWorkloads(self._pod_reader)
 
     def prepare(self, file: InputFile) -> None:
         """Take the resource types of a file before its objects; raises an InputError."""
@@ -138,6 +144,8 @@ class ClusterReading:
         `sees_nodes` says that all nodes were read, though there may be none.
         """
         tables = self._objects.tables()
+        named = (quota.name for quota in tables["quotas"])
+        tables["quotas"] = (*tables["quotas"], *self._kueue.quotas(named))
         classes = Classes(tables["runtime_classes"], tables["priority_classes"])
         self._resolve_classes(classes)
         self._expand_sets(tables)
@@ -209,6 +217,12 @@ class ClusterReading:
     def _pod_group(self, item: Item) -> None:
         self._groups.take(item)
 
+    def _queue(self, item: Item) -> None:
+        self._kueue.take(item)
+
+    def _queued(self, item: Item) -> None:
+        self._queued_jobs.take(item)
+
     def _drivers_of_node(self, item: Item) -> None:
         decoded = item.decode(DRIVERS_OF_NODE)
         self._attach_limits[decoded.metadata.name] = read_attach_limits(decoded)
@@ -279,8 +293,14 @@ class ClusterReading:
         waiting, warnings = self._sets.workloads(self._pods, self._nodes.values(), known)
         self._pods |= {workload.key: workload for workload in waiting}
         self._pods |= {key: self._groups.applied(pod) for key, pod in self._pods.items() if pod.gang}
-        for line in warnings:
+        self._kueue.know(tables["namespaces"])
+        self._pods |= self._queued_jobs.with_queues(self._pods, self._kueue)
+        self._queued_jobs.say(self.unknowns.examples, self._pods, self._kueue)
+        queued, odd = self._queued_jobs.missing(self._pods, self._kueue, known)
+        self._pods |= {workload.key: workload for workload in queued}
+        for line in (*warnings, *odd):
             self.unknowns.say(line)
+        self._kueue.say(self.unknowns.examples)
 
     def _fill_in_claims(self, claims: Mapping[str, Claim]) -> None:
         """Give volumes the class and size of their claims, and the default class to those that name none."""

@@ -19,6 +19,7 @@ from ullage.sources.input_files import InputFile
 from ullage.sources.kubernetes.cluster_reading import MISFILED_POD, ClusterReading
 from ullage.sources.kubernetes.items import NODE, POD, Item, Kind, Page, items_of
 from ullage.sources.kubernetes.kubeconfig import find_access
+from ullage.sources.kubernetes.kueue_workloads import WORKLOAD
 from ullage.sources.kubernetes.live_discovery import Listed, discover
 from ullage.sources.kubernetes.live_lists import (
     PAGE_ITEMS,
@@ -164,7 +165,8 @@ class _LiveReading:
         """Read a list of all namespaces, else of the one that is meant, else say that it is missing."""
         kind, title = listed.kind, listed.title
         # Where pods of one namespace are seen, a Deployment elsewhere would look as if it had none.
-        namespace = self._namespace if not self._sees_all_pods and kind in POD_SETS else ""
+        asks_for_pods = kind in POD_SETS or kind == WORKLOAD
+        namespace = self._namespace if not self._sees_all_pods and asks_for_pods else ""
         try:
             try:
                 self._take(lists.pages(listed, namespace, SELECTORS.get(kind, "")), listed)

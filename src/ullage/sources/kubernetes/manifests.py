@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
+from ullage.engine.quota.validation import refuse_errors
 from ullage.model.checks import REPLICAS_MAX, check_workload
 from ullage.model.cluster import Batch, Node, Volume
 from ullage.model.delta import Delta
@@ -25,7 +26,8 @@ from ullage.sources.kubernetes.daemons import as_daemon
 from ullage.sources.kubernetes.drafts import Draft, completed, draft_of, lookup_of
 from ullage.sources.kubernetes.faults import Fault, wrong_type
 from ullage.sources.kubernetes.items import POD, Item, Kind, Page, items_of
-from ullage.sources.kubernetes.object_kinds import NOS, OBJECT_KINDS, Known, ObjectRows
+from ullage.sources.kubernetes.kueue import queue_of, with_queue
+from ullage.sources.kubernetes.object_kinds import OBJECT_KINDS, OWN_GROUP, Known, ObjectRows
 from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE, claimed
 from ullage.sources.kubernetes.pod_groups import POD_GROUPS, PodGroups
 from ullage.sources.kubernetes.pod_sets import POD_SETS, PodSet, has_no_pods, known_kind, stated
@@ -44,11 +46,10 @@ from ullage.sources.places import one_line
 HAND_WRITTEN_BYTES_MAX: Final = 8 * MIB
 """JSON up to this size may have been written by people and is checked for keys that stand twice."""
 
-OWN_GROUP: Final = "ullage.dev"
 DAEMON_SET: Final = Kind("apps", "DaemonSet")
 STATEFUL_SET: Final = Kind("apps", "StatefulSet")
-OBJECTS: Final = frozenset(kind for kind in OBJECT_KINDS if kind.group != NOS)
-"""What manifests may bring along; quotas that span namespaces are part of a cluster."""
+OBJECTS: Final = frozenset(OBJECT_KINDS)
+"""What manifests may bring along."""
 NOTHING_KNOWN: Final = Known()
 
 _NAMED_MAX: Final = 10
@@ -187,6 +188,10 @@ class ManifestReader:
         self._known = known or self._known
         self._groups.know(self._known.pod_groups)
         objects = msgspec.structs.replace(Delta(), **self._objects.tables(self._known.default_class))
+        try:
+            refuse_errors(objects.quotas, self._types, self._known.quotas)
+        except InputError as error:
+            raise error.at(self._source) from None
         lookup = lookup_of(objects, self._known, self._objects.default_class())
         batches = []
         for draft in self._drafts.values():
@@ -207,11 +212,11 @@ class ManifestReader:
 
     def _take(self, item: Item) -> None:
         kind = known_kind(item.kind)
-        if kind.group == OWN_GROUP:
-            self._take_own(item)
-        elif kind in OBJECTS:
+        if kind in OBJECTS:
             taken = self._objects.take(item)
             self._once(item, kind.name, taken.key)
+        elif kind.group == OWN_GROUP:
+            self._take_own(item)
         elif kind in POD_GROUPS:
             self._once(item, f"{kind.name} of {kind.group}", self._groups.take(item))
         elif kind == POD or kind in POD_SETS:
@@ -284,6 +289,7 @@ class ManifestReader:
             created_seconds=None,
             terminating=False,
         )
+        workload = with_queue(workload, queue_of(owner.value))
         classless: frozenset[str] = frozenset()
         if kind == STATEFUL_SET:
             added, classless = self._claim_templates(owner)

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from ullage.model.admission import PodGroup, PriorityClass, RuntimeClass
-from ullage.model.cluster import Snapshot
+from ullage.model.cluster import Quota, Snapshot
 from ullage.model.delta import TABLE_FACTS
 from ullage.model.storage import Claim, StorageClass
 from ullage.model.table import Table
@@ -19,7 +19,14 @@ from ullage.sources.kubernetes import storage_objects as storage
 from ullage.sources.kubernetes.amounts import Amounts
 from ullage.sources.kubernetes.classes import read_priority_class, read_runtime_class
 from ullage.sources.kubernetes.items import Item, Kind
-from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE, names_no_class, read_claim, read_quota
+from ullage.sources.kubernetes.objects import (
+    DEFAULT_NAMESPACE,
+    names_no_class,
+    read_claim,
+    read_elastic_quota,
+    read_quota,
+    with_names_of_their_own,
+)
 from ullage.sources.kubernetes.wire import ClaimWire, PriorityClassWire, QuotaWire, RuntimeClassWire
 
 _CLAIM: Final = msgspec.json.Decoder(ClaimWire)
@@ -27,6 +34,7 @@ _QUOTA: Final = msgspec.json.Decoder(QuotaWire)
 _RUNTIME_CLASS: Final = msgspec.json.Decoder(RuntimeClassWire)
 _PRIORITY_CLASS: Final = msgspec.json.Decoder(PriorityClassWire)
 NOS: Final = "nos.nebuly.com"
+OWN_GROUP: Final = "ullage.dev"
 
 
 class ObjectKind(NamedTuple):
@@ -70,12 +78,23 @@ OBJECT_KINDS: Final[Mapping[Kind, ObjectKind]] = {
         lambda wire, _, namespace: admission.read_budget(wire, namespace),
     ),
     Kind(NOS, "ElasticQuota"): ObjectKind(
-        "quotas", _QUOTA, lambda wire, amounts, _: read_quota(wire, "ElasticQuota", amounts)
+        "quotas",
+        _QUOTA,
+        lambda wire, amounts, namespace: read_elastic_quota(wire, "ElasticQuota", amounts, namespace),
     ),
     Kind(NOS, "CompositeElasticQuota"): ObjectKind(
-        "quotas", _QUOTA, lambda wire, amounts, _: read_quota(wire, "CompositeElasticQuota", amounts)
+        "quotas",
+        _QUOTA,
+        lambda wire, amounts, namespace: read_elastic_quota(
+            wire, "CompositeElasticQuota", amounts, namespace
+        ),
+    ),
+    Kind(OWN_GROUP, "Quota"): ObjectKind(
+        "quotas", _QUOTA, lambda wire, amounts, _: read_quota(wire, amounts)
     ),
 }
+
+QUOTA_KINDS: Final = frozenset(kind for kind, each in OBJECT_KINDS.items() if each.table == "quotas")
 
 
 class Known(NamedTuple):
@@ -86,13 +105,19 @@ class Known(NamedTuple):
     default_class: str = ""
     find_claim: Callable[[str], Claim | None] = Table[Claim]().get
     pod_groups: Iterable[PodGroup] = ()
+    quotas: Iterable[Quota] = ()
 
 
 def known_of(snapshot: Snapshot) -> Known:
     """What manifests may name in a cluster."""
     default = next((each.name for each in snapshot.storage_classes if each.default), "")
     return Known(
-        snapshot.runtime_classes, snapshot.priority_classes, default, snapshot.claims.get, snapshot.pod_groups
+        snapshot.runtime_classes,
+        snapshot.priority_classes,
+        default,
+        snapshot.claims.get,
+        snapshot.pod_groups,
+        snapshot.quotas,
     )
 
 
@@ -120,8 +145,11 @@ class ObjectRows:
         wire = item.decode(kind.decoder)
         row = kind.read(wire, self._amounts, self._namespace)
         rows = self._rows[kind.table]
-        taken = Taken(TABLE_FACTS[kind.table].singular, row.key, rows.get(row.key) == row)
-        rows[row.key] = row
+        is_quota = isinstance(row, Quota)
+        what = row.kind if is_quota else TABLE_FACTS[kind.table].singular
+        key = f"{what} {row.key}" if is_quota else row.key
+        taken = Taken(what, row.key, rows.get(key) == row)
+        rows[key] = row
         if isinstance(wire, ClaimWire) and names_no_class(wire):
             self._classless.add(row.key)
         if isinstance(wire, storage.ClassObject) and row.default:
@@ -130,7 +158,7 @@ class ObjectRows:
         return taken
 
     def rows(self, table: str) -> Mapping[str, Any]:
-        """The rows of a table as they were read."""
+        """The rows of a table as they were read; quotas by kind and name."""
         return self._rows[table]
 
     def default_class(self) -> str:
@@ -144,6 +172,7 @@ class ObjectRows:
         """
         own = self.default_class()
         found = {table: tuple(rows.values()) for table, rows in self._rows.items()}
+        found["quotas"] = with_names_of_their_own(found["quotas"])
         found["storage_classes"] = tuple(
             _default_or_not(each, is_default=each.name == own) for each in found["storage_classes"]
         )

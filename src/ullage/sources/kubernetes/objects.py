@@ -1,27 +1,31 @@
 """Claims and quotas: small objects that are read one to one.
 
-The hard thing is a quota's name: Kubernetes allows one name in every namespace, the model wants it unique, so
-it is written as `namespace/name`.
+The hard thing is a quota's name: Kubernetes allows one name in every namespace and kind, the model wants it
+unique, so it is written as `namespace/name`. What is wrong with a quota of a cluster is no matter of reading.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
+from fractions import Fraction
 from typing import Final, Literal
 
 import msgspec
 from msgspec import Raw
 
 from ullage.model.cluster import Quota, Volume
+from ullage.model.errors import InputError
 from ullage.model.resources import Resources
+from ullage.model.settings import parse_fraction
 from ullage.model.storage import Claim
 from ullage.sources.kubernetes.amounts import Amounts
-from ullage.sources.kubernetes.faults import Fault
+from ullage.sources.kubernetes.faults import Fault, decoded
 from ullage.sources.kubernetes.storage_objects import CLASS_ANNOTATION
-from ullage.sources.kubernetes.wire import ClaimSpec, ClaimWire, QuotaSpec, QuotaWire
+from ullage.sources.kubernetes.wire import NULL, ClaimSpec, ClaimWire, QuotaSpec, QuotaWire
 
 DEFAULT_NAMESPACE: Final = "default"
 BOUND_ANNOTATION: Final = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE_ANNOTATION: Final = "volume.kubernetes.io/selected-node"
-QuotaKind = Literal["ElasticQuota", "CompositeElasticQuota", "Quota"]
+QuotaKind = Literal["ElasticQuota", "CompositeElasticQuota"]
+_NUMBER: Final = msgspec.json.Decoder(str | int | float)
 
 
 def claimed(spec: ClaimSpec | None, amounts: Amounts) -> tuple[str, int]:
@@ -98,22 +102,85 @@ def with_class(volumes: Iterable[Volume], names: Container[str], storage_class: 
     )
 
 
-def read_quota(wire: QuotaWire, kind: str, amounts: Amounts) -> Quota:
+def read_elastic_quota(
+    wire: QuotaWire, kind: QuotaKind, amounts: Amounts, namespace: str = DEFAULT_NAMESPACE
+) -> Quota:
     """An ElasticQuota over its namespace, a CompositeElasticQuota over those it names; raises a Fault."""
     spec, metadata = wire.spec or QuotaSpec(), wire.metadata
-    namespace = metadata.namespace or DEFAULT_NAMESPACE
+    namespace = metadata.namespace or namespace
     composite = kind == "CompositeElasticQuota"
     return Quota(
         name=f"{namespace}/{metadata.name}",
-        kind=msgspec.convert(kind, QuotaKind),
-        namespaces=tuple(sorted(set(spec.namespaces or ()))) if composite else (namespace,),
+        kind=kind,
+        namespaces=_covered(spec.namespaces) if composite else (namespace,),
         min=_bound(spec.min, "min", amounts),
         max=_bound(spec.max, "max", amounts),
+        stated_used=_stated_used(wire, amounts),
     )
+
+
+def read_quota(wire: QuotaWire, amounts: Amounts) -> Quota:
+    """A Quota of our own kind, which belongs to no namespace; raises a Fault."""
+    spec = wire.spec or QuotaSpec()
+    return Quota(
+        name=wire.metadata.name,
+        namespaces=_covered(spec.namespaces),
+        min=_bound(spec.min, "min", amounts),
+        max=_bound(spec.max, "max", amounts),
+        parent=spec.parent or "",
+        weight=_weight(spec.weight),
+        lending_limit=_optional_bound(spec.lending_limit, "lendingLimit", amounts),
+        borrowing_limit=_optional_bound(spec.borrowing_limit, "borrowingLimit", amounts),
+        queues=_covered(spec.queues),
+    )
+
+
+def with_names_of_their_own(quotas: Iterable[Quota]) -> tuple[Quota, ...]:
+    """Return quotas of different names: two kinds may have one name, which the composite then leaves."""
+    listed = tuple(quotas)
+    taken = {quota.name for quota in listed if quota.kind != "CompositeElasticQuota"}
+    return tuple(
+        msgspec.structs.replace(quota, name=f"{quota.name}-composite")
+        if quota.kind == "CompositeElasticQuota" and quota.name in taken
+        else quota
+        for quota in listed
+    )
+
+
+def _covered(names: Iterable[str] | None) -> tuple[str, ...]:
+    return tuple(sorted(set(names or ())))
+
+
+def _weight(raw: Raw) -> Fraction | None:
+    """A weight, written as a number or as text; the digits of a number are read as they stand."""
+    if raw == NULL:
+        return None
+    text = bytes(raw)
+    try:
+        written = decoded(_NUMBER, text)
+        return parse_fraction(written if isinstance(written, str) else text.decode().strip())
+    except Fault as fault:
+        raise fault.under("spec", "weight") from None
+    except InputError as error:
+        raise Fault(error, ("spec", "weight")) from None
 
 
 def _bound(raw: Raw, name: str, amounts: Amounts) -> Resources:
     try:
-        return amounts.resources(raw)
+        return amounts.bound(raw)
     except Fault as fault:
         raise fault.under("spec", name) from None
+
+
+def _stated_used(wire: QuotaWire, amounts: Amounts) -> Resources | None:
+    """What the status of a quota says is used; None where nobody wrote one."""
+    if wire.status is None or wire.status.used == NULL:
+        return None
+    try:
+        return amounts.bound(wire.status.used)
+    except Fault as fault:
+        raise fault.under("status", "used") from None
+
+
+def _optional_bound(raw: Raw, name: str, amounts: Amounts) -> Resources | None:
+    return None if raw == NULL else _bound(raw, name, amounts)

@@ -94,6 +94,7 @@ class PodReader:
             gang=_group(spec.scheduling_group) or gang,
             priority_class=sys.intern(spec.priority_class_name or ""),
             runtime_class=sys.intern(spec.runtime_class_name or ""),
+            host_path=any(volume.host_path is not None for volume in spec.volumes or ()),
         )
 
     def _template(self, spec: PodSpec, status: PodStatus | None) -> tuple[Shape, Constraints]:

@@ -102,13 +102,20 @@ class InlineVolume(Wire):
     volume_attributes: dict[str, str] | None = None
 
 
+class HostPathVolume(Wire):
+    """A folder of the node."""
+
+    path: str | None = None
+
+
 class VolumeWire(Wire):
-    """A volume of a pod; only those that take disk space have one of these fields."""
+    """A volume of a pod; only those that take disk space, or are of the node, have one of these fields."""
 
     name: str
     persistent_volume_claim: ClaimReference | None = None
     ephemeral: EphemeralVolume | None = None
     csi: InlineVolume | None = None
+    host_path: HostPathVolume | None = None
 
 
 class SchedulingGroup(Wire):
@@ -257,18 +264,30 @@ class ClaimWire(Wire):
 
 
 class QuotaSpec(Wire):
-    """What an elastic quota guarantees and allows."""
+    """What a quota guarantees and allows; from `queues` on a Quota of our own says more than elastic ones."""
 
     min: Raw = NULL
     max: Raw = NULL
     namespaces: list[str] | None = None
+    queues: list[str] | None = None
+    parent: str | None = None
+    weight: Raw = NULL
+    lending_limit: Raw = NULL
+    borrowing_limit: Raw = NULL
+
+
+class QuotaStatus(Wire):
+    """What an elastic quota says is used."""
+
+    used: Raw = NULL
 
 
 class QuotaWire(Wire):
-    """An ElasticQuota or CompositeElasticQuota."""
+    """An ElasticQuota, a CompositeElasticQuota, or a Quota of our own."""
 
     metadata: Named
     spec: QuotaSpec | None = None
+    status: QuotaStatus | None = None
 
 
 class Overhead(Wire):

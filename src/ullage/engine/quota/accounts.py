@@ -1,0 +1,110 @@
+"""The quotas of a snapshot with all who run and wait under them: the ledger from which every answer is read.
+
+What a workload counts is derived from it each time, so that the ledger cannot differ from the cluster. The
+hard thing is GPU memory: it is added container by container before these are summed up, and by the node's own
+size of a GPU where the workload runs.
+"""
+
+from typing import Final
+
+import msgspec
+
+from ullage.engine.columns import Columns, RulesByPlace
+from ullage.engine.quota.book import Amounts, Book, Member
+from ullage.engine.quota.cluster_capacity import cluster_capacity
+from ullage.engine.quota.rights import Rules
+from ullage.engine.quota.standing import Standing
+from ullage.engine.quota.validation import in_force
+from ullage.engine.redundancy.budgets import Budgets
+from ullage.engine.redundancy.daemons import is_daemon
+from ullage.engine.requests import effective_request, gpu_gigabytes, with_gpu_memory
+from ullage.model.cluster import Workload
+from ullage.model.resources import Resources
+from ullage.model.settings import rules_for
+
+ENDED: Final = frozenset(("error", "deleted"))
+QUEUE_GATE: Final = "kueue.x-k8s.io/admission"
+"""Kueue holds pods back by it until their queue has the quota: they ask already."""
+
+
+class Accounts:
+    """Who runs, who is leaving (and still counts), who asks to run, and who of the first could be evicted."""
+
+    def __init__(self, columns: Columns) -> None:
+        snapshot = columns.snapshot
+        settings = rules_for(snapshot.policy, snapshot.resource_types)
+        self.columns = columns
+        self.book = Book(in_force(snapshot.quotas), settings.quota_mode)
+        self.budgets = Budgets(snapshot)
+        self._gigabytes = settings.gpu_memory_gigabytes
+        self._by_place = RulesByPlace(snapshot)
+        self._counted: dict[tuple[object, ...], tuple[Workload, Amounts]] = {}
+        self.running: dict[str, Member] = {}
+        self.leaving: dict[str, Member] = {}
+        self.waiting: dict[str, Member] = {}
+        self.evictable: list[Member] = []
+        for workload in snapshot.workloads:
+            self._enter(workload)
+        everyone = (*self.running.values(), *self.leaving.values())
+        self.standing = Standing(self.book, everyone, settings.quota_order)
+        self.capacity = cluster_capacity(columns)
+        self.rules = Rules(self.standing, self.standing.entitlements(self.waiting.values(), self.capacity))
+
+    def _enter(self, workload: Workload) -> None:
+        if workload.state in ENDED:
+            return
+        if workload.holds_capacity:
+            member = self.member_of(workload)
+            if workload.terminating:
+                self.leaving[workload.key] = member
+            else:
+                self.running[workload.key] = member
+            if not workload.terminating and not is_daemon(workload):
+                self.evictable.append(member)
+        elif not workload.node and not workload.terminating and not _is_held_back(workload):
+            self.waiting[workload.key] = self.member_of(workload)
+
+    def member_of(self, workload: Workload) -> Member:
+        """Return a workload as its quota counts it."""
+        return Member(
+            workload.key,
+            self.book.place_of(workload.namespace, workload.labels),
+            self._amounts(workload),
+            self.columns.taken(workload),
+            workload.node,
+            workload.priority,
+            workload.created_seconds or 0,
+            self.budgets.of(workload),
+        )
+
+    def _amounts(self, workload: Workload) -> Amounts:
+        """Return what a workload counts; equal ones, of which there are many, are counted once."""
+        gigabytes = self._gigabytes
+        if workload.node and workload.node in self.columns.node_index:
+            node = self.columns.nodes[self.columns.node_index[workload.node]]
+            gigabytes = self._by_place.of(node).gpu_memory_gigabytes
+        key = (id(workload.requests), id(workload.containers), gigabytes)
+        found = self._counted.get(key)
+        if found is None:
+            counted = self.book.amounts(counted_request(workload, gigabytes))
+            found = self._counted[key] = (workload, counted)
+        return found[1]
+
+
+def _is_held_back(workload: Workload) -> bool:
+    """Whether gates other than those of a queue for its quota keep a workload from being placed."""
+    return any(gate != QUEUE_GATE for gate in workload.constraints.scheduling_gates)
+
+
+def counted_request(workload: Workload, gigabytes_per_gpu: int) -> Resources:
+    """Return a workload's request with the GPU memory of each container, summed up as requests are."""
+    if not any(gpu_gigabytes(name, gigabytes_per_gpu) for name in workload.requests):
+        return workload.requests
+    if not workload.containers:
+        return with_gpu_memory(workload.requests, gigabytes_per_gpu)
+    derived = [
+        msgspec.structs.replace(each, requests=with_gpu_memory(each.requests, gigabytes_per_gpu))
+        for each in workload.containers
+    ]
+    summed = effective_request(derived, workload.overhead)
+    return Resources({**summed, **workload.requests})

@@ -1,0 +1,97 @@
+"""Whether a workload runs now, runs after evictions, or waits: decided over quotas and nodes together."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from ullage.engine.quota.book import NO_QUOTA, Member, within
+from ullage.engine.quota.rights import Claim, Refusal, Rules
+from ullage.engine.quota.standing import Standing
+from ullage.engine.quota.victims import STEPS_MAX, Cost, Nodes, Victims
+
+Verdict = Literal["admit", "preempt", "refuse"]
+Barred = Literal["", "above-guarantee", "above-entitlement", "nobody-to-take", "would-take-turns"]
+"""Why nobody is evicted: the claim has no right to it (by its mode), no legal set makes enough room, or a
+victim could take the place back at once."""
+
+
+class Decision(NamedTuple):
+    """What is decided of a workload, and every reason for it.
+
+    `refusals` are the bounds it would pass as things stand; where there are none and it is refused, no node
+    has room. `borrows` if its quota then uses more than its min.
+    """
+
+    verdict: Verdict
+    claim: Claim
+    node: str = ""
+    victims: tuple[Member, ...] = ()
+    cost: Cost | None = None
+    proven: bool = True
+    refusals: tuple[Refusal, ...] = ()
+    fits_now: bool = False
+    barred: Barred = ""
+    borrows: bool = False
+
+
+def decide(
+    rules: Rules,
+    member: Member,
+    nodes: Nodes,
+    candidates: Sequence[Member],
+    *,
+    budgets: Sequence[int] = (),
+    steps_max: int = STEPS_MAX,
+) -> Decision:
+    """Return what becomes of one workload that asks to run.
+
+    `candidates` are those that run and may be evicted; `budgets` says how many each of them still lets go.
+    """
+    claim = rules.claim([member])
+    refusals = tuple(rules.refusals(claim.quota, claim.amounts))
+    node = first_fit(member, nodes)
+    borrows = is_borrowing(rules.standing, claim)
+    if not refusals and node:
+        return Decision("admit", claim, node, fits_now=True, borrows=borrows)
+    search = Victims(rules, claim, nodes, budgets=budgets, steps_max=steps_max).best(candidates)
+    if search.found is None:
+        barred = why_barred(rules, claim, turns=search.turns)
+        return Decision(
+            "refuse", claim, proven=search.proven, refusals=refusals, fits_now=bool(node), barred=barred
+        )
+    found = search.found
+    return Decision(
+        "preempt",
+        claim,
+        found.node,
+        found.victims,
+        found.cost,
+        found.proven,
+        refusals,
+        bool(node),
+        borrows=borrows,
+    )
+
+
+def first_fit(member: Member, nodes: Nodes) -> str:
+    """Return the first node that has room for a workload as things stand; none as ''."""
+    for node, free in nodes.free.items():
+        fits = all(amount <= free.get(name, 0) for name, amount in member.takes.items() if amount)
+        if fits and nodes.verify(node, ()):
+            return node
+    return ""
+
+
+def is_borrowing(standing: Standing, claim: Claim) -> bool:
+    """Whether a claim brings its quota above its min."""
+    if claim.quota == NO_QUOTA:
+        return False
+    used = standing.own_used[claim.quota]
+    total = [amount + more for amount, more in zip(used, claim.amounts, strict=True)]
+    return not within(total, standing.book.own_mins[claim.quota])
+
+
+def why_barred(rules: Rules, claim: Claim, *, turns: bool) -> Barred:
+    """Return why nobody is evicted for a claim that found no legal set."""
+    if claim.right is None and claim.quota != NO_QUOTA:
+        return "above-entitlement" if rules.book.modes[claim.quota] == "fair" else "above-guarantee"
+    return "would-take-turns" if turns else "nobody-to-take"

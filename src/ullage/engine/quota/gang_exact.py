@@ -1,0 +1,178 @@
+"""The best legal set of victims for a gang: all sets that could be it, each with the gang packed exactly.
+
+Adding a victim never makes an illegal set legal nor a set cheaper, so a branch ends where a set is illegal or
+already dearer than the best. The hard thing is members that are alike: the one that is preferred goes first,
+but only where nobody else who may go stands between the two, in the order of going or of labels.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from ullage.engine.quota.gang_columns import Flags, Ints
+from ullage.engine.quota.gang_judge import Judge
+from ullage.engine.quota.gang_packing import Gang, Packed, packing
+from ullage.engine.quota.victims import Cost
+
+CANDIDATES_MAX: Final = 40
+MEMBERS_MAX: Final = 32
+STEPS_MAX: Final = 3_000
+"""How many sets a search looks at before it settles for the best it has."""
+
+
+PACKING_STEPS_MAX: Final = 20_000
+"""How many placements are tried in all the packings of a search."""
+
+
+class Exact(NamedTuple):
+    """The best set, if any, with its cost and the gang's node rows; `proven` if there is no better one."""
+
+    rows: Ints | None
+    nodes: tuple[int, ...]
+    cost: Cost | None
+    turns: bool
+    proven: bool
+
+
+class ExactSearch:
+    """A search over all sets of a few members; `start` is a set that is enough, if one is known."""
+
+    def __init__(self, judge: Judge, gang: Gang, usable: Flags, start: Ints | None, steps_max: int) -> None:
+        self._judge = judge
+        self._gang = gang
+        self._steps = steps_max
+        self._rows: Ints = self._preferred(np.flatnonzero(usable))
+        self._kinds = self._kinds_of()
+        self._free: Ints = judge.columns.free[:, gang.resources]
+        self._given, self._short = self._needs()
+        self._rest = np.concatenate(
+            (np.cumsum(self._given[::-1], axis=0)[::-1], np.zeros_like(self._given[:1]))
+        )
+        if not len(self._rows):
+            self._rest = np.zeros((1, len(self._short)), np.int64)
+        self._most: Ints = self._given.max(axis=0, initial=1)
+        self._packing_steps = PACKING_STEPS_MAX
+        self._packings: dict[bytes, Packed] = {}
+        self._best: Ints | None = start
+        self._cost: Cost | None = None if start is None else judge.cost(start)
+        self._turns = False
+        self._certain = True
+
+    def run(self) -> Exact:
+        """Return the best set of all."""
+        self._extend(0, (), self._short)
+        proven = self._steps > 0 and self._certain
+        if self._best is None:
+            return Exact(None, (), None, self._turns, proven)
+        free = self._room_after(self._best)
+        nodes = packing(self._gang, free).nodes or self._packing(self._best).nodes
+        return Exact(self._best, nodes or (), self._cost, self._turns, proven and nodes is not None)
+
+    def _preferred(self, rows: Ints) -> Ints:
+        """Return rows in the order they are tried: good sets are found early, so that others are cut."""
+        judge, columns = self._judge, self._judge.columns
+        has_budget = (columns.budgets[rows] >= 0).any(axis=1)
+        return rows[np.lexsort((columns.taste[rows], has_budget, judge.guarded[rows], judge.own[rows]))]
+
+    def _kinds_of(self) -> list[tuple[object, ...]]:
+        """Return what makes two members the same for every rule but the last ties."""
+        columns = self._judge.columns
+        alike = [
+            (
+                each.quota,
+                each.amounts,
+                each.takes,
+                each.node,
+                each.priority,
+                each.budgets,
+                bool(columns.over[row]),
+            )
+            for row, each in ((row, columns.members[row]) for row in self._rows.tolist())
+        ]
+        runs: list[list[int]] = [[0, 0] for _ in alike]
+        orders = (
+            np.lexsort((-columns.rank[self._rows], columns.priority[self._rows])),
+            np.argsort(columns.rank[self._rows], kind="stable"),
+        )
+        for which, order in enumerate(orders):
+            run = 0
+            for before, place in zip([None, *order.tolist()], order.tolist(), strict=False):
+                run += before is not None and alike[before] != alike[place]
+                runs[place][which] = run
+        return [(*kind, *run) for kind, run in zip(alike, runs, strict=True)]
+
+    def _needs(self) -> tuple[Ints, Ints]:
+        """Return what each candidate gives at most of what is short, over all nodes, and how short it is."""
+        judge, gang, columns = self._judge, self._gang, self._judge.columns
+        anywhere = gang.allowed.any(axis=0)
+        counts = np.array([len(places) for places in gang.members_of], np.int64)
+        room = np.maximum(0, self._free[anywhere]).sum(axis=0)
+        short = [
+            *((counts[:, None] * gang.sizes).sum(axis=0) - room).tolist(),
+            *(each.short for each in judge.needs),
+        ]
+        node = columns.node[self._rows]
+        here = (node >= 0) & np.append(anywhere, False)[node]
+        takes = np.where(here[:, None], columns.takes[np.ix_(self._rows, gang.resources)], 0)
+        given = np.concatenate((takes, *(each.given[self._rows][:, None] for each in judge.needs)), axis=1)
+        return given, np.array(short, np.int64)
+
+    def _extend(self, start: int, chosen: tuple[int, ...], short: Ints) -> None:
+        self._steps -= 1
+        if self._steps <= 0 or not self._is_promising(chosen, short):
+            return
+        if (short <= 0).all() and self._keeps(chosen):
+            return
+        skipped: set[tuple[object, ...]] = set()
+        for place in range(start, len(self._rows)):
+            if (short > self._rest[place]).any():
+                return
+            if self._kinds[place] in skipped:
+                continue
+            skipped.add(self._kinds[place])
+            self._extend(place + 1, (*chosen, place), short - self._given[place])
+
+    def _is_promising(self, chosen: tuple[int, ...], short: Ints) -> bool:
+        """Whether a set is legal, and could with what must be added to it still be the best."""
+        if not chosen:
+            return True
+        rows = self._rows[list(chosen)]
+        if self._cost is not None:
+            cost = self._judge.cost(rows)
+            more = int((-(-np.maximum(0, short) // np.maximum(1, self._most))).max(initial=0))
+            if (*cost[:4], cost.victims + more) > self._cost[:5] or cost[:7] > self._cost[:7]:
+                return False
+        return self._judge.is_legal(rows)
+
+    def _keeps(self, chosen: tuple[int, ...]) -> bool:
+        """Whether a set is enough and allowed; the best of those is kept."""
+        rows = self._rows[list(chosen)]
+        packed = self._packing(rows)
+        self._certain &= packed.certain
+        if packed.nodes is None or self._judge.lacks(rows):
+            return False
+        if self._judge.too_high(rows):
+            return False
+        if len(self._judge.coming_back(rows)):
+            self._turns = True
+            return False
+        cost = self._judge.cost(rows)
+        if self._cost is None or cost < self._cost:
+            self._best, self._cost = rows, cost
+        return True
+
+    def _packing(self, rows: Ints) -> Packed:
+        free = self._room_after(rows)
+        key = free.tobytes()
+        if key not in self._packings:
+            found = packing(self._gang, free, self._packing_steps, largest_first=True)
+            self._packing_steps -= found.steps
+            self._packings[key] = found
+        return self._packings[key]
+
+    def _room_after(self, rows: Ints) -> Ints:
+        columns = self._judge.columns
+        free = self._free.copy()
+        rows = rows[columns.node[rows] >= 0]
+        np.add.at(free, columns.node[rows], columns.takes[np.ix_(rows, self._gang.resources)])
+        return free

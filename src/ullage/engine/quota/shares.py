@@ -1,0 +1,142 @@
+"""What every quota is guaranteed, uses, borrows, lends and may claim: the figures that all answers show.
+
+A parent stands for all below it. The hard thing is who lends, for what is borrowed has no names on it: level
+by level, those that leave some of their min unused lend in proportion to it, in whole units that sum to what
+is borrowed beside them and lent by their parent, or to all that is unused where that is less.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ullage.engine.quota.book import NO_QUOTA, Amounts, Book, Terms
+from ullage.engine.quota.divisors import divided
+from ullage.engine.quota.rights import Rules
+from ullage.engine.quota.standing import OVER_QUOTA, Standing
+
+
+class QuotaShare(NamedTuple):
+    """A quota's figures over the book's resources; None where it names no min to compare with.
+
+    `members` and `over_quota` are its own workloads, everything else is with all below it.
+    """
+
+    place: int
+    used: Amounts
+    borrowed: Terms
+    lent: Terms
+    entitlement: Terms
+    members: int
+    over_quota: tuple[str, ...]
+
+
+class Lent(NamedTuple):
+    """By quota: what it lends with all below it, and what is lent of the part of its workloads alone."""
+
+    whole: tuple[Terms, ...]
+    own: tuple[Terms, ...]
+
+
+class _Row(NamedTuple):
+    """A quota among its brothers, or the workloads that a parent holds itself."""
+
+    place: int
+    least: Terms
+    used: Amounts
+    is_own: bool = False
+
+
+def shares(rules: Rules) -> list[QuotaShare]:
+    """Return the figures of every quota, by name."""
+    standing, book = rules.standing, rules.book
+    lends = lent(standing).whole
+    entitled = entitlements(rules)
+    found = []
+    for place in range(len(book.quotas)):
+        labels = standing.labels(place)
+        found.append(
+            QuotaShare(
+                place,
+                tuple(standing.used[place]),
+                beyond(standing.used[place], book.mins[place]),
+                lends[place],
+                entitled[place],
+                len(labels),
+                tuple(key for key, label in labels.items() if label == OVER_QUOTA),
+            )
+        )
+    return found
+
+
+def beyond(used: list[int] | Amounts, least: Terms) -> Terms:
+    """Return what is used beyond a min, where one is named."""
+    return tuple(
+        None if bound is None else max(0, amount - bound) for amount, bound in zip(used, least, strict=True)
+    )
+
+
+def unused(used: list[int] | Amounts, least: Terms) -> Amounts:
+    """Return what is left of a min; nothing where none is named."""
+    return tuple(max(0, (bound or 0) - amount) for amount, bound in zip(used, least, strict=True))
+
+
+def entitlements(rules: Rules) -> list[Terms]:
+    """Return up to where each quota may claim: its share, or its min with what it is guaranteed above it.
+
+    In mode nos each quota is entitled for its own workloads; a parent's entitlement is the sum of all below.
+    """
+    book = rules.book
+    own: list[Terms] = [rules.bound_of(place, "guaranteed") for place in range(len(book.quotas))]
+    found = [list(terms) for terms in own]
+    for place in book.nos_places:
+        for above in book.chains[place][1:]:
+            if book.modes[above] == "nos":
+                sums = found[above]
+                for resource, amount in enumerate(own[place]):
+                    if amount is not None:
+                        sums[resource] = (sums[resource] or 0) + amount
+    return [tuple(terms) for terms in found]
+
+
+def lent(standing: Standing) -> Lent:
+    """Return what each quota lends; at every level it sums to what is borrowed, or to all that is unused."""
+    book = standing.book
+    whole = [[None if least is None else 0 for least in terms] for terms in book.mins]
+    own = [list(terms) for terms in whole]
+    for parent, family in _families(standing):
+        for resource in range(len(book.resources)):
+            free = [unused((row.used[resource],), (row.least[resource],))[0] for row in family]
+            taken = sum(beyond((row.used[resource],), (row.least[resource],))[0] or 0 for row in family)
+            passed_on = whole[parent][resource] or 0 if parent != NO_QUOTA else 0
+            amount = min(taken + passed_on, sum(free))
+            for row, share in zip(family, divided(amount, free, free), strict=True):
+                if row.least[resource] is not None:
+                    (own if row.is_own else whole)[row.place][resource] = share
+    parents = {parent_of(book, place) for place in range(len(book.quotas))}
+    for place in range(len(book.quotas)):
+        if place not in parents:
+            own[place] = whole[place]
+    return Lent(tuple(map(tuple, whole)), tuple(map(tuple, own)))
+
+
+def parent_of(book: Book, place: int) -> int:
+    """Return the place of a quota's parent."""
+    above = book.chains[place][1:]
+    return above[0] if above else NO_QUOTA
+
+
+def _families(standing: Standing) -> Iterator[tuple[int, list[_Row]]]:
+    """Yield the children of each parent beside its own workloads, the highest first."""
+    book = standing.book
+    children: dict[int, list[int]] = {}
+    for place in range(len(book.quotas)):
+        children.setdefault(parent_of(book, place), []).append(place)
+    for parent in sorted(children, key=lambda place: _depth(book, place)):
+        rows = [_Row(place, book.mins[place], tuple(standing.used[place])) for place in children[parent]]
+        if parent != NO_QUOTA:
+            own = tuple(standing.own_used[parent])
+            rows.append(_Row(parent, book.own_mins[parent], own, is_own=True))
+        yield parent, rows
+
+
+def _depth(book: Book, place: int) -> int:
+    return 0 if place == NO_QUOTA else len(book.chains[place])

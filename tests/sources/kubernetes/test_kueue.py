@@ -1,0 +1,255 @@
+"""Kueue's queues and cohorts as quotas."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from builders import waiting
+from sources.kubernetes.kube import amounts, asked, dumped, pod, refused, thing
+from ullage.engine.quota.book import Book
+from ullage.engine.quota.validation import findings
+from ullage.model.cluster import Quota
+from ullage.sources.kubernetes.dump import read_dump
+from ullage.sources.kubernetes.kueue import queue_of, with_queue
+
+FIXTURE = Path(__file__).parent / "files" / "kueue.yaml"
+GPU = "nvidia.com/gpu"
+
+
+@pytest.fixture(scope="module")
+def snapshot():
+    return read_dump(str(FIXTURE))
+
+
+def share(name="q", kind="ClusterQueue", version="v1beta2", *bounds, **spec):
+    """A queue or cohort; each of `bounds` is a flavor with its resources by name."""
+    flavors = [
+        {"name": f"f{index}", "resources": [{"name": key, **said} for key, said in flavor.items()]}
+        for index, flavor in enumerate(bounds)
+    ]
+    groups = {"resourceGroups": [{"coveredResources": [], "flavors": flavors}]} if flavors else {}
+    return thing(f"kueue.x-k8s.io/{version}", kind, name, spec={**groups, **spec})
+
+
+def local(name, namespace, cluster_queue, **spec):
+    return thing(
+        "kueue.x-k8s.io/v1beta1", "LocalQueue", name, namespace=namespace,
+        spec={"clusterQueue": cluster_queue, **spec},
+    )  # fmt: skip
+
+
+def quotas(*items):
+    return {each.name: each for each in dumped(*items).quotas}
+
+
+def test_a_whole_cluster(snapshot):
+    both = amounts(cpu="23", memory="40Gi") + amounts(**{GPU: "4"})
+    nothing = both * 0
+    assert {each.name: each for each in snapshot.quotas} == {
+        "research": Quota(
+            "research",
+            min=amounts(cpu="12", memory="40Gi") + amounts(**{GPU: "4"}),
+            parent="cohort/science",
+            weight=Fraction(3, 2),
+            lending_limit=amounts(cpu="5"),
+            borrowing_limit=amounts(cpu="5") + amounts(**{GPU: "2"}),
+            queues=("guests/main", "research/main"),
+        ),
+        "teaching": Quota(
+            "teaching", min=amounts(cpu="6"), parent="cohort/science", weight=Fraction(1),
+            queues=("guests/lessons",),
+        ),
+        "alone": Quota(
+            "alone", min=amounts(cpu="2"), lending_limit=amounts(cpu="0"), borrowing_limit=amounts(cpu="0"),
+            queues=("guests/held",),
+        ),
+        "cohort/science": Quota(
+            "cohort/science", min=both, parent="cohort/company", weight=Fraction(3),
+            borrowing_limit=amounts(cpu="7"),
+        ),
+        "cohort/company": Quota(
+            "cohort/company", min=both, lending_limit=nothing, borrowing_limit=nothing
+        ),
+    }  # fmt: skip
+    assert [each for each in findings(snapshot.quotas, None) if each.severity == "error"] == []
+
+
+def test_what_is_not_modelled_is_said(snapshot):
+    assert set(snapshot.unknowns) >= {
+        "flavors are not told apart, their quotas are summed up: research",
+        "not simulated: queues that are stopped and take nothing in: alone",
+        "not found: ClusterQueues that LocalQueues name: gone",
+        "not simulated: LocalQueues from whose namespaces their ClusterQueue takes nothing in: guests/main",
+        (
+            "not simulated: preemption policies, admission checks and uncovered resources of ClusterQueues: "
+            "alone, research, teaching"
+        ),
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "queue", "cohort"),
+    [("v1beta1", {"cohort": "c"}, {"parent": "p"}), ("v1beta2", {"cohortName": "c"}, {"parentName": "p"})],
+)
+def test_both_versions_name_the_parent(version, queue, cohort):
+    found = quotas(share("q", "ClusterQueue", version, **queue), share("c", "Cohort", version, **cohort))
+    assert (found["q"].parent, found["cohort/c"].parent) == ("cohort/c", "cohort/p")
+    assert found["cohort/p"] == Quota("cohort/p")
+
+
+def test_a_cohort_that_is_only_named_shares_what_its_queues_have():
+    found = quotas(
+        share("a", "ClusterQueue", "v1beta1", {"cpu": {"nominalQuota": "2"}}, cohort="c"),
+        share("b", "ClusterQueue", "v1beta1", {"cpu": {"nominalQuota": "3"}}, cohort="c"),
+    )
+    assert found["cohort/c"].min == amounts(cpu="5")
+    assert found["cohort/c"].borrowing_limit == found["cohort/c"].lending_limit == amounts(cpu="0")
+
+
+# Each row: the flavors of a queue, and what it may lend and borrow of the resource in all.
+LIMITS = {
+    "stated by no flavor": (({"nominalQuota": "4"}, {"nominalQuota": "2"}), None, None),
+    "stated by all": (
+        (
+            {"nominalQuota": "4", "borrowingLimit": "1", "lendingLimit": "0"},
+            {"nominalQuota": "2", "borrowingLimit": "0", "lendingLimit": "1"},
+        ), "1", "1",
+    ),
+    "one flavor borrows without limit, and lends all it has": (
+        ({"nominalQuota": "4", "borrowingLimit": "1", "lendingLimit": "1"}, {"nominalQuota": "2"}), "3", None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LIMITS)
+def test_limits_of_several_flavors(case):
+    flavors, lent, borrowed = LIMITS[case]
+    found = quotas(
+        share("q", "ClusterQueue", "v1beta2", *({"cpu": flavor} for flavor in flavors), cohortName="c")
+    )
+    assert found["q"].lending_limit == (None if lent is None else amounts(cpu=lent))
+    assert found["q"].borrowing_limit == (None if borrowed is None else amounts(cpu=borrowed))
+
+
+def test_what_a_queue_says_is_used():
+    usage = [
+        {"name": "f0", "resources": [{"name": "cpu", "total": "2", "borrowed": "0"}]},
+        {"name": "f1", "resources": [{"name": "cpu", "total": "500m"}, {"name": "memory"}]},
+    ]
+    queue = {**share("q"), "status": {"flavorsUsage": usage, "admittedWorkloads": 3}}
+    assert quotas(queue)["q"].stated_used == amounts(cpu="2500m")
+    assert quotas({**queue, "status": {"flavorsUsage": []}})["q"].stated_used is None
+    usage[0]["resources"][0]["total"] = "x"
+    assert "status.flavorsUsage[0].resources[0].total: quantity" in refused(queue)
+
+
+def test_cohorts_in_a_circle_are_read_and_found():
+    found = quotas(
+        share("q", "ClusterQueue", "v1beta2", {"cpu": {"nominalQuota": "2"}}, cohortName="a"),
+        share("a", "Cohort", "v1beta2", {"cpu": {"nominalQuota": "1"}}, parentName="b"),
+        share("b", "Cohort", "v1beta2", parentName="a"),
+    )
+    assert found["cohort/a"].min == found["cohort/b"].min == amounts(cpu="3")
+    assert [each.code for each in findings(found.values(), None)] == ["quota-circle"]
+
+
+def test_a_queue_and_a_cohort_of_one_name_are_two_and_give_way_to_a_quota_of_ours():
+    queue = share("x", "ClusterQueue", "v1beta2", cohortName="x")
+    assert set(quotas(queue)) == {"x", "cohort/x"}
+    assert set(quotas(queue, thing("ullage.dev/v1", "Quota", "x"))) == {"x", "clusterqueue/x", "cohort/x"}
+
+
+def test_of_two_of_one_name_the_later_counts():
+    first = share("q", "ClusterQueue", "v1beta2", {"cpu": {"nominalQuota": "2"}})
+    later = share("q", "ClusterQueue", "v1beta2", {"cpu": {"nominalQuota": "3"}})
+    assert quotas(first, later)["q"].min == amounts(cpu="3")
+
+
+# Each row: a queue, and where its fault is.
+WRONG = {
+    "a quantity": (
+        share(
+            "q", "ClusterQueue", "v1beta1", {"cpu": {"nominalQuota": "1"}, "memory": {"nominalQuota": "x"}}
+        ),
+        "spec.resourceGroups[0].flavors[0].resources[1].nominalQuota: quantity 'x'",
+    ),
+    "a limit": (
+        share("q", "ClusterQueue", "v1beta1", {"cpu": {"borrowingLimit": [1]}}),
+        "spec.resourceGroups[0].flavors[0].resources[0].borrowingLimit: ",
+    ),
+    "a weight": (share(fairSharing={"weight": "much"}), "spec.fairSharing.weight: quantity 'much'"),
+    "a weight that is a list": (share(fairSharing={"weight": []}), "spec.fairSharing.weight: "),
+    "a cohort": (share(cohortName=1), "spec.cohortName: "),
+    "a queue": (local("l", "a", 1), "spec.clusterQueue: "),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_named_with_its_path(case):
+    wire, text = WRONG[case]
+    assert refused(wire).startswith(f"standard input: items[0].{text}")
+
+
+def test_a_pod_counts_where_its_queue_does(snapshot):
+    book = Book(snapshot.quotas)
+    train = snapshot.workloads["research/train-x7k2p"]
+    assert book.quotas[book.place_of(train.namespace, train.labels)].name == "research"
+
+
+# Each row: the objects beside a LocalQueue `team/l` of ClusterQueue `q`, and whether it takes anything in.
+SELECTED = {
+    "all namespaces": ({"namespaceSelector": {}}, True),
+    "none": ({}, False),
+    "by a label that is there": ({"namespaceSelector": {"matchLabels": {"a": "b"}}}, True),
+    "by a label that is not": ({"namespaceSelector": {"matchLabels": {"a": "c"}}}, False),
+    "by name": (
+        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "team"}}}, True,
+    ),
+    "by what is absent": (
+        {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}}, False,
+    ),
+}  # fmt: skip
+SHUT_OUT = "not simulated: LocalQueues from whose namespaces their ClusterQueue takes nothing in: team/l"
+
+
+@pytest.mark.parametrize("case", SELECTED)
+def test_namespaces_that_a_queue_selects(case):
+    spec, selected = SELECTED[case]
+    namespace = thing("v1", "Namespace", "team")
+    namespace["metadata"]["labels"] = {"a": "b"}
+    found = dumped(namespace, share("q", "ClusterQueue", "v1beta2", **spec), local("l", "team", "q"))
+    assert (SHUT_OUT in found.unknowns) is not selected
+
+
+def test_a_namespace_of_which_nothing_is_known_is_not_judged():
+    by_label = share("q", "ClusterQueue", "v1beta2", namespaceSelector={"matchLabels": {"a": "b"}})
+    assert SHUT_OUT not in dumped(by_label, local("l", "team", "q")).unknowns
+
+
+def test_the_queue_of_a_job_is_that_of_its_pods():
+    job = thing(
+        "batch/v1", "Job", "j", namespace="team",
+        spec={"template": {"spec": {"containers": [{"name": "c"}]}}},
+    )  # fmt: skip
+    job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "main"}
+    (batch,) = asked(job).batches
+    assert batch.workload.labels == {"kueue.x-k8s.io/queue-name": "main"}
+    (batch,) = asked(pod("p", metadata={"labels": {"kueue.x-k8s.io/queue-name": "own"}})).batches
+    assert batch.workload.labels == {"kueue.x-k8s.io/queue-name": "own"}
+
+
+def test_a_queue_that_a_workload_names_itself_counts():
+    own = waiting("team/a", labels={"kueue.x-k8s.io/queue-name": "own"})
+    assert with_queue(own, "other") is own
+    bare = msgspec.structs.replace(own, labels={"x": "y"})
+    assert with_queue(bare, "").labels == {"x": "y"}
+    assert with_queue(bare, "q").labels == {"x": "y", "kueue.x-k8s.io/queue-name": "q"}
+
+
+@pytest.mark.parametrize(
+    "value", [{}, {"metadata": None}, {"metadata": {"labels": []}}, {"metadata": {"labels": {}}}]
+)
+def test_no_queue(value):
+    assert queue_of(value) == ""
