@@ -162,7 +162,7 @@ BAD = {
     ),
     "a bad value": (
         "nodes: {n1: {memory-ratio: 2000000}}",
-        "nodes.n1.memory-ratio: ratio 2000000 is not between 0",
+        "nodes.n1.memory-ratio: ratio 2000000 is above 1000000",
     ),
     "a bad value of a group": ("groups: {g: {fill: full}}", "groups.g.fill: 'full' is none of exact, below"),
     "a switch": ("cluster: {fill: on}", "cluster.fill: expected a whole number, a number or text"),

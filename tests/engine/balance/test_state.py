@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fleet_strategies import fleets, rare_kinds
 from ganeti_builders import ganeti_cluster, ganeti_node, instance
@@ -108,6 +109,16 @@ def test_memory_may_be_filled_exactly_by_the_exact_rule_only(memory, exact, take
     host, state = host_and_state(exact=exact)
     found = add_primary(host, state, machine(memory=memory * MIB), 0)
     assert isinstance(found, HostState) is taken
+
+
+@pytest.mark.parametrize(("cpu", "taken"), [(0, True), (1000, False)])
+def test_a_host_without_processors_has_none_to_give(cpu, taken):
+    bare = replace(ganeti_node("a"), cpu_milli=0)
+    fleet = Fleet(ganeti_cluster([bare, ganeti_node("b")]))
+    found = add_primary(fleet.hosts[0], fleet.states[0], machine(cpu=cpu), 0)
+    assert isinstance(found, HostState) is taken
+    forced = add_primary(fleet.hosts[0], fleet.states[0], machine(cpu=cpu), 0, force=True)
+    assert isinstance(forced, HostState)
 
 
 def test_what_is_missing_is_told():

@@ -111,6 +111,19 @@ def test_a_node_over_its_policy_is_counted(data) -> None:
     assert "The cluster contains 3 policy-violating nodes." in lines
 
 
+BARE = ("a|4096|0|2048|1000|1000|8|M|uuid-1|1", "b|4096|0|4096|1000|1000|0|N|uuid-1|1")
+
+
+@pytest.mark.parametrize("tool", ["hbal", "hspace"])
+def test_a_node_without_processors_gets_no_instance(data, tool) -> None:
+    instances = tuple(f"i{at:02}|64|0|1|running|Y|a||ext||1" for at in range(32))
+    words = ["--disk-template", "ext", "--no-capacity-checks"] if tool == "hspace" else []
+    printed = run_tool(tool, ["-t", data(nodes=BARE, instances=instances), "-p", *words])
+    assert printed.code == 0
+    tables = [line.split() for line in printed.stderr.splitlines() if line.split()[:1] in (["a"], ["b"])]
+    assert {row[0]: row[12] for row in tables}["b"] == "0"
+
+
 def test_an_option_raises_the_memory_ratio_of_every_group(data) -> None:
     nodes = (
         "a|4096|0|512|102400|81920|8|N|uuid-1|1",

@@ -288,10 +288,13 @@ def floor_of(ratio: Fraction, available: int, *, exact: bool) -> int:
 def cpu_most_of(ratio: Fraction | float, cpu: int, *, exact: bool) -> int:
     """Return the most processors that machines on a host may have; a ratio below 0 sets no bound.
 
-    By htools' rule a share is a float, and so may be more than the ratio by less than a float can tell.
+    A host without processors has none to give, whatever the ratio. By htools' rule a share is a float, and
+    so may be more than the ratio by less than a float can tell.
     """
-    if ratio < 0 or not cpu:
+    if ratio < 0:
         return UNBOUNDED
+    if not cpu:
+        return 0
     if exact:
         return min(floor(Fraction(ratio) * cpu), UNBOUNDED)
     allowed = float(ratio)

@@ -60,7 +60,7 @@ class Columns:
         self.exclusive: Booleans = np.array([host.exclusive for host in hosts], dtype=bool)
         self.any_exclusive = bool(self.exclusive.any())
         self.spindles_high = _floats(host.spindles_high for host in hosts)
-        self.cpu_ratio = _floats(host.cpu_ratio if host.cpu_ratio >= 0 else np.inf for host in hosts)
+        self.cpu_most = _integers(host.cpu_most for host in hosts)
         self.cpu_speed = _floats(host.cpu_speed for host in hosts)
         self.memory = _whole(host.memory for host in hosts)
         self.memory_whole = _whole(host.memory_whole for host in hosts)

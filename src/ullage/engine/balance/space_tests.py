@@ -96,7 +96,7 @@ def surely_fit(columns: Columns, machine: Machine, places: Integers) -> int:
         return places.size
     counts = columns.room_as_primary[places] // machine.memory
     for held in (columns.now, columns.later):
-        most = (columns.cpu_ratio * columns.cpu_whole.amounts - held[2])[places]
+        most = (columns.cpu_most - held[2])[places]
         counts = np.minimum(counts, np.clip(most / max(1, machine.cpu) - 1, 0, COUNT_MAX).astype(np.int64))
     return int(np.maximum(counts, 1).sum())
 
@@ -155,7 +155,8 @@ def _disk_tests(columns: Columns, held: Held, machine: Machine, codes: Codes) ->
 
 
 def _over_cpu(columns: Columns, cpu: Integers, machine: Machine) -> Booleans:
-    return columns.cpu_whole.share(cpu + machine.cpu) > columns.cpu_ratio
+    over: Booleans = cpu + machine.cpu > columns.cpu_most
+    return over
 
 
 def _size_tests(fleet: Fleet, columns: Columns, machine: Machine, codes: Codes) -> None:
