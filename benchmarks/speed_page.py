@@ -1,6 +1,6 @@
 """Writes the figures of benchmarks/results into docs/explanation/speed.md, and draws its plots.
 
-    python benchmarks/run.py until_full mixed redundancy million packing && python benchmarks/speed_page.py
+    python benchmarks/run.py && python benchmarks/speed_page.py
 
 The page's words are its own; only what stands between `<!-- NAME -->` and `<!-- end -->` is written here.
 """
@@ -22,7 +22,18 @@ sys.path.insert(0, str(HERE))
 from cases import million, mixed, until_full  # noqa: E402 - found by the path above
 from growth_plot import Series, draw  # noqa: E402 - found by the path above
 
-CASES = ("until_full", "mixed", "redundancy", "million", "packing")
+CASES = (
+    "until_full",
+    "mixed",
+    "redundancy",
+    "million",
+    "packing",
+    "balancing",
+    "space",
+    "victims",
+    "entitlement",
+    "kueue_baseline",
+)
 KINDS = ("few", "small")
 UNEXPLAINED = "no reason is known; on an idle machine, run python benchmarks/run.py "
 Figures = dict[str, Any]
