@@ -9,6 +9,7 @@ known to be missed, `WHY` of the module has the reason under the same name.
 
 import importlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,7 @@ def main(names: list[str]) -> int:
         print(f"== {case}", flush=True)
         done = subprocess.run(
             [sys.executable, str(HERE / "run.py"), "--one", case],
+            env={"OPENBLAS_NUM_THREADS": "1", **os.environ},  # as the program itself sets it
             check=False,
             capture_output=True,
             text=True,

@@ -41,7 +41,7 @@ def shared(nodes: int) -> GanetiCluster:
 
 WHY = {
     "hspace, 20 nodes, shared storage, N+1, search, times faster": (
-        "the search is ninety trials of some fifteen steps, each a dozen operations on arrays of twenty nodes: "
+        "the search is ninety trials of fifteen steps, each a dozen operations on arrays of twenty nodes: "
         "their number takes the time, not their size"
     )
 }
