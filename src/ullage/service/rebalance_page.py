@@ -138,4 +138,4 @@ def _what_was_kept(report: "RebalanceReport") -> str:
         return "balancing makes neither number larger"
     if report.redundancy.not_evacuable_before is None:
         return "balancing makes this no larger; whether nodes may be lost was not judged"
-    return "balancing makes neither worse for any node, as check --nodes-lost 1 judges losses"
+    return "balancing makes neither worse for any node, as check --nodes-lost 1 judges losses by exact search"

@@ -42,7 +42,12 @@ def hcheck(data, tmp_path: Path) -> Run:
     ("policy", "told"),
     [
         pytest.param(None, "", id="the text format tells of no swap"),
-        pytest.param("cluster: {memory-ratio: 3}", "", id="nor does this policy"),
+        pytest.param(
+            "cluster: {memory-ratio: 3}",
+            "Warning: memory-ratio 3 of the policy is not used; give it as --memory-ratio\n",
+            id="nor does this policy, whose ratio is not used",
+        ),
+        pytest.param("cluster: {memory-ratio: 1.5}", "", id="the ratio of the cluster itself"),
         pytest.param(
             "cluster: {swap: 4Gi}", SHORT.format("n1") + SHORT.format("n2"), id="of nodes that are online"
         ),

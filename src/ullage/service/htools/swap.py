@@ -8,12 +8,14 @@ from typing import Final
 
 from ullage.engine.balance.facts import memory_ratio_of
 from ullage.engine.balance.fleet import Fleet
+from ullage.model.policy import effective_settings
 from ullage.model.resources import ResourceTypes
 from ullage.model.settings import rules_for
 from ullage.service.check_swap import MEMORY, SwapNeed, swap_findings
 from ullage.sources.policies import load_policy
 
 NOT_STATED: Final = Fraction(1)
+MEMORY_RATIO: Final = "memory-ratio"
 
 
 def swap_warnings(fleet: Fleet, policy_file: str) -> list[str]:
@@ -21,21 +23,31 @@ def swap_warnings(fleet: Fleet, policy_file: str) -> list[str]:
     types = ResourceTypes()
     policy = load_policy(policy_file, types)
     needs = []
+    unused: set[str] = set()
     for number in fleet.scope:
         host, state = fleet.hosts[number], fleet.states[number]
-        rules = rules_for(policy, types, fleet.cluster.groups[host.group].name, host.name)
+        place = (fleet.cluster.groups[host.group].name, host.name)
+        rules = rules_for(policy, types, *place)
+        written = effective_settings(policy, *place).get(MEMORY_RATIO)
+        ratio = memory_ratio_of(fleet.cluster, host.group, fleet.view)
+        stated = NOT_STATED if ratio is None else ratio
+        if written is not None and not written.built_in and rules.ratio(MEMORY) != stated:
+            unused.add(written.text)
         if host.offline or rules.swap_bytes is None:
             continue
-        ratio = memory_ratio_of(fleet.cluster, host.group, fleet.view)
         machines = (fleet.machines[each] for each in state.primaries)
         needs.append(
             SwapNeed(
                 host.name,
                 host.memory - host.memory_node,
-                NOT_STATED if ratio is None else ratio,
+                stated,
                 rules.swap_bytes,
                 sum(each.memory for each in machines if each.uses_memory),
                 state.reserved,
             )
         )
-    return [f"Warning: {found.message}" for found in swap_findings(needs, types[MEMORY])]
+    told = [f"Warning: {found.message}" for found in swap_findings(needs, types[MEMORY])]
+    if unused:
+        ratios = ", ".join(sorted(unused))
+        told.append(f"Warning: memory-ratio {ratios} of the policy is not used; give it as --memory-ratio")
+    return told
