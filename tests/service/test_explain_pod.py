@@ -12,10 +12,14 @@ from ullage.model.admission import ResourceQuota
 from ullage.model.cluster import Batch
 from ullage.model.constraints import Affinity, Constraints, LabelSelector, PodAffinity, PodAffinityTerm
 from ullage.model.errors import InputError
+from ullage.model.resources import ResourceTypes
 from ullage.render import render
 from ullage.service.asked import Asked
 from ullage.service.explain_pod import FINAL_STATES, explain_pod, find_workload, pod_report
 from ullage.service.wanted import wanted_waiting
+from ullage.sources.ganeti.snapshot import snapshot_of
+from ullage.sources.ganeti.text import read_text
+from ullage.sources.policies import load_policy
 
 HOST = "kubernetes.io/hostname"
 
@@ -116,6 +120,17 @@ def test_a_running_pod_is_judged_as_if_it_had_left():
     assert report.remedies == ()
     (others,) = report_of(whole, "web/two").rules
     assert (others.kind, others.workloads, others.nodes) == ("anti-affinity of others", ("web/one",), 1)
+
+
+def test_a_standby_takes_over_in_the_place_that_it_holds_for_it():
+    """Two machines of 16 GiB, each the standby of the other's instance, of 8 and 6 GiB."""
+    nodes = "".join(f"{name}|16384|0|8192|1000000|900000|8|N|u|1\n" for name in "ab")
+    instances = "x|8192|1024|1|running|Y|a|b|drbd||1\ny|6144|1024|1|running|Y|b|a|drbd||1\n"
+    text = f"default|u|preferred||\n\n{nodes}\n{instances}\n\n"
+    snapshot = snapshot_of(read_text(text, "two.data"), "two.data")
+    report = report_of(msgspec.structs.replace(snapshot, policy=load_policy("ganeti", ResourceTypes())), "x")
+    assert [(each.node, each.takes) for each in report.nodes if each.node == "b"] == [("b", True)]
+    assert report.not_simulated[0] == "disks: they are on b too; elsewhere they are copied first"
 
 
 def test_what_is_left_aside_is_named(mixed):

@@ -21,6 +21,7 @@ from ullage.engine.placement.shapes import Integers, Shape
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Batch, Snapshot, Workload
 from ullage.model.constraints import Record
+from ullage.model.delta import Delta, apply
 from ullage.model.errors import InputError
 from ullage.model.plan import Refusal, Remedy
 from ullage.model.resources import NOTHING, Resources
@@ -162,10 +163,13 @@ def _free(workload: Workload) -> Workload:
 def _judged(report: PodExplanation, columns: Columns, workload: Workload) -> PodExplanation:
     """Return the report with every node judged, and the rules that bind."""
     snapshot = columns.snapshot
+    if workload.holds_capacity and workload.standby:
+        # With it goes what its standby holds for it.
+        columns = Columns(apply(snapshot, Delta(dropped={"workloads": (workload.key,)})))
     trial = Trial(columns, rules_for(snapshot.policy, snapshot.resource_types).placement)
-    if workload.holds_capacity:
+    if workload.holds_capacity and not workload.standby:
         trial.evict(workload)
-    else:
+    elif not workload.holds_capacity:
         workload = BeforePlacement(snapshot).completed(workload)
     shape = trial.shape_of(workload)
     chosen = trial.pick(shape)
@@ -256,6 +260,8 @@ def _not_simulated(snapshot: Snapshot, workload: Workload) -> tuple[str, ...]:
     waits = sum(each.state == "init" for each in snapshot.workloads) - (workload.state == "init")
     if waits:
         notes.append(f"others that wait ({waits}): none of them is placed first")
+    if workload.standby:
+        notes.append(f"disks: they are on {workload.standby} too; elsewhere they are copied first")
     if workload.gang:
         enough = f"at least {workload.gang_min} of which are" if workload.gang_min else "which is"
         notes.append(f"the rest of its gang {workload.gang}, {enough} placed with it or not at all")
