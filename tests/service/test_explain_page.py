@@ -3,7 +3,9 @@
 import pytest
 
 from builders import cluster, node, pod, policy
+from ganeti_builders import ganeti_cluster, ganeti_node, instance
 from ullage.service.explain import explain_node, explain_resource
+from ullage.sources.ganeti.snapshot import snapshot_of
 
 
 def lines_of(page, title):
@@ -34,6 +36,13 @@ def test_each_term_says_where_it_comes_from(small, asked):
     assert notes["reserve"] == "stated by the source"
     assert notes["ratio"] == "memory-ratio=1 (ours, node a1)"
     assert notes["committed"] == "promised to 2 workloads"
+
+
+def test_disks_that_are_kept_for_a_standby_are_called_so(asked):
+    pair = [ganeti_node("n1", memory=8192), ganeti_node("n2", memory=8192)]
+    snapshot = snapshot_of(ganeti_cluster(pair, instance("a", "n1", "n2", memory=1024)))
+    notes = notes_of(explain_node(snapshot, "n2", asked).page(), "storage-space")
+    assert notes["reserve"] == "copies of disks it is the standby for, and what else is in use"
 
 
 def test_actual_use_that_counts_is_told_from_promises(asked):

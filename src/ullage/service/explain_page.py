@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ullage.service.explain import Explained, Holding, NodeExplanation, ResourceExplanation
 
 NODES_SHOWN: Final = 20
+COPIED: Final = frozenset(("storage-space", "ganeti.org/spindles"))
 _RESERVE_ORIGINS: Final = {
     "policy": "set by the policy",
     "stated": "stated by the source",
@@ -45,7 +46,13 @@ def node_page(report: "NodeExplanation", types: ResourceTypes, asked: "Asked") -
         blocks.append(fact_table("Node", _node_facts(report)))
     holding = [each for each in report.workloads if each.state in {"ok", "paused"}]
     blocks += [
-        _sum(by_name[name], types, sum(bool(each.requests.of(name)) for each in holding)) for name in names
+        _sum(
+            by_name[name],
+            types,
+            sum(bool(each.requests.of(name)) for each in holding),
+            copies=report.node.host is not None and name in COPIED,
+        )
+        for name in names
     ]
     blocks.append(_holding_table(f"Runs on {report.node.name}", report.workloads, names, types))
     return view.Page(
@@ -128,13 +135,18 @@ def _volume_group(group: VolumeGroup) -> str:
     return f"{group.name} {readable_bytes(group.free_bytes)} free of {readable_bytes(group.size_bytes)}"
 
 
-def _sum(explained: "Explained", types: ResourceTypes, holding: int) -> view.Terms:
-    """Return the sum of one resource, from its capacity to what is free."""
+def _sum(explained: "Explained", types: ResourceTypes, holding: int, *, copies: bool = False) -> view.Terms:
+    """Return the sum of one resource, from its capacity to what is free.
+
+    On Ganeti nodes disks are kept back for `copies` of those whose standby they are.
+    """
     terms = explained.terms
     show = types[terms.resource].readable
     reserve = _RESERVE_ORIGINS[terms.reserve_origin]
     if terms.reserve_origin in {"policy", "profile"} and explained.reserve_rule:
         reserve = explained.reserve_rule
+    elif copies and terms.reserve_origin == "stated":
+        reserve = "copies of disks it is the standby for, and what else is in use"
     ratio = explained.ratio_rule or "no over-commit"
     lines = [
         view.Term("", "capacity", show(terms.capacity.value)),
