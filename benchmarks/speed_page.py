@@ -34,6 +34,13 @@ CASES = (
     "entitlement",
     "kueue_baseline",
 )
+ABOUT = {
+    "balancing": "hbal, ",
+    "victims": "victims of a gang of 800, ",
+    "entitlement": "1000 quotas, ",
+    "kueue_baseline": "Kueue's baseline, ",
+}
+"""What the figures of a case are about, where their names do not say it."""
 KINDS = ("few", "small")
 UNEXPLAINED = "no reason is known; on an idle machine, run python benchmarks/run.py "
 Figures = dict[str, Any]
@@ -87,9 +94,10 @@ def bars_table(found: dict[str, Figures], why: dict[str, dict[str, str]]) -> str
         for name, (figure, relation, bar) in figures["bars"].items():
             held = figure <= bar if relation == "<=" else figure >= bar
             sign = "at most" if relation == "<=" else "at least"
-            rows.append([name, number(figure), f"{sign} {number(bar)}", "met" if held else "**missed**"])
+            shown = f"{ABOUT.get(case, '')}{name}"
+            rows.append([shown, number(figure), f"{sign} {number(bar)}", "met" if held else "**missed**"])
             if not held:
-                reasons.append(f"- {name}, missed: {why[case].get(name, UNEXPLAINED + case)}")
+                reasons.append(f"- {shown}, missed: {why[case].get(name, UNEXPLAINED + case)}")
     listed = table(["", "reached", "bar", ""], rows)
     return "\n\n".join([listed, "\n".join(reasons)]) if reasons else listed
 
