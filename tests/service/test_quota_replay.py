@@ -149,7 +149,8 @@ def test_quotas_that_change_in_a_record_are_told(record):
     [
         (ASKED, Choice(), "nothing to play; name a trace"),
         (ASKED, Choice((TRACE, TRACE)), "more than one trace"),
-        (ASKED, Choice((ASKED.cluster,)), "-c and a record are both given"),
+        (ASKED, Choice((ASKED.cluster,)), "is no trace; with -c name a trace"),
+        (ASKED, Choice(("nowhere.csv",)), "nowhere.csv: cannot be read: no such file"),
         (ASKED, Choice((TRACE,), quotas=str(FILES / "catalog.yaml")), "catalog.yaml"),
         (msgspec.structs.replace(ASKED, namespace="nowhere"), Choice((TRACE,)), "no namespace 'nowhere'"),
     ],

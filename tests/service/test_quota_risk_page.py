@@ -1,5 +1,7 @@
 """How `quota risk` reads."""
 
+import msgspec
+
 from builders import cluster, node, pod, quota
 from ullage.service.quota_risk import quota_risk_of
 
@@ -54,6 +56,12 @@ def test_nobody_above_a_min(asked, read):
     text = read(quota_risk_of(cluster(node("n", cpu="1"), quota("a", {"cpu": "1"})), asked))
     assert text.startswith("nobody runs above the min of a quota: nothing can be claimed back\n")
     assert text.splitlines()[-1] == "Next: ullage quota list -c small.json"
+
+
+def test_nobody_of_a_namespace_is_not_nobody(asked, read):
+    of_c = msgspec.structs.replace(asked, namespace="c")
+    text = read(quota_risk_of(shared("ElasticQuota"), of_c))
+    assert text.startswith("nobody in namespace c runs above the min of a quota")
 
 
 def test_what_a_min_does_not_name_may_be_claimed_without_a_bound(asked, read):

@@ -38,7 +38,7 @@ something differs.
 @click.group(
     "quota",
     cls=SharingGroup,
-    help="Shares of teams: borrowed and lent, at risk, and counted again.",
+    help="Shares of teams: borrowed, lent, at risk, audited, replayed.",
 )
 def command() -> None:
     """Group the commands about quotas."""

@@ -5,6 +5,7 @@ policy and the quotas. Workloads are grouped by the quota they have now; where t
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
@@ -159,9 +160,10 @@ def _record(own: Asked, choice: Choice) -> Recording:
 
     paths = record_files(choice.paths)
     if own.cluster:
-        raise InputError(
-            "-c and a record are both given", remedy="leave -c out: the first snapshot is the cluster"
-        )
+        path = choice.paths[0]
+        problem = "is no trace" if Path(path).exists() else "cannot be read: no such file or directory"
+        remedy = "with -c name a trace; a record of snapshots goes without -c: its first is the cluster"
+        raise InputError(problem, where=path, remedy=remedy)
     snapshots = tuple(read_cluster(msgspec.structs.replace(own, cluster=path)) for path in paths)
     first = snapshots[0]
     notes = [f"what happened between snapshots, which are taken as {choice.every_seconds} s apart"]

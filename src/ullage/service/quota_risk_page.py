@@ -24,7 +24,7 @@ def quota_risk_page(
     quota = report.workloads[0].quota if report.workloads else ""
     return view.Page(
         title=f"Risk in {report.cluster}",
-        verdict=view.Verdict(_verdict(report, types)),
+        verdict=view.Verdict(_verdict(report, types, asked.namespace)),
         blocks=tuple(blocks),
         not_simulated=report.not_simulated,
         next_command=asked.command(f"explain quota/{quota}" if quota else "quota list"),
@@ -33,7 +33,7 @@ def quota_risk_page(
     )
 
 
-def _verdict(report: "QuotaRiskReport", types: ResourceTypes) -> str:
+def _verdict(report: "QuotaRiskReport", types: ResourceTypes, namespace: str) -> str:
     if report.told:
         return f"{report.subject} {report.told}"
     if report.subject:
@@ -41,7 +41,8 @@ def _verdict(report: "QuotaRiskReport", types: ResourceTypes) -> str:
         place = f"{only.workload} is number {only.rank} of {only.of} to go in quota {only.quota}"
         return f"{place}: {_when(only, types)}"
     if not report.workloads:
-        return "nobody runs above the min of a quota: nothing can be claimed back"
+        who = f"nobody in namespace {namespace}" if namespace else "nobody"
+        return f"{who} runs above the min of a quota: nothing can be claimed back"
     claimable = sum(each.claimable for each in report.workloads)
     return (
         f"{plural(len(report.workloads), 'workload')} above the min of "
