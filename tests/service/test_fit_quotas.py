@@ -3,7 +3,7 @@
 from builders import batch, cluster, node, pod, quota, waiting
 from ullage.service.asked import Asked
 from ullage.service.fit import fit_of
-from ullage.service.wanted import Wanted
+from ullage.service.wanted import Choice, Wanted
 
 
 def page(replicas: int = 1):
@@ -47,3 +47,15 @@ def test_the_report_carries_the_same_for_machines():
     assert [each["workload"] for each in outcome["evicted"]] == ["b/p0", "b/p1"]
     assert outcome["overQuota"] == 1
     assert list(outcome["laterClaims"]) == [{"quota": "c", "couldClaim": {"cpu": "3"}}]
+
+
+def test_a_shape_is_judged_under_the_quota_of_the_namespace_that_is_named():
+    held = [pod(f"b/p{number}", cpu="1") for number in range(4)]
+    quotas = (quota("a", {"cpu": "1"}), quota("b", {"cpu": "0"}))
+    snapshot = cluster(node("n1", cpu="4").holding(*held), *quotas)
+    choice = Choice((), "cpu=1", None, "")
+    answers = {
+        namespace: fit_of(snapshot, choice.wanted(snapshot, namespace), Asked(cluster="x")).yes
+        for namespace in ("", "a", "b")
+    }
+    assert answers == {"": False, "a": True, "b": False}

@@ -65,7 +65,7 @@ class Choice(NamedTuple):
         """Return the workloads that are meant, of a cluster that was read."""
         if self.shape:
             pods = any(PODS in node.capacity for node in snapshot.nodes)
-            found = wanted_shape(self.shape, snapshot.resource_types, pods=pods)
+            found = wanted_shape(self.shape, snapshot.resource_types, pods=pods, namespace=namespace)
             found = found._replace(notes=shape_notes(snapshot))
         elif self.paths:
             found = read_wanted(self.paths, snapshot, namespace=namespace, pod_template=self.pod_template)
@@ -101,8 +101,8 @@ def parse_shape(text: str, types: ResourceTypes) -> Resources:
     return shape
 
 
-def wanted_shape(text: str, types: ResourceTypes, *, pods: bool = False) -> Wanted:
-    """Return one workload of a shape; where nodes count pods it is one of them.
+def wanted_shape(text: str, types: ResourceTypes, *, pods: bool = False, namespace: str = "") -> Wanted:
+    """Return one workload of a shape, under the quotas of a namespace; where nodes count pods it is one.
 
     It tolerates taints that are named after a resource it asks for, as Kubernetes adds on admission.
     """
@@ -111,7 +111,7 @@ def wanted_shape(text: str, types: ResourceTypes, *, pods: bool = False) -> Want
     if pods and PODS not in shape:
         shape += Resources({PODS: 1})
     constraints = Constraints(tolerations=tolerated)
-    workload = Workload(SHAPE_NAME, state="init", requests=shape, constraints=constraints)
+    workload = Workload(SHAPE_NAME, namespace, state="init", requests=shape, constraints=constraints)
     return Wanted((Batch(workload),), atomic=False, types=types)
 
 
