@@ -7,8 +7,9 @@ PYTHON ?= python3
 UV_VERSION := 0.13.7
 ZENSICAL_VERSION := 0.0.73
 
-# What the tests want from Debian, beyond Python, make and Go: chromium renders the HTML report.
-TEST_PACKAGES := chromium ganeti-htools
+# What the tests want from Debian, beyond Python, make and Go: chromium renders the HTML report, the others are
+# what we are compared with.
+TEST_PACKAGES := chromium ganeti-htools lvm2
 
 BIN := .venv/bin
 UV := $(BIN)/uv
@@ -24,7 +25,7 @@ endif
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo check test bench fuzz fuzz-short mutants docs lock clean test-packages reference plane parity
+.PHONY: help demo check test bench crash fuzz fuzz-short mutants docs lock clean test-packages reference plane parity
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +51,9 @@ bench: $(INSTALLED) plane ## the benchmarks, with their peers
 parity: $(INSTALLED) plane ## thousands of random clusters, judged by us and by the real kube-scheduler
 	$(BIN)/python tests/parity/run.py --cases 5000
 	$(BIN)/python tests/parity/run.py --live --cases 2000
+
+crash: $(INSTALLED) ## kill processes that use a ledger, 10 000 times: is anything lost that they were told?
+	$(BIN)/python tests/simulation/crash.py --kills 10000
 
 fuzz: $(INSTALLED) ## a million hostile inputs to every parser
 	$(BIN)/python tests/fuzz/run.py --inputs 1000000

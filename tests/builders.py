@@ -10,22 +10,10 @@ from typing import Any
 import msgspec
 
 from ullage.model.checks import check_snapshot, unique
-from ullage.model.cluster import (
-    Batch,
-    Container,
-    Device,
-    Drive,
-    DriveClass,
-    Node,
-    Quota,
-    Snapshot,
-    Taint,
-    Volume,
-    VolumeGroup,
-    Workload,
-)
+from ullage.model.cluster import Batch, Container, Device, Node, Quota, Snapshot, Taint, Volume, Workload
 from ullage.model.constraints import UNCONSTRAINED, Constraints, Toleration
 from ullage.model.delta import TABLE_FACTS
+from ullage.model.drives import Drive, DriveClass, VolumeGroup
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.policy import Layer, Policy
 from ullage.model.quantity import parse_amount

@@ -2,7 +2,8 @@
 
     python tests/documented.py FILE...     writes what the commands print now into the blocks
 
-A block that starts with `$ ullage` is an example. Commands run at the project's root with 90 columns.
+A block that starts with `$ ullage` is an example. Commands run at the project's root with 90 columns, each in
+a home of its own at one and the same time. Those about the ledger find there what PROMISED has promised.
 """
 
 import os
@@ -10,11 +11,14 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 WIDTH = "90"
+NOW = "1795000000"
+PROMISED = "fit -c examples/room.yaml -f examples/orders.yaml --commit --hold 900"
 COMMAND_SECONDS_MAX = 60
 
 
@@ -39,9 +43,26 @@ def output(command):
     """What a documented command prints now; `; echo $?` shows its exit code."""
     program, *arguments = shlex.split(command.removesuffix("; echo $?"))
     assert program == "ullage", command
-    environment = {**os.environ, "COLUMNS": WIDTH, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
-    environment.pop("ULLAGE_CLUSTER", None)
-    done = subprocess.run(
+    with tempfile.TemporaryDirectory() as home:
+        if arguments[0] == "ledger":
+            _run(shlex.split(PROMISED), home)
+        done = _run(arguments, home)
+    printed = (done.stdout + done.stderr).rstrip("\n")
+    return f"{printed}\n{done.returncode}" if command.endswith("; echo $?") else printed
+
+
+def _run(arguments, home):
+    settings = {
+        "COLUMNS": WIDTH,
+        "NO_COLOR": "1",
+        "PYTHONIOENCODING": "utf-8",
+        "ULLAGE_NOW": NOW,
+        "HOME": home,
+    }
+    environment = {**os.environ, **settings}
+    for name in ("ULLAGE_CLUSTER", "ULLAGE_LEDGER", "XDG_DATA_HOME"):
+        environment.pop(name, None)
+    return subprocess.run(
         [sys.executable, "-m", "ullage", *arguments],
         cwd=ROOT,
         env=environment,
@@ -50,8 +71,6 @@ def output(command):
         timeout=COMMAND_SECONDS_MAX,
         check=False,
     )
-    printed = (done.stdout + done.stderr).rstrip("\n")
-    return f"{printed}\n{done.returncode}" if command.endswith("; echo $?") else printed
 
 
 def rewrite(page):

@@ -51,7 +51,9 @@ def _measured(node: GanetiNode, instances: tuple[Instance, ...]) -> GanetiNode:
     disk = sum(
         each.disk_total_bytes
         for each in instances
-        if node.name in {each.primary, each.secondary} and each.template in LOCAL_TEMPLATES
+        if node.name in {each.primary, each.secondary}
+        and each.template in LOCAL_TEMPLATES
+        and not each.forthcoming
     )
     return replace(
         node,

@@ -56,6 +56,7 @@ claims = st.builds(
     optional(label_selectors),
     texts,
     st.booleans(),
+    texts,
 )
 persistent_volumes = st.builds(
     PersistentVolume,
@@ -77,6 +78,7 @@ storage_classes = st.builds(
     st.sampled_from(("Immediate", "WaitForFirstConsumer")),
     tuples_of(st.builds(TopologyTerm, tuples_of(requirements))),
     st.booleans(),
+    label_maps,
 )
 storage_capacities = st.builds(
     StorageCapacity, names, namespaces, texts, optional(label_selectors), sizes, optional(sizes)

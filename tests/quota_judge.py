@@ -1,13 +1,13 @@
 """The rules of quotas by their definition: every set of victims is tried, nothing is clever.
 
-Flat quotas, one claimant, resources by name; the entitlements are given. What the engine finds by search must
-be what is found here by looking at everything.
+Flat quotas, one claimant or a gang of one quota, resources by name; the entitlements are given. What the
+engine finds by search must be what is found here by looking at everything.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from typing import NamedTuple
 
 Amounts = Mapping[str, int]
@@ -202,6 +202,56 @@ def cost(world: World, claimant: Pod, victims: Sequence[Pod], rest: Sequence[Pod
         sorted(-victim.created for victim in victims),
         sorted(victim.key for victim in victims),
     )
+
+
+def fits_together(world: World, pods: Sequence[Pod], members: Sequence[Pod]) -> bool:
+    """Whether all members have room beside these pods, tried on every combination of nodes."""
+    return any(
+        all(
+            node in fitting_nodes(world, [*pods, *_placed(members[:place], nodes)], member)
+            for place, (member, node) in enumerate(zip(members, nodes, strict=True))
+        )
+        for nodes in product(sorted(world.nodes), repeat=len(members))
+    )
+
+
+def _placed(members: Sequence[Pod], nodes: Sequence[str]) -> list[Pod]:
+    return [member._replace(node=node) for member, node in zip(members, nodes, strict=False)]
+
+
+def as_one(members: Sequence[Pod]) -> Pod:
+    """Return a gang as one that asks for what all of them ask for."""
+    total = Counter[str]()
+    for member in members:
+        total.update(member.amounts)
+    return members[0]._replace(amounts=dict(total), priority=min(member.priority for member in members))
+
+
+def runs_now(world: World, members: Sequence[Pod]) -> bool:
+    """Whether members run together while nobody goes."""
+    use = used(world, world.running)
+    return may_run(world, use, as_one(members)) and fits_together(world, world.running, members)
+
+
+def best_of_gang(world: World, members: Sequence[Pod]) -> tuple[str, ...] | None:
+    """Return the best legal set of victims for members that run together or not at all; None without one."""
+    whole = as_one(members)
+    kind = right(world, used(world, world.running), whole)
+    found: tuple[tuple[object, ...], tuple[str, ...]] | None = None
+    for size in range(1, len(world.running) + 1):
+        for victims in combinations(world.running, size):
+            rest = [pod for pod in world.running if pod not in victims]
+            if (
+                may_run(world, used(world, rest), whole)
+                and is_legal(world, whole, victims, kind)
+                and ends_well(world, whole, victims, rest)
+                and not (world.mode == "nos" and takes_turns(world, whole, victims, rest))
+                and fits_together(world, rest, members)
+            ):
+                price = cost(world, whole, victims, rest)
+                if found is None or price < found[0]:
+                    found = price, tuple(sorted(victim.key for victim in victims))
+    return found[1] if found else None
 
 
 def best(world: World, claimant: Pod) -> Best | None:

@@ -29,6 +29,8 @@ def applied(remedy: Remedy, snapshot: Snapshot, batch: Batch) -> tuple[Snapshot,
         return snapshot, replace(batch, replicas=remedy.replicas)
     if remedy.kind == "evict":
         return apply(snapshot, Delta(dropped={"workloads": remedy.evicted})), batch
+    if remedy.kind == "wait":
+        return apply(snapshot, Delta(dropped={"workloads": remedy.waits_for})), batch
     if remedy.kind == "node":
         added = tuple(node_like(remedy.node, number) for number in range(remedy.count))
         daemons = tuple(daemons_on(added, daemons_of(snapshot)))

@@ -28,17 +28,16 @@ from ullage.model.cluster import (
     Batch,
     Container,
     Device,
-    Drive,
     Group,
     Node,
     Quota,
     Snapshot,
     Taint,
     Volume,
-    VolumeGroup,
     Workload,
 )
 from ullage.model.delta import TABLE_FACTS, TABLES, Delta
+from ullage.model.drives import Drive, PlacedVolume, VolumeGroup
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.policy import Layer, Policy
 from ullage.model.quantity import INT64_MAX
@@ -47,9 +46,10 @@ from ullage.model.resources import GPU_MILLI, Resources
 taints = st.builds(Taint, texts, texts, st.sampled_from(("NoSchedule", "PreferNoSchedule", "NoExecute")))
 devices = st.builds(Device, texts, st.sampled_from(("nvidia.com/gpu", GPU_MILLI)), texts, sizes)
 drive_classes = st.sampled_from(("HDD", "SSD", "NVME"))
+storage_groups = st.sampled_from(("", "fast", "a b"))
 drives = st.builds(
     Drive,
-    uuid=texts,
+    uuid=names,
     drive_class=drive_classes,
     size_bytes=sizes,
     health=st.sampled_from(("GOOD", "SUSPECT", "BAD", "UNKNOWN")),
@@ -59,6 +59,9 @@ drives = st.builds(
     clean=st.booleans(),
     path=texts,
     model=texts,
+    storage_group=storage_groups,
+    tainted=st.booleans(),
+    cold=st.booleans(),
 )
 
 
@@ -66,18 +69,36 @@ drives = st.builds(
 def volume_groups(draw: st.DrawFn) -> VolumeGroup:
     size_bytes = draw(sizes)
     return VolumeGroup(
-        draw(texts),
+        draw(names),
         draw(drive_classes),
         size_bytes,
         draw(st.integers(0, size_bytes)),
         draw(st.sampled_from((1, 4 << 20))),
         draw(tuples_of(texts)),
         draw(st.booleans()),
+        draw(storage_groups),
+        draw(st.booleans()),
     )
 
 
+@st.composite
+def with_volumes(draw: st.DrawFn, inner: st.SearchStrategy[Node]) -> Node:
+    """A node with volumes on its drives and in its groups, where it has any."""
+    node = draw(inner)
+    places = [each.uuid for each in node.drives] + [each.name for each in node.volume_groups]
+    if not places:
+        return node
+    volume = st.builds(PlacedVolume, names, st.sampled_from(places), sizes, texts, texts, st.booleans())
+    return msgspec.structs.replace(node, placed_volumes=draw(differing(volume, "name")))
+
+
+def differing(inner: st.SearchStrategy[Any], field: str) -> st.SearchStrategy[tuple[Any, ...]]:
+    """A few records, of which no two have the same name."""
+    return st.lists(inner, max_size=2, unique_by=lambda each: getattr(each, field)).map(tuple)
+
+
 def nodes(name: st.SearchStrategy[str] = names) -> st.SearchStrategy[Node]:
-    return st.builds(
+    described = st.builds(
         Node,
         name=name,
         capacity=resources,
@@ -91,18 +112,19 @@ def nodes(name: st.SearchStrategy[str] = names) -> st.SearchStrategy[Node]:
         cpu_conversion_factor=fractions,
         actual=optional(resources),
         devices=tuples_of(devices),
-        drives=tuples_of(drives),
-        volume_groups=tuples_of(volume_groups()),
+        drives=differing(drives, "uuid"),
+        volume_groups=differing(volume_groups(), "name"),
         attach_limits=st.dictionaries(texts, sizes, max_size=2),
         qualities=label_maps,
         host=optional(ganeti_nodes),
     )
+    return with_volumes(described)
 
 
 groups = st.builds(Group, names, label_maps, optional(ganeti_groups))
 parts = resource_maps(st.integers(0, 1 << 44))
 containers = st.builds(Container, texts, st.sampled_from(("main", "init", "sidecar")), parts, resources)
-volumes = st.builds(Volume, texts, texts, texts, sizes, st.booleans(), texts)
+volumes = st.builds(Volume, texts, texts, texts, sizes, st.booleans(), texts, storage_groups, st.booleans())
 workload_states = st.sampled_from(("init", "ok", "error", "paused", "deleted"))
 
 
@@ -156,6 +178,7 @@ def workloads(
         qualities=label_maps,
         instance=optional(ganeti_instances),
         host_path=st.booleans(),
+        started_seconds=seconds,
     ).map(consistent)
 
 
@@ -263,6 +286,7 @@ def snapshots(draw: st.DrawFn, name: st.SearchStrategy[str] = names) -> Snapshot
             unknowns=draw(tuples_of(texts)),
             tags=draw(tuples_of(texts)),
             instance_policy=draw(optional(ganeti_policies)),
+            taken_seconds=draw(seconds),
             **{table: unique(each, TABLE_FACTS[table].singular) for table, each in rows.items()},
         )
     )

@@ -18,13 +18,20 @@ class Result(NamedTuple):
     err: str
 
 
+NOW = "1795000000"
+
+
 @pytest.fixture(autouse=True)
-def plain_environment(monkeypatch):
-    """The same width, no colours and no cluster but those that a test names."""
+def plain_environment(monkeypatch, tmp_path):
+    """The same width and time, no colours, and no cluster or ledger but those that a test names."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("ULLAGE_NOW", NOW)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("KUBECONFIG", "/nowhere/config")
     for name in (
         "ULLAGE_CLUSTER",
+        "ULLAGE_LEDGER",
+        "XDG_DATA_HOME",
         "ULLAGE_TRACEBACK",
         "NO_COLOR",
         "_ULLAGE_COMPLETE",

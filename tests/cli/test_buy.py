@@ -76,6 +76,38 @@ def test_what_cannot_be_asked_is_one_line(buy, words, message):
     assert result.err.count("\n") == 1
 
 
+def test_drives_are_bought_for_nodes_that_are_there(ask):
+    words = ["--catalog", CATALOG.with_name("drives-catalog.yaml"), "-f", CATALOG.with_name("archive.yaml")]
+    result = ask("buy", "-c", "demo", *words, "-o", "json")
+    report = json.loads(result.out)
+    assert (result.code, report["price"], report["proof"]) == (0, "600", "bound")
+    assert {(each["item"], each["kind"]) for each in report["items"]} == {
+        ("nvme-2t", "drive"),
+        ("nvme-4t", "drive"),
+    }
+    assert sum(each["count"] for each in report["drives"]) == 2
+    assert "proven cheapest" in ask("buy", "-c", "demo", *words).out
+    refused = ask("buy", "-c", "demo", *words, "--nodes-lost", "1")
+    assert (refused.code, refused.err.count("\n")) == (1, 1)
+    assert "--nodes-lost: what the loss of a node means for volumes on local disks" in refused.err
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_the_drives_that_are_bought_make_it_fit_and_one_less_does_not(ask, tmp_path, missing):
+    archive = CATALOG.with_name("archive.yaml")
+    words = ["--catalog", CATALOG.with_name("drives-catalog.yaml"), "-f", archive]
+    report = json.loads(ask("buy", "-c", "demo", *words, "-o", "json").out)
+    items = {each["item"]: each for each in report["items"]}
+    edits = [
+        f"{each['node']}={items[each['item']]['driveClass']}:{items[each['item']]['sizeBytes']}x{each['count']}"
+        for each in report["drives"]
+    ][missing:]
+    added = [word for text in edits for word in ("--add-drive", text)]
+    bigger = tmp_path / "bigger.yaml"
+    assert ask("snapshot", "edit", bigger, "-c", "demo", *added).code == 0
+    assert ask("fit", "-c", bigger, "-f", archive).code == (2 if missing else 0)
+
+
 def test_csv_of_nothing_to_buy_is_its_head_alone(buy):
     whole = buy("-o", "csv").out
     nothing = buy("-n", "platform", "-o", "csv")

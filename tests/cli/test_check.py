@@ -34,6 +34,8 @@ def test_a_loss_in_every_format(ask, matches_golden, output):
         ("demo", ("-c", "demo"), 2),
         ("domain", ("-c", "demo", "--lose", "domain/rack-1"), 2),
         ("pairs", ("-c", "demo", "--nodes-lost", "2"), 2),
+        ("drive", ("-c", "demo", "--lose", "drive/s1-hdd-0"), 2),
+        ("drives", ("-c", "demo", "--lose", "drive/n3-nvme-0", "--lose", "drive/n6/n6-nvme-0"), 2),
         ("any", ("-c", DUMP, "--nodes-lost", "1"), 2),
         ("fine", ("-c", DUMP, "--lose", "domain/two"), 0),
         ("exact", ("-c", PACKED, "--lose", "node/a"), 0),
@@ -87,7 +89,10 @@ def test_a_dump_and_its_snapshot_give_the_same(ask, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--lose", "n1"), "--lose: 'n1' is nothing that can be lost; use node/NAME or domain/NAME"),
+        (
+            ("--lose", "n1"),
+            "'n1' is nothing that can be lost; use node/NAME, domain/NAME or drive/UUID",
+        ),
         (("--lose", "node/n99"), "no node 'n99'; did you mean"),
         (("--lose", "domain/rack-9"), "no domain 'rack-9'; did you mean rack-"),
         (("--nodes-lost", "4"), "invalid value for '--nodes-lost'"),
@@ -122,3 +127,19 @@ def test_a_ganeti_file_and_its_snapshot_give_the_same(ask, tmp_path):
     reports = [json.loads(ask("check", "-c", path, "-o", "json").out) for path in (MACHINES, saved)]
     for part in ("checks", "redundancy"):
         assert reports[0][part] == reports[1][part]
+
+
+@pytest.mark.parametrize("output", FORMATS)
+def test_a_lost_drive_in_every_format(ask, matches_golden, output):
+    result = ask("check", "-c", "demo", "--lose", "drive/s1-hdd-0", "-o", output)
+    assert (result.code, result.err) == (2, "")
+    matches_golden(f"check-drive.{ENDINGS.get(output, output)}", result.out)
+
+
+def test_drives_and_nodes_are_two_questions(ask):
+    result = ask("check", "-c", "demo", "--lose", "drive/s1-hdd-0", "--lose", "node/n1")
+    assert (result.code, result.out) == (1, "")
+    assert result.err == (
+        "ullage: error: --lose: drives cannot be lost together with nodes or domains; "
+        "ask about them in two questions\n"
+    )

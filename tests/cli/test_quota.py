@@ -58,7 +58,7 @@ def test_one_workload(ask, files):
     result = ask("quota", "risk", "pod/team-b/b3", "-c", files / "quotas.yaml")
     assert result.code == 0
     assert result.out.startswith(
-        "team-b/b3 is number 2 of 3 to go in quota team-b/quota: it goes when owners"
+        "team-b/b3 is number 2 of 3 to go: it goes when team-a/quota, team-c/quota claim more than"
     )
     assert ask("quota", "risk", "pod/b3", "-n", "team-b", "-c", files / "quotas.yaml").out == result.out
 

@@ -1,4 +1,4 @@
-"""`ullage snapshot save|show|diff`."""
+"""`ullage snapshot save|show|edit|diff`."""
 
 import json
 
@@ -45,6 +45,24 @@ def test_a_difference_names_rows_and_fields(ask, tmp_path, monkeypatch, matches_
     matches_golden(f"snapshot-diff.{ENDINGS.get(output, output)}", result.out)
 
 
+@pytest.mark.parametrize("output", ["table", "json", "csv", "md"])
+def test_what_if_the_cluster_had_other_drives(ask, tmp_path, monkeypatch, matches_golden, output):
+    monkeypatch.chdir(tmp_path)
+    words = ("--add-drive", "n2=HDD:4Tx2", "--remove-drive", "s1-hdd-4", "--cordon", "n1")
+    result = ask("snapshot", "edit", "what-if.yaml", *words, "-c", "demo", "-o", output)
+    assert (result.code, result.err) == (0, "")
+    matches_golden(f"snapshot-edit.{ENDINGS.get(output, output)}", result.out)
+    assert ask("snapshot", "diff", "demo", "what-if.yaml").code == 2
+
+
+def test_a_question_is_put_to_what_was_edited(ask, tmp_path):
+    path = tmp_path / "what-if.ullage"
+    lost = ("check", "--lose", "drive/s1-hdd-0", "-o", "json")
+    assert len(json.loads(ask(*lost, "-c", "demo").out)["driveLoss"]["homeless"]) == 1
+    assert ask("snapshot", "edit", path, "--add-drive", "n2=HDD:4T", "-c", "demo").code == 0
+    assert not json.loads(ask(*lost, "-c", path).out)["driveLoss"]["homeless"]
+
+
 def test_a_redacted_snapshot_keeps_numbers_and_no_names(ask, tmp_path):
     path = tmp_path / "redacted.json"
     assert ask("snapshot", "save", path, "-c", "demo", "--redact", "--seed", "one").code == 0
@@ -67,6 +85,8 @@ def test_a_redacted_snapshot_keeps_numbers_and_no_names(ask, tmp_path):
     [
         (("save", "x.txt", "-c", "demo"), "'x.txt' has no known ending"),
         (("save", "x.json"), "no cluster is named"),
+        (("edit", "x.json", "-c", "demo"), "nothing is to be edited; name an edit, as --add-drive n1=HDD:4T"),
+        (("edit", "x.json", "-c", "demo", "--remove-drive", "z"), "no node has drive z; `ullage disks list`"),
         (("save", "x.json", "-c", "demo", "--seed", "a"), "--seed is given without --redact"),
         (("save", "none/x.json", "-c", "demo"), "none"),
         (("show",), "no cluster is named"),

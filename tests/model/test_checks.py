@@ -70,6 +70,7 @@ BAD_ROWS = {
     "a priority beyond 64 bits": (pod("a", priority=TOO_LARGE), "priority does not fit 64 bits"),
     "a gang of fewer than none": (pod("a", gang="g", gang_min=-1), "gangMin is -1; use 0 or more"),
     "a time beyond 64 bits": (pod("a", created_seconds=TOO_LARGE), "createdSeconds does not fit 64 bits"),
+    "a start beyond 64 bits": (pod("a", started_seconds=TOO_LARGE), "startedSeconds does not fit 64 bits"),
     "a workload without a name": (pod("web/"), "workload: the name is empty"),
     "a workload on an unknown node": (
         pod("web/a", node="n9"),

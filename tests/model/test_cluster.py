@@ -10,18 +10,17 @@ from ullage.model.cluster import (
     Batch,
     Container,
     Device,
-    Drive,
     Group,
     Node,
     Quota,
     Snapshot,
     Taint,
     Volume,
-    VolumeGroup,
     Workload,
 )
 from ullage.model.constraints import UNCONSTRAINED
 from ullage.model.delta import TABLES
+from ullage.model.drives import Drive, VolumeGroup
 from ullage.model.policy import Policy
 from ullage.model.resources import NOTHING, ResourceTypes
 from ullage.model.storage import Claim

@@ -1,4 +1,4 @@
-"""ZOS' own answers: memory admission, the cache, root disks, workload types, prices and deployments.
+"""ZOS' own answers: memory admission, the cache, disks, root disks, types of workloads, prices, deployments.
 
 Rows marked `code_differs_from_correct` are ones where ZOS subtracts below zero and wraps around: there the
 corrected value counts. The rules that ZOS writes in prose are stated once more, without the oracle, in
@@ -19,7 +19,9 @@ from ullage.engine.capacity.cache import cache_without_ssd, resize_cache, wanted
 from ullage.engine.capacity.units import UNIT_RESOURCES, consumption, refused_by_kind, root_bytes
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import fit, in_admission_order
+from ullage.engine.storage.zos import in_order, plan_nodes
 from ullage.model.cluster import HOLDING_STATES, Node, Snapshot, Workload
+from ullage.model.disk_plan import DiskCapacity, DiskPlan, DiskRequest
 from ullage.model.policy import Layer
 from ullage.model.resources import ADDRESSES, HDD_SPACE, NOTHING, SSD_SPACE, Resources, ResourceTypes
 from ullage.model.settings import Rules, rules_for
@@ -143,6 +145,75 @@ def test_volumes_are_installed_largest_first(zos):
             ]
             ordered = in_admission_order(batches, RULES)
             assert [each.workload.requests.of(SSD_SPACE) for each in ordered] == row["out"], row
+
+
+class TestDisks:
+    """Which pool a volume goes to: one pool is one drive here."""
+
+    def plan(self, row: dict[str, Any], *sizes: int, virtual_disk: bool = False) -> DiskPlan:
+        pools = [{key.lower(): value for key, value in pool.items()} for pool in row["pools"]]
+        capacities = [
+            DiskCapacity(
+                pool.get("name", pool.get("n")),
+                "n1",
+                pool.get("type", "ssd").upper(),
+                pool["size"],
+                cold=not pool.get("mounted", True),
+                virtual_disks=pool.get("hasvdisks", pool.get("vdisks", False)),
+                used_bytes=pool["used"],
+            )
+            for pool in pools
+        ]
+        asked = [
+            DiskRequest(f"v{number}", "SSD", size, virtual_disk=virtual_disk)
+            for number, size in enumerate(sizes)
+        ]
+        return plan_nodes(capacities, [], asked, ["n1"])
+
+    def test_the_pools_of_the_tests_of_zos(self, zos):
+        rows = {row["name"]: row for row in zos["disk_pick_upstream"]}
+        assert len(rows) == 6
+        for name, row in rows.items():
+            if "request" in row:
+                virtual_disk = any("vdisks" in pool for pool in row["pools"])
+                found = self.plan(row, row["request"], virtual_disk=virtual_disk)
+                expected = [row["expect"]] if "expect" in row else []
+                assert [each.chosen["v0"] for each in found.nodes] == expected, name
+
+    def test_virtual_disks_are_never_promised_more_than_there_is(self, zos):
+        row = zos["disk_pick_upstream"][-1]
+        assert row["name"] == "no over-provisioning"
+        sizes = [each["size"] for each in row["requests"]]
+        assert [each["ok"] for each in row["requests"]] == [True, False]
+        assert self.plan(row, sizes[0], virtual_disk=True).nodes
+        assert not self.plan(row, *sizes, virtual_disk=True).nodes
+
+    def test_the_pools_that_are_taken_and_those_that_are_mounted_for_it(self, zos):
+        rows = zos["disk_pick_oracle"]
+        assert len(rows) == 8
+        for row in rows:
+            given = {key.lower(): value for key, value in row["input"].items()}
+            found = self.plan(given, given["size"], virtual_disk=given["vdisk"])
+            steps = [step.split() for step in row["actions"]]
+            added = [step[1] for step in steps if step[0] == "add"]
+            existing = [pool["Name"] for pool in given["pools"] if pool["HasVdisks"]]
+            expected = [] if row["error"] else added or existing
+            assert [each.chosen["v0"] for each in found.nodes] == expected, given["id"]
+            mounted = tuple(step[1] for step in steps if step[0] == "mount")
+            assert all(each.spun_up == mounted for each in found.nodes), given["id"]
+
+    def test_volumes_have_their_turns_largest_first(self, zos):
+        for row in zos["mount_sort"]:
+            asked = [DiskRequest(f"v{size}", "SSD", size) for size in row["in"]]
+            assert [each.size_bytes for each in in_order(asked)] == row["out"]
+
+    def test_every_rule_for_turning_drives_has_its_test(self, zos):
+        """They are stated in prose; the tests are those of tests/engine/storage/test_zos.py."""
+        assert [rule[:21] for rule in zos["hdd_zdb_pick"]] == [
+            "first: existing zdb d",
+            "else: first HDD (moun",
+            "HDDs mounted while se",
+        ]
 
 
 class TestConstants:

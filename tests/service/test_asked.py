@@ -1,17 +1,20 @@
 """The cluster that is meant, and the policy that applies to it."""
 
+import json
 from fractions import Fraction
 
 import pytest
 
 from builders import cluster, node, pod, policy, waiting
 from ullage.model.errors import InputError
+from ullage.model.ledger import Capacity, Hold, Reserve, Supply, Together
 from ullage.model.policy import Layer, Policy
-from ullage.model.resources import ResourceType, ResourceTypes
+from ullage.model.resources import Resources, ResourceType, ResourceTypes
 from ullage.model.settings import rules_for
 from ullage.service.asked import (
     Asked,
     policy_for,
+    read_as_it_is,
     read_cluster,
     read_types,
     read_whole,
@@ -19,6 +22,7 @@ from ullage.service.asked import (
     unknown,
     with_types,
 )
+from ullage.service.ledger_file import submitted
 
 
 @pytest.fixture
@@ -119,3 +123,20 @@ def test_what_a_source_states_holds_under_a_policy_that_the_user_names(tmp_path)
     assert rules_for(policy_for("zos", snapshot, ""), snapshot.resource_types).ratio("memory") == Fraction(
         3, 2
     )
+
+
+def test_questions_see_promises_and_others_the_cluster_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("ULLAGE_NOW", "1")
+    room = {"nodes": [{"name": "n1", "capacity": {"cpu": "4"}}]}
+    path, ledger = tmp_path / "room.json", tmp_path / "ledger.db"
+    path.write_text(json.dumps({"apiVersion": "ullage.dev/v1", "kind": "Snapshot", **room}))
+    held = Resources({"cpu": 1000})
+    commands = (
+        Supply((Capacity("node/n1", held),)),
+        Reserve("r", "shop/a", 9, holds=(Hold("compute", "node/n1", held),)),
+    )
+    submitted(ledger, Together(commands), at_seconds=1, create=True)
+    asked = Asked(str(path), ledger=str(ledger))
+    assert [each.key for each in read_cluster(asked).workloads] == ["shop/a"]
+    assert not len(read_as_it_is(asked).workloads)
+    assert asked.command("status").endswith(f"--ledger {ledger}")

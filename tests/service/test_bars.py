@@ -33,6 +33,17 @@ def test_without_spare_nodes_there_is_no_such_segment(whole):
     assert [part.word for part in row.segments] == ["reserve", "committed", "ullage", "blocked"]
 
 
+def test_what_is_held_for_failover_and_spare_nodes_are_told_apart():
+    snapshot = cluster(
+        node("a", memory="8").holding(pod("p", memory="2", standby="b")),
+        node("b", memory="8"),
+        policy=policy(spare_nodes="1"),
+    )
+    bars = resource_bars("t", status_report(snapshot).total, ["memory"], snapshot.resource_types)
+    assert len(bars.legend) == len({tone for _, tone in bars.legend}) == len(bars.rows[0].segments)
+    assert {"standby", "spare"} <= {word for word, _ in bars.legend}
+
+
 def test_a_resource_without_a_bound_has_no_bar(whole):
     unlimited = msgspec.structs.replace(whole, policy=policy(cpu_ratio="unlimited"))
     assert not resource_bars("t", status_report(unlimited).total, ["cpu"], unlimited.resource_types).rows

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from builders import BUILT_IN_TYPES, batch, cluster, node, policy, waiting
-from ullage.engine.purchase.catalog import Catalog, Item
+from builders import BUILT_IN_TYPES, batch, cluster, node, policy, size, volume, waiting
+from ullage.engine.purchase.catalog import Catalog, DriveItem, Item
 from ullage.model.errors import InputError
 from ullage.service.buy import BuyQuestion, buy, buy_of
 from ullage.service.wanted import Wanted
@@ -83,3 +83,64 @@ def test_more_losses_than_can_be_looked_at_are_refused(asked):
 def test_what_cannot_be_asked_is_refused(asked, question, message):
     with pytest.raises(InputError, match=message):
         buy(msgspec.structs.replace(asked, cluster="demo"), question)
+
+
+DRIVE = DriveItem("hdd", 3_000_000, "HDD", size("5Gi"), per_node_max=2)
+BOX = Item("box", 9_000_000, node("box", cpu="2").with_drive("own", "HDD", "5Gi").record)
+SITE = cluster(node("x", cpu="8").with_drive("old", "HDD", "1Gi"), policy=policy())
+DISK = waiting("a", cpu="1", volumes=(volume("d", "4Gi", storage_class="HDDLVG", inline=True),))
+
+
+def ask_drives(asked, replicas, *, drive=DRIVE, workload=DISK, **options):
+    catalog = Catalog((BOX,), "EUR", "ours", (drive,))
+    wanted = Wanted((batch(replicas, workload),), atomic=False, types=BUILT_IN_TYPES)
+    return buy_of(SITE, wanted, catalog, asked, BuyQuestion("catalog.yaml", **options))
+
+
+def test_drives_are_items_of_their_own_kind_with_the_nodes_that_get_them(asked):
+    report = ask_drives(asked, 4).data()
+    assert (report["price"], report["proof"]) == ("18", "bound")
+    assert list(report["items"]) == [
+        {"item": "box", "count": 1, "price": "9", "total": "9", "capacity": {"cpu": "2"}},
+        {
+            "item": "hdd",
+            "count": 3,
+            "price": "3",
+            "total": "9",
+            "kind": "drive",
+            "driveClass": "HDD",
+            "sizeBytes": size("5Gi"),
+        },
+    ]
+    assert list(report["drives"]) == [
+        {"node": "x", "item": "hdd", "count": 2, "new": False},
+        {"node": "box-new-1", "item": "hdd", "count": 1, "new": True},
+    ]
+
+
+def test_where_no_drive_is_bought_there_is_no_word_of_them(asked):
+    assert "drives" not in ask(asked, batch(3, waiting("a", cpu="4"))).data()
+
+
+@pytest.mark.parametrize(
+    ("drive", "message"),
+    [
+        (
+            DRIVE._replace(nodes=("x", "y")),
+            "catalog ours: item hdd: node y is unknown; name nodes of the cluster",
+        ),
+        (DRIVE._replace(group="gpu"), "catalog ours: item hdd: group gpu has no nodes; name a group"),
+    ],
+)
+def test_drives_for_whom_nobody_knows_are_refused(asked, drive, message):
+    with pytest.raises(InputError, match=message):
+        ask_drives(asked, 1, drive=drive)
+
+
+def test_losses_are_refused_where_drives_are_bought_for_volumes(asked):
+    with pytest.raises(
+        InputError, match="--nodes-lost: what the loss of a node means for volumes on local disks"
+    ):
+        ask_drives(asked, 1, nodes_lost=1)
+    report = ask_drives(asked, 1, workload=waiting("a", cpu="2"), nodes_lost=1).data()
+    assert (report["solves"], report["price"]) == (True, "9")

@@ -6,7 +6,7 @@ import pytest
 from builders import BUILT_IN_TYPES, node
 from ullage.engine.purchase.catalog import Catalog, Item
 from ullage.model.resources import Resources
-from ullage.service.buy import BoughtFor, BoughtItem, BuyReport, NewNode, PlacedOn
+from ullage.service.buy import BoughtDrives, BoughtFor, BoughtItem, BuyReport, NewNode, PlacedOn
 from ullage.service.buy_page import buy_page
 
 GOODS = "buy 3 x gpu-8 and 1 x cpu-32: 41 200 a month"
@@ -112,3 +112,39 @@ def test_where_nothing_waits_the_table_of_items_has_a_head_alone(asked):
     empty = page(asked, items=(), nodes=(), workloads=())
     assert empty.main_table.columns == page(asked).main_table.columns
     assert (empty.main_table.rows, empty.main_table.caption) == ((), "")
+
+
+DRIVES = {
+    "items": (BoughtItem("hdd", 5, "95", "475", kind="drive", drive_class="HDD", size_bytes=4 * 10**12),),
+    "drives": (
+        BoughtDrives("a", "hdd", 2, new=False),
+        BoughtDrives("b", "hdd", 1, new=False),
+        BoughtDrives("b", "ssd", 1, new=False),
+        BoughtDrives("c", "hdd", 2, new=False),
+    ),
+}
+
+
+def test_a_drive_has_a_size_and_goes_to_no_domain(asked):
+    (row,) = page(asked, **DRIVES).main_table.rows
+    assert [cell.text for cell in row] == ["hdd", "5", "95", "475", "4T HDD", "-", "-"]
+    assert row[4].exact == "HDD:4000000000000"
+
+
+@pytest.mark.parametrize(("size_bytes", "text"), [(2 << 40, "2Ti HDD"), (1920 * 10**9, "1920G HDD")])
+def test_sizes_are_as_they_are_sold(asked, size_bytes, text):
+    item = BoughtItem("hdd", 1, "1", "1", kind="drive", drive_class="HDD", size_bytes=size_bytes)
+    assert page(asked, items=(item,)).main_table.rows[0][4].text == text
+
+
+def test_nodes_that_get_the_same_drives_are_one_row(asked):
+    table = page(asked, **DRIVES).blocks[1]
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["2 x hdd", "a, c", "no"],
+        ["1 x hdd, 1 x ssd", "b", "no"],
+    ]
+
+
+def test_one_drive_more_may_be_bought_where_drives_alone_are(asked):
+    (finding,) = page(asked, **DRIVES, nodes=(), placement="exact").blocks[0].rows
+    assert finding.remedy == "place it as shown, or buy one drive more"

@@ -19,7 +19,6 @@ from ullage.service.check import (
     CheckQuestion,
     check_of,
     check_report,
-    lost_nodes,
 )
 from ullage.service.status import status_report
 from ullage.sources.ganeti.snapshot import snapshot_of
@@ -84,26 +83,6 @@ def test_a_loss_without_losers_tells_the_moves(asked):
     assert report["loss"]["moves"] == (
         {"action": "move", "subject": "w/mid", "toNode": "c", "fromNode": "b"},
     )
-
-
-def test_a_domain_is_all_its_nodes_and_losses_add_up():
-    assert lost_nodes(TIGHT, ("domain/one",)) == ("a", "b")
-    assert lost_nodes(TIGHT, ("node/c", "domain/one", "node/a")) == ("a", "b", "c")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a", "'a' is nothing that can be lost; use node/NAME or domain/NAME"),
-        ("drive/x", "'drive/x' is nothing that can be lost"),
-        ("node/", "'node/' is nothing that can be lost"),
-        ("node/z", "no node 'z'"),
-        ("domain/on", "no domain 'on'; did you mean one"),
-    ],
-)
-def test_what_cannot_be_lost(text, message):
-    with pytest.raises(InputError, match=message):
-        lost_nodes(TIGHT, (text,))
 
 
 def test_any_node(asked):

@@ -1,5 +1,6 @@
 """The numbers of `explain`."""
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 
@@ -9,6 +10,7 @@ from strategies import snapshots
 from ullage.engine.columns import Columns
 from ullage.engine.placement.reasons import reasons_of
 from ullage.engine.trial import Trial
+from ullage.model.delta import Delta, apply
 from ullage.model.errors import InputError
 from ullage.model.resources import SSD_SPACE
 from ullage.render import render
@@ -189,10 +191,64 @@ class TestFaces:
         assert outcome["refusal"]["shortfalls"][0]["standby"] == "4Gi"
 
     def test_explain_of_a_workload_shows_it(self, read):
-        waits = snapshot_of(ganeti_cluster(PAIR, *BOTH, instance("c", "n1", memory=4096, forthcoming=True)))
-        text = read(explain_pod(waits, "c", ASKED), width=140)
+        waits = msgspec.structs.replace(FULL.workloads["a"], name="c", node="", standby="", state="init")
+        snapshot = apply(FULL, Delta(workloads=(waits,)))
+        text = read(explain_pod(snapshot, "c", ASKED), width=140)
         assert "memory held for failover" in text
         assert "free = limit - committed - standby; standby is held for failover" in text
+
+
+COMING = snapshot_of(
+    ganeti_cluster(
+        [ganeti_node(name, memory=8192) for name in ("n1", "n2", "n3")],
+        instance("a", "n3", memory=6144),
+        instance("f", "n1", "n2", memory=6144, forthcoming=True),
+    )
+)
+
+
+class TestStillToCome:
+    """An instance that is not created yet holds its node and its standby in every answer."""
+
+    def test_no_face_promises_its_place_again(self):
+        report = status_report(COMING)
+        assert [each.free.of("memory") // GIB for each in report.nodes] == [2, 2, 2]
+        assert [each.committed.of("memory") // GIB for each in report.nodes] == [6, 0, 6]
+        assert [each.standby.of("memory") // GIB for each in report.nodes] == [0, 6, 0]
+        assert not fit_of(COMING, wanted(COMING), ASKED).yes
+        (found,) = more(COMING, "memory=2Gi").workloads
+        assert (found.more, len(found.nodes)) == (3, 3)
+
+    def test_status_counts_it_apart_and_nobody_waits(self, read):
+        answer = status_of(COMING, ASKED, "workload")
+        assert "; 1 instance forthcoming: promised, not created yet" in read(answer, width=300)
+        assert answer.data()["workloads"] == {"forthcoming": 1, "ok": 1}
+        assert [each["state"] for each in answer.data()["listed"]] == ["ok", "forthcoming"]
+        assert not [each for each in answer.data()["findings"] if each["code"] == "pending"]
+        assert not Choice().wanted(COMING, "").batches
+
+    def test_explain_says_where_it_is_reserved(self, read):
+        text = read(explain_pod(COMING, "f", ASKED), width=300)
+        assert text.splitlines()[0] == (
+            "f is forthcoming: reserved on node n1, its standby on n2, not created yet; "
+            "1/2 other nodes would take it: 1 memory short"
+        )
+        assert "reserved there" in text
+        assert "its standby, which is reserved on n2: nodes are judged without one" in text
+        assert "scheduler" not in text
+
+    def test_one_without_a_standby_names_only_its_node(self):
+        alone = snapshot_of(ganeti_cluster(PAIR, instance("f", "n1", forthcoming=True)))
+        verdict = explain_pod(alone, "f", ASKED).page().verdict.text
+        assert verdict.startswith("f is forthcoming: reserved on node n1, not created yet; ")
+
+    def test_explain_of_its_node_counts_it(self, read):
+        text = read(explain_node(COMING, "n1", ASKED), width=300)
+        assert text.startswith("node n1 is ready with 1 workload, 1 of them forthcoming; ")
+        block = next(
+            each for each in explain_node(COMING, "n1", ASKED).page().blocks if each.title == "memory"
+        )
+        assert block.lines[-1].explanation.startswith("promised to 1 workload; ")
 
 
 class TestShapes:

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from builders import cluster, node, pod, policy, waiting
+from builders import cluster, node, pod, policy, quota, waiting
 from ullage.model.constraints import Constraints, HostPort
 from ullage.service.explain_pod import explain_pod, pod_report
 from ullage.service.explain_pod_page import NODES_SHOWN, pod_page
@@ -120,3 +120,33 @@ def test_without_a_bound_there_is_nothing_left_to_tell(page_of):
     blocks = blocks_of(page_of(endless, waiting("web/new", cpu="2", pods=1)))
     (cpu,) = [row for row in blocks["On node a, the first choice"].rows if row[0].text == "cpu"]
     assert [cell.text for cell in cpu[1:]] == ["4", "0", "no bound", "0", "no bound", "2", "no bound"]
+
+
+@pytest.mark.parametrize(
+    ("leaving", "text"),
+    [
+        ((), "0/1 nodes take it as they are; its quota lets it take the place of b/p1, b/p2"),
+        (("p1", "p2"), "0/1 nodes take it as they are; it runs once b/p1, b/p2 are gone"),
+        (
+            ("p1",),
+            (
+                "0/1 nodes take it as they are; it runs once b/p1 is gone; "
+                "its quota lets it take the place of b/p2"
+            ),
+        ),
+    ],
+)
+def test_the_verdict_says_who_goes_and_who_is_waited_for(page_of, leaving, text):
+    held = [pod(f"b/{name}", cpu="1", terminating=name in leaving) for name in ("p1", "p2")]
+    quotas = (quota("a", {"cpu": "2"}), quota("b", {"cpu": "0"}))
+    snapshot = cluster(node("n1", cpu="2").holding(*held), waiting("a/x", cpu="2"), *quotas)
+    assert page_of(snapshot, snapshot.workloads["a/x"]).verdict.text == f"a/x waits: {text}"
+
+
+def test_a_share_that_is_free_once_somebody_is_gone_is_waited_for(page_of):
+    held = pod("a/p", cpu="1", terminating=True)
+    snapshot = cluster(
+        node("n1", cpu="9").holding(held), waiting("a/x", cpu="1"), quota("a", {}, {"cpu": "1"})
+    )
+    text = "a/x waits: 1/1 nodes take it as they are; it runs once a/p is gone"
+    assert page_of(snapshot, snapshot.workloads["a/x"]).verdict.text == text

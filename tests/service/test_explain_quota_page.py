@@ -27,6 +27,18 @@ def test_the_formula_has_its_numbers(asked, read):
     assert text.splitlines()[-1] == "Next: ullage quota risk -c small.json"
 
 
+def test_a_max_below_what_is_guaranteed_is_told(asked, read):
+    free = cluster(
+        node("n", cpu="8"),
+        quota("a", {"cpu": "4"}, {"cpu": "5"}, kind="ElasticQuota"),
+        quota("b", {"cpu": "4"}, kind="ElasticQuota"),
+    )
+    text = read(explain_quota(free, "a", asked), width=120)
+    assert "at most  max" in text
+    assert "=  entitlement  5" in text
+    assert "at most  max" not in read(explain_quota(free, "b", asked), width=120)
+
+
 def test_the_mode_that_applies_comes_first(asked, read):
     text = read(explain_quota(shared("Quota"), "a", asked), width=120)
     assert text.index("cpu in mode fair, which applies") < text.index("cpu in mode nos, if it applied")

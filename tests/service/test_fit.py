@@ -112,3 +112,10 @@ def test_a_refusal_says_whether_it_is_proven(roomy, asked, read):
     unasked = fit_of(roomy, wants(batch(3, pod("web/new", cpu="3"))), asked, FitQuestion(exact_seconds=0))
     assert unasked.data()["outcomes"][0]["certificate"] == "unknown"
     assert "proven" not in read(unasked)
+
+
+def test_a_proof_speaks_of_things_as_they_stand_while_somebody_is_on_the_way_out(asked, read):
+    busy = cluster(node("n1", cpu="4").holding(pod("web/old", cpu="4", terminating=True)), policy=policy())
+    text = " ".join(read(fit_of(busy, wants(batch(1, pod("web/new", cpu="3"))), asked)).split())
+    assert "impossible before anyone is gone, proven" in text
+    assert "wait until web/old (n1) is gone: it then fits" in text

@@ -50,6 +50,15 @@ def test_a_stopped_instance_fails_over():
     assert machine_drain(stopped, ["n1"]).moves[0].commands == ("gnt-instance failover -f a",)
 
 
+def test_one_that_is_not_created_yet_is_reserved_elsewhere_and_nothing_is_copied(read):
+    coming = snapshot_of(ganeti_cluster(NODES[:3], instance("a", "n1", "n2", forthcoming=True)), "c")
+    answer = balance_of(coming, ASKED, BalanceQuestion(("n2",)))
+    assert read(answer).splitlines()[0] == "✓ n2 can be emptied: 1 move in 1 set"
+    (move,) = machine_drain(coming, ["n2"]).moves
+    assert (move.action, move.cost, move.disk_bytes) == ("reserve its standby on n3", "reservation", 0)
+    assert "1 reservation; keep new instances off first" in read(answer, width=140)
+
+
 def test_the_page_of_a_drain(read):
     answer = balance_of(PAIR, ASKED, BalanceQuestion(("node/n1",)))
     text = read(answer, width=140)

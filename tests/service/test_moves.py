@@ -16,6 +16,7 @@ SNAPSHOT = snapshot_of(
         instance("ext", "a"),
         instance("down", "a", "b", status="ADMIN_down"),
         instance("plain", "a", template="plain"),
+        instance("coming", "a", "b", forthcoming=True),
     )
 )
 
@@ -32,6 +33,11 @@ SNAPSHOT = snapshot_of(
         ),
         ("ext", "fa:c", "migrate to c", ["migrate -f -n c ext"]),
         ("plain", "fa:c", "copy disks to c and start there", ["move -f -n c plain"]),
+        ("coming", "fa:c", "reserve on c", ["failover -f -n c coming"]),
+        (
+            "coming", "f r:c", "reserve on its standby, reserve its standby on c",
+            ["failover -f coming", "replace-disks -n c coming"],
+        ),
     ],
 )  # fmt: skip
 def test_what_is_done_to_an_instance(name, action, words, commands):

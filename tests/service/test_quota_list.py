@@ -40,7 +40,7 @@ def test_a_tree_is_read_from_its_roots_and_sums_count_each_once():
     ]  # fmt: skip
     totals = report.totals
     assert (totals.min, totals.used) == (resources(cpu="7"), resources(cpu="5"))
-    assert (totals.borrowed, totals.lent) == (resources(cpu="0"), resources(cpu="0"))
+    assert (totals.borrowed, totals.lent) == (resources(cpu="3"), resources(cpu="3"))
     assert (totals.capacity, totals.workloads, totals.over_quota) == (resources(cpu="10"), 2, 2)
     lent = {each.name: each.lent.of("cpu") for each in report.quotas}
     assert lent == {"abroad": 0, "research": 0, "one": 0, "two": 3000}
@@ -62,3 +62,28 @@ def test_entitlements_have_what_some_min_names(small):
     found = {each.name: each for each in quota_list_report(accounts_of(small)).quotas}
     assert set(found["web"].entitlement) == {"cpu", "memory", "nvidia.com/gpu"}
     assert found["web"].lent == Resources({"memory": 0})
+
+
+def test_nobody_is_entitled_to_more_than_its_max():
+    world = cluster(
+        node("n", cpu="8"),
+        quota("a", {"cpu": "4"}, {"cpu": "5"}, kind="ElasticQuota"),
+        quota("b", {"cpu": "4"}, kind="ElasticQuota"),
+    )
+    found = quota_list_report(accounts_of(world)).quotas
+    assert [each.entitlement.of("cpu") for each in found] == [5000, 8000]
+
+
+def test_what_is_wrong_with_quotas_is_said():
+    world = cluster(
+        node("n", cpu="4"),
+        quota("a", {"cpu": "3"}, {"cpu": "2"}),
+        quota("b", {"cpu": "3"}, namespaces=("a",), parent="nobody"),
+    )
+    report = quota_list_report(accounts_of(world))
+    assert [(each.severity, each.code) for each in report.findings] == [
+        ("error", "quota-min-above-max"),
+        ("error", "quota-namespace-twice"),
+        ("error", "quota-unknown-parent"),
+        ("warning", "quota-above-cluster"),
+    ]

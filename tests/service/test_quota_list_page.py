@@ -35,6 +35,14 @@ def test_a_guarantee_above_the_capacity_is_marked(asked, read):
     assert "2 ✗" in text
 
 
+def test_what_is_wrong_with_quotas_is_said(asked, read):
+    text = read(quota_list_of(cluster(node("n", cpu="9"), quota("a", {"cpu": "3"}, {"cpu": "2"})), asked))
+    assert text.startswith("1 quota; nobody borrows; 1 error in quotas\n")
+    assert "What is wrong with quotas" in text
+    sound = read(quota_list_of(cluster(node("n", cpu="9"), quota("a", {"cpu": "3"})), asked))
+    assert "wrong" not in sound
+
+
 def test_many_quotas_are_shortened(asked):
     pods = [pod(f"t0/p{number:02}", cpu="1", created_seconds=number) for number in range(20)]
     many = cluster(

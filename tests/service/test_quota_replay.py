@@ -98,6 +98,23 @@ def test_a_policy_chooses_the_other_mode(tmp_path):
     assert found.other.outcome == comparison(quota_mode="fair").other.outcome
 
 
+def evictions(played):
+    return sum(job.evictions for job in played.outcome.jobs)
+
+
+def test_each_policy_has_its_own_minimum_run_time_where_none_is_named(tmp_path):
+    policy = tmp_path / "patient.yaml"
+    policy.write_text(
+        "apiVersion: ullage.dev/v1\nkind: Policy\ninherits: kubernetes\ncluster: {quota-run-min: '36000'}\n",
+        encoding="utf-8",
+    )
+    under = msgspec.structs.replace(ASKED, policy=str(policy))
+    found = comparison(under)
+    assert (evictions(found.own), evictions(found.other)) == (6, 0)
+    assert found.other.outcome.jobs == comparison(run_min_seconds=36000).own.outcome.jobs
+    assert evictions(comparison(under, run_min_seconds=0).other) == 6
+
+
 def snapshot(running, asking, nodes=1):
     pods = [
         {"name": name, "namespace": name[0], "node": "n0", "requests": {"cpu": "1"}} for name in running
@@ -159,3 +176,28 @@ def test_what_cannot_be_played_is_said(asked, choice, message):
     with pytest.raises(InputError) as caught:
         quota_replay(asked, choice)
     assert message in str(caught.value)
+
+
+def test_gangs_of_a_trace_and_their_hours_count_as_one(tmp_path):
+    trace = tmp_path / "trace.csv"
+    trace.write_text(
+        "name,namespace,start,duration,gpu,gang\nx,team-a,0,3600,1,train\ny,team-a,0,3600,2,train\n"
+        "z,team-a,0,3600,1,\n",
+        encoding="utf-8",
+    )
+    chosen = Choice((str(trace),))
+    found = compared(_recording(ASKED, chosen), ASKED, chosen)
+    assert sorted(job.key for job in found.own.outcome.jobs) == ["team-a/train", "team-a/z"]
+    assert found.own.figures["team-a"].used[GPU] == 4 * 3600
+
+
+def test_gangs_of_which_a_part_is_enough_are_told(tmp_path):
+    trace = tmp_path / "trace.yaml"
+    text = (
+        "apiVersion: ullage.dev/v1\nkind: Trace\nworkloads:\n- {name: x, replicas: 2, gang: g, gangMin: %d}\n"
+    )
+    for least, told in ((1, True), (0, False)):
+        trace.write_text(text % least, encoding="utf-8")
+        recording = _recording(ASKED, Choice((str(trace),)))
+        assert [each.key for each in recording.arrivals] == ["g"]
+        assert any("a part is enough" in note for note in recording.notes) == told

@@ -5,6 +5,7 @@ import pytest
 
 from builders import cluster, node, pod, quota, resources, waiting
 from ullage.model.errors import InputError
+from ullage.model.policy import Layer, Policy
 from ullage.service.quota_list import accounts_of
 from ullage.service.quota_risk import quota_risk, quota_risk_of, quota_risk_report
 
@@ -26,6 +27,21 @@ def shared(kind="ElasticQuota"):
     )
 
 
+def departments():
+    """X may not have more than it uses, so claims inside it take from each other; others from Z."""
+    pods = [
+        pod(f"{name}/{number}", cpu="1", created_seconds=number) for name in ("x1", "z") for number in (0, 1)
+    ]
+    return cluster(
+        node("n", cpu="4").holding(*pods),
+        quota("x", {"cpu": "2"}, {"cpu": "2"}),
+        quota("x1", {"cpu": "1"}, parent="x"),
+        quota("x2", {"cpu": "1"}, parent="x"),
+        quota("y", {"cpu": "1"}),
+        quota("z", {"cpu": "1"}),
+    )
+
+
 def report(snapshot, name="", namespace=""):
     workload = snapshot.workloads.get(name) if name else None
     return quota_risk_report(accounts_of(snapshot), workload, namespace)
@@ -39,17 +55,44 @@ def test_every_figure_of_those_above_the_min():
     ]
     first, second = found.workloads
     assert (first.claimed_first, second.claimed_first) == (resources(cpu="1"), resources(cpu="3"))
-    assert (second.before, second.counts) == (resources(cpu="2"), resources(cpu="2"))
+    assert (first.way, first.claimants, second.counts) == ("in-order", ("c",), resources(cpu="2"))
     assert (first.quota, first.node, first.claimable, first.reason) == ("b", "n", True, "")
-    (quota_found,) = found.quotas
-    assert (quota_found.quota, quota_found.mode, quota_found.free) == ("b", "nos", resources(cpu="1"))
-    (claimant,) = quota_found.claimants
-    assert (claimant.quota, claimant.within_min) == ("c", resources(cpu="7"))
+    (claimant,) = found.claimants
+    assert (claimant.quota, claimant.mode, claimant.free) == ("c", "nos", resources(cpu="1"))
+    assert claimant.within_min == resources(cpu="7")
 
 
-def test_in_mode_fair_demand_must_come_beside_the_claims():
+def test_where_orders_differ_each_claimant_has_its_own():
+    found = report(departments())
+    assert [(each.workload, each.rank, each.of, each.claimants) for each in found.workloads] == [
+        ("x1/1", 1, 1, ("x2",)),
+        ("z/1", 1, 1, ("y",)),
+    ]
+
+
+def test_one_that_cannot_be_claimed_has_no_place():
+    world = cluster(
+        node("n", cpu="9").holding(pod("b/x", cpu="2")), quota("b", {"cpu": "1"}), quota("c", {"cpu": "1"})
+    )
+    (only,) = report(world).workloads
+    assert (only.rank, only.claimants, only.claimed_first) == (0, (), resources())
+    assert (only.claimable, only.reason) == (False, "cannot be claimed now: others may not claim so much")
+
+
+def test_who_ran_too_shortly_keeps_its_rank_and_cannot_be_claimed_yet():
+    policy = Policy(layers=(Layer("test", cluster={"quota-run-min": "10"}),))
+    first, second = report(msgspec.structs.replace(shared(), policy=policy, taken_seconds=12)).workloads
+    assert (first.workload, first.rank, first.claimable) == ("b/young", 1, False)
+    assert first.reason == "spared for 1 s: it ran too shortly"
+    assert (second.claimable, second.reason) == (True, "")
+
+
+def test_in_mode_fair_it_goes_when_the_claim_brings_its_quota_above_its_share():
     found = report(shared("Quota"))
-    assert [each.asked_first.of("cpu") for each in found.workloads] == [2001, 4001]
+    assert {each.workload: (each.way, each.claimed_first.of("cpu")) for each in found.workloads} == {
+        "b/young": ("one-claim", 3000),
+        "b/high": ("one-claim", 7000),
+    }
 
 
 @pytest.mark.parametrize(
@@ -72,7 +115,7 @@ def test_one_that_is_asked_for_and_has_no_rank_is_told_why(name, told):
 def test_of_a_namespace_only_its_own():
     assert len(report(shared(), namespace="b").workloads) == 2
     assert report(shared(), namespace="c").workloads == ()
-    assert report(shared(), namespace="c").quotas == ()
+    assert report(shared(), namespace="c").claimants == ()
 
 
 @pytest.mark.parametrize(

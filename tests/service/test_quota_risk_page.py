@@ -29,27 +29,53 @@ def test_all_of_them(asked, read):
 
 def test_one_of_them(asked, read):
     text = read(quota_risk_of(shared(), asked, "pod/b/p1"))
-    assert text.startswith(
-        "b/p1 is number 2 of 2 to go in quota b: it goes when owners claim more than 5 cpu\n"
-    )
+    assert text.startswith("b/p1 is number 2 of 2 to go: it goes when c claims more than 5 cpu\n")
 
 
 def test_the_first_claim_takes_it(asked, read):
     text = read(quota_risk_of(shared(capacity="6"), asked, "pod/b/p2"))
-    assert "it goes with the first claim\n" in text
+    assert "it goes with the first claim of c\n" in text
 
 
-def test_in_mode_fair_what_others_ask_for_is_told(asked, read):
-    text = read(quota_risk_of(shared("Quota"), asked, "pod/b/p1"), width=200)
-    assert "claim more than 6 cpu, and others ask for 6 cpu beyond their demand\n" in text
-    assert "and asked for" in text
+def test_what_only_one_claim_or_all_together_take(asked, read):
+    large = pod("b/large", cpu="3", created_seconds=0)
+    pods = [pod(f"b/p{number}", cpu="1", created_seconds=1) for number in range(3)]
+    quotas = [
+        quota(name, {"cpu": least}, {"cpu": most} if most else {}, kind="ElasticQuota")
+        for name, least, most in (("a", "3", "3"), ("b", "2", ""), ("c", "1", "1"))
+    ]
+    world = cluster(node("n", cpu="6").holding(large, *pods), *quotas)
+    assert "it goes for one claim of 3 cpu by a\n" in read(quota_risk_of(world, asked, "pod/b/large"))
+    text = read(quota_risk_of(world, asked), width=200)
+    assert "one claim of 3 cpu" in text
+    assert "; one claim: it takes whom several small ones would not" in text
+    alone = [quota(name, {"cpu": "1"}, {"cpu": "1"}, kind="ElasticQuota") for name in "ac"]
+    two = [pod(f"b/p{number}", cpu="1", created_seconds=number) for number in range(2)]
+    world = cluster(node("n", cpu="2").holding(*two), quota("b", {"cpu": "0"}, kind="ElasticQuota"), *alone)
+    text = read(quota_risk_of(world, asked, "pod/b/p0"))
+    assert text.startswith("b/p0 is number 2 of 2 to go: it goes when a, c together claim more than 1 cpu\n")
+    assert "a, c together" in read(quota_risk_of(world, asked), width=200)
+
+
+def test_where_orders_differ_that_is_said(asked, read):
+    said = "; where orders differ, each who claims has its own"
+    pods = [
+        pod(f"{name}/{number}", cpu="1", created_seconds=number) for name in ("x1", "z") for number in (0, 1)
+    ]
+    quotas = [
+        quota("x", {"cpu": "2"}, {"cpu": "2"}),
+        *(quota(name, {"cpu": "1"}, parent="x") for name in ("x1", "x2")),
+        *(quota(name, {"cpu": "1"}) for name in "yz"),
+    ]
+    assert said in read(quota_risk_of(cluster(node("n", cpu="4").holding(*pods), *quotas), asked), width=200)
+    assert said not in read(quota_risk_of(shared(), asked), width=200)
 
 
 def test_nobody_who_could_claim(asked, read):
     alone = shared("ElasticQuota", "10", quota("d", {"memory": "1"}, {"cpu": "0"}, kind="ElasticQuota"))
     text = read(quota_risk_of(alone, asked), width=200)
     assert "0 can be claimed back now" in text.splitlines()[0]
-    assert "cannot be claimed now: others may not claim so much" in text
+    assert "cannot be claimed now: it holds nothing that owners could claim" in text
 
 
 def test_nobody_above_a_min(asked, read):

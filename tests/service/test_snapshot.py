@@ -94,6 +94,16 @@ def test_leaves_are_named_by_their_path():
     }  # fmt: skip
 
 
+def test_parts_of_a_list_go_by_their_names_where_each_has_one():
+    assert flat({"drives": [{"uuid": "d1", "health": "BAD"}]}) == {
+        "drives.d1.uuid": "d1",
+        "drives.d1.health": "BAD",
+    }
+    twins = [{"name": "a"}, {"name": "a"}]
+    assert flat(twins) == {"0.name": "a", "1.name": "a"}
+    assert flat([{"name": "a"}, {}, 3]) == {"0.name": "a", "2": "3"}
+
+
 def test_what_is_not_there_is_null():
     measured, unknown = cluster(node("a", cpu="4").using(cpu="1")), cluster(node("a", cpu="4"))
     (change,) = diff_of(measured, unknown, "a", "b").data()["changes"]

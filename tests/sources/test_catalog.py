@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from builders import BUILT_IN_TYPES, GPU, resources
+from ullage.engine.purchase.catalog import DriveItem
 from ullage.model.cluster import Taint
 from ullage.model.errors import InputError
 from ullage.sources.catalog import read_catalog
@@ -66,6 +67,11 @@ def test_the_example_can_be_read():
     ]
 
 
+def test_the_example_of_drives_can_be_read():
+    catalog = read_catalog(str(EXAMPLE.with_name("drives-catalog.yaml")), BUILT_IN_TYPES)
+    assert [item.name for item in catalog.everything] == ["store-4", "nvme-2t", "nvme-4t", "hdd-4t"]
+
+
 @pytest.mark.parametrize(
     ("price", "price_micro"),
     [("7", 7_000_000), ('"412.50"', 412_500_000), ("412.10", 412_100_000), ('"0.000001"', 1)],
@@ -83,8 +89,38 @@ def test_a_price_in_json_is_no_binary_fraction(tmp_path):
         read_catalog(str(path), BUILT_IN_TYPES)
 
 
+def test_drives_alone_and_in_nodes(read):
+    catalog = read(
+        HEAD
+        + """
+items:
+  - {name: hdd, price: 95, drive: {class: hdd, size: 4T}, nodes: [s1, s2], perNodeMax: 3, countMax: 9}
+  - {name: nvme, price: "210.5", drive: {class: NVME, size: 2Ti}, group: general}
+  - name: store
+    price: 2900
+    capacity: {cpu: 16}
+    drives: [{class: HDD, size: 4T, count: 2}, {class: NVME, size: 1920G}]
+"""
+    )
+    assert catalog.drives == (
+        DriveItem("hdd", 95_000_000, "HDD", 4 * 10**12, 9, ("s1", "s2"), "", 3),
+        DriveItem("nvme", 210_500_000, "NVME", 2 << 40, group="general"),
+    )
+    (store,) = catalog.items
+    assert [(each.uuid, each.drive_class, each.size_bytes) for each in store.node.drives] == [
+        ("hdd-0", "HDD", 4 * 10**12),
+        ("hdd-1", "HDD", 4 * 10**12),
+        ("nvme-2", "NVME", 1920 * 10**9),
+    ]
+
+
+def drive(**fields):
+    return entry(**{"capacity": None, "drive": "{class: HDD, size: 4T}", **fields})
+
+
 def entry(**fields):
-    shown = {"name": "n", "price": '"1"', "capacity": "{cpu: 1}", **fields}
+    given = {"name": "n", "price": '"1"', "capacity": "{cpu: 1}", **fields}
+    shown = {key: text for key, text in given.items() if text is not None}
     return HEAD + "items: [{" + ", ".join(f"{key}: {text}" for key, text in shown.items()) + "}]"
 
 
@@ -107,6 +143,26 @@ def entry(**fields):
             entry(capacity="{nvidia.com/gpu: 2}", devices="{count: 1}"),
             "capacity has 2 of nvidia.com/gpu, devices 1; state it once",
         ),
+        (
+            entry(capacity=None),
+            "items[0]: neither a node nor a drive; write capacity: {cpu: 32, memory: 128Gi}",
+        ),
+        (entry(nodes="[a]"), "nodes is of drives, and this is a node"),
+        (entry(perNodeMax="1"), "perNodeMax is of drives, and this is a node"),
+        (
+            entry(drives="[{class: TAPE, size: 1T}]"),
+            "drives[0]: class 'TAPE' is unknown; use one of HDD, SSD",
+        ),
+        (entry(drives="[{class: HDD, size: 1T, count: 0}]"), "drives[0]: count is 0; use 1 or more"),
+        (entry(drives="[{class: HDD, size: 1T, count: 101}]"), "in all at most 100"),
+        (drive(drive="{class: HDD}"), "items[0].drive"),
+        (drive(drive="{class: HDD, size: big}"), "items[0]: drive: "),
+        (drive(drive="{class: HDD, size: 0}"), "drive: size 0 is nothing; write {class: HDD, size: 4T}"),
+        (drive(capacity="{cpu: 1}"), "capacity is of nodes, and this is a drive"),
+        (drive(taints="[{key: a}]"), "taints is of nodes, and this is a drive"),
+        (drive(nodes="[a]", group="b"), "nodes and a group are named; name one of the two"),
+        (drive(perNodeMax="0"), "perNodeMax is 0; use 1 to 100"),
+        (drive(countMax="-1"), "countMax is -1"),
         (HEAD + "items: []", "items: 0 items; list 1 to 200"),
         (HEAD, "items"),
         (HEAD + PLAIN.replace("}]", "}, {name: n, price: 1, capacity: {cpu: 1}}]"), "item n is there twice"),

@@ -2,6 +2,7 @@ from collections import Counter
 
 import pytest
 
+from ullage.engine.storage.extents import group_bytes, volume_bytes
 from ullage.model.checks import check_snapshot
 from ullage.model.resources import NOTHING
 from ullage.sources.demo import DemoSource, demo_snapshot
@@ -105,3 +106,26 @@ def test_the_gpu_work_of_a_rack_could_not_go_elsewhere(rack):
     lost = sum((held()[node.name].of(GPU) for node in DEMO.nodes if node.domain == rack), 0)
     left = sum(free(node).of(GPU) for node in DEMO.nodes if node.domain != rack)
     assert lost > left
+
+
+def test_every_volume_on_a_disk_serves_a_claim_of_its_size():
+    volumes = [volume for node in DEMO.nodes for volume in node.placed_volumes]
+    assert {volume.claim: volume.size_bytes for volume in volumes} == {
+        claim.key: claim.size_bytes for claim in DEMO.claims
+    }
+
+
+def test_volume_groups_hold_what_their_volumes_and_drives_say():
+    for node in DEMO.nodes:
+        sizes = {drive.uuid: drive.size_bytes for drive in node.drives}
+        for group in node.volume_groups:
+            held = [each.size_bytes for each in node.placed_volumes if each.location == group.name]
+            assert group.size_bytes == sum(group_bytes(sizes[uuid]) for uuid in group.drives)
+            assert group.size_bytes - group.free_bytes == sum(map(volume_bytes, held))
+
+
+def test_what_is_left_of_drives_with_a_volume_is_too_small_for_another():
+    shares = {volume.location: volume.size_bytes for node in DEMO.nodes for volume in node.placed_volumes}
+    groups = [group for node in DEMO.nodes for group in node.volume_groups if group.drive_class == "NVME"]
+    assert len(groups) == 2
+    assert all(group.free_bytes < shares[group.name] for group in groups)

@@ -3,7 +3,8 @@ from datetime import UTC, datetime
 import pytest
 
 from builders import resources
-from ullage.model.cluster import Device, Drive, VolumeGroup
+from ullage.model.cluster import Device
+from ullage.model.drives import Drive, VolumeGroup
 from ullage.model.errors import InputError
 from ullage.sources.host.facts import (
     CpuFacts,

@@ -26,7 +26,9 @@ from ullage.model.constraints import (
     Toleration,
 )
 from ullage.model.delta import TABLES
+from ullage.model.drives import Drive, PlacedVolume, VolumeGroup
 from ullage.model.ganeti import GanetiGroup, GanetiNode, Instance
+from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.policy import Layer, Policy
 from ullage.model.resources import NOTHING
 from ullage.model.settings import rules_for
@@ -57,13 +59,20 @@ def secret_objects(draw):
     priorities = (Requirement("PriorityClass", "In", (name(),)),)
     used = {f"{name()}.storageclass.storage.k8s.io/requests.storage": "1Gi"}
     rows = {
-        "claims": Claim(name(), name(), name(), volume=name(), selector=selector, selected_node=name()),
+        "claims": Claim(
+            name(), name(), name(), volume=name(), selector=selector, selected_node=name(),
+            storage_group=name(),
+        ),
         "volumes": PersistentVolume(
             name(), name(), node_affinity=nodes, labels=draw(secret_labels), claim=f"{name()}/{name()}",
             driver=name(),
         ),
         "storage_classes": StorageClass(
-            name(), name(), allowed_topologies=(TopologyTerm(selector.match_expressions),)
+            name(), name(), allowed_topologies=(TopologyTerm(selector.match_expressions),),
+            parameters=draw(secret_labels),
+        ),
+        "reservations": LedgerEntry(
+            name(), name(), f"drive/{name()}/{name()}", name(), blocked_by=name(), reason=name()
         ),
         "storage_capacities": StorageCapacity(name(), name(), name(), selector),
         "storage_drivers": StorageDriver(name()),
@@ -92,6 +101,9 @@ def secret_snapshots(draw):
             group=draw(secrets),
             domain=draw(secrets),
             labels={**draw(secret_labels), "kubernetes.io/hostname": name},
+            drives=(Drive(draw(secrets), "HDD", 9, path=draw(secrets), storage_group=draw(secrets)),),
+            volume_groups=(VolumeGroup(name, "HDD", 9, 1, storage_group=draw(secrets)),),
+            placed_volumes=(PlacedVolume(draw(secrets), name, 5, draw(secrets), draw(secrets)),),
             attach_limits=dict.fromkeys(draw(st.sets(secrets, max_size=2)), 3),
             qualities=draw(secret_labels),
             host=GanetiNode(name, draw(secrets), tags=(draw(secrets),), hypervisor=draw(secrets)),
@@ -116,6 +128,7 @@ def secret_snapshots(draw):
                     claim=draw(secrets),
                     storage_class=draw(secrets),
                     driver=draw(secrets),
+                    storage_group=draw(secrets),
                 ),
             ),
             scheduler=draw(secrets),

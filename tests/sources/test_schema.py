@@ -134,3 +134,19 @@ spec: {namespaces: [ml], min: {cpu: 4}, parent: company, weight: 1.5, lendingLim
     jsonschema.validate(yaml.safe_load(text), found)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(yaml.safe_load(text.replace("[ml]", "ml")), found)
+
+
+def test_a_trace_is_described_with_its_times():
+    found = schema("Trace")
+    assert found["required"] == ["apiVersion", "kind"]
+    entry = found["$defs"]["TraceEntry"]["properties"]
+    assert {"startSeconds", "durationSeconds", "leavesSeconds", "atomic", "gang", "requests"} <= set(entry)
+    text = """
+apiVersion: ullage.dev/v1
+kind: Trace
+workloads:
+- {name: a, requests: {cpu: 4}, replicas: 2, atomic: true, startSeconds: 60, durationSeconds: 90}
+"""
+    jsonschema.validate(yaml.safe_load(text), found)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(yaml.safe_load(text.replace("60", "soon")), found)

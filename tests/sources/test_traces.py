@@ -70,6 +70,16 @@ def test_a_table(read):
     assert workload.priority == -1
 
 
+def test_the_column_gang_may_name_one(read):
+    found = read(TABLE + "x,a,5,60,1,,,2,train\ny,a,5,60,1,,,,train\nz,a,5,60,1,,,,no\n", "trace.csv")
+    assert [(each.key, each.workload.gang, each.replicas) for each in found.arrivals] == [
+        ("a/x-0", "train", 1),
+        ("a/x-1", "train", 1),
+        ("a/y", "train", 1),
+        ("a/z", "", 1),
+    ]
+
+
 def test_the_openb_trace_by_its_class_of_service(read):
     found = read(
         OPENB + "p,1000,1024,1,460,,LS,Running,10,100,30\nq,1000,1,0,0,,BE,Pending,10,100,\n", "openb.csv"
@@ -109,7 +119,6 @@ def test_a_folder_and_what_is_not_there_are_no_trace(tmp_path):
         (HEAD.replace("/v1", "/v9") + "- {name: x}\n", "t.yaml", "ullage.dev/v9"),
         (HEAD + "- {name: x}\n---\n" + HEAD + "- {name: y}\n", "t.yaml", "2 traces; keep one in a file"),
         (TABLE.replace("gang", "gangs") + "x,,0,,,,,,\n", "t.csv", "column 'gangs' is unknown"),
-        (TABLE + "x,,0,,,,,,perhaps\n", "t.csv", "t.csv:2: gang: is neither yes nor no"),
         (TABLE + "x,,soon,,,,,,\n", "t.csv", "t.csv:2: start: 'soon' is no whole number"),
         (TABLE + "x,,9999999999999,,,,,,\n", "t.csv", "t.csv:2: start: 9999999999999 seconds"),
         (TABLE + "x,,0,,-1,,,,\n", "t.csv", "t.csv:2: cpu: -1 is negative"),

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ullage.service.answer import Answer
     from ullage.service.asked import Asked
 
-_HELP: Final = """The cheapest mix of nodes from a catalog with which everything fits.
+_HELP: Final = """The cheapest mix of nodes and drives from a catalog with which everything fits.
 
 Workloads are manifests or a WorkloadSet (-f), one shape (--shape), or without either those that wait in the
 cluster. Needs the extra ullage[solve]. Exit code 2 when no mix of the catalog is enough.

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from ullage.service.asked import Asked
 
 NODES_LOST_MAX: Final = 3
-_HELP: Final = """What is wrong with the cluster, and what breaks when nodes are lost.
+_HELP: Final = """What is wrong with the cluster, and what breaks when nodes or drives are lost.
 
 With --lose, named nodes and domains are lost together; with --nodes-lost, any so many nodes. What ran there
 is placed anew, and who finds no place is named; --exact then searches for another placement of all of it.
+Lost drives take their volumes along: it says who used them, and where they could start with new ones.
 Without either, each group's spare nodes of the policy are tried. Of virtual machines it says who could take
 over from whom, who could be emptied, and what a balance would mend; those of lost nodes start where their
 disks are. Exit code 2 when there is an error among the findings.
@@ -25,13 +26,13 @@ disks are. Exit code 2 when there is an error among the findings.
 
 def _kinds(context: click.Context, parameter: click.Parameter, text: str) -> list[CompletionItem]:
     del context, parameter
-    return [CompletionItem(kind) for kind in ("node/", "domain/") if kind.startswith(text)]
+    return [CompletionItem(kind) for kind in ("node/", "domain/", "drive/") if kind.startswith(text)]
 
 
 @click.command("check", help=_HELP)
 @click.option(
     "--lose",
-    metavar="node/NAME|domain/NAME",
+    metavar="node/NAME|domain/NAME|drive/UUID",
     multiple=True,
     shell_complete=_kinds,
     help="What is lost; may be given more than once, then all of it is lost together.",

@@ -7,9 +7,11 @@ import click
 from ullage.cli.options import (
     EXACT_OPTION,
     FILES_OPTION,
+    HOLD_SECONDS_MAX,
     PLACEMENT_OPTION,
     POD_TEMPLATE_OPTION,
     REPLICAS_OPTION,
+    RUN_MIN_OPTION,
     SHAPE_OPTION,
     asks,
 )
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 _HELP: Final = """Does it fit, where, and if not: why, and the smallest change that helps.
 
 Workloads are Kubernetes manifests or our own WorkloadSet (-f), or one shape (--shape); without either, those
-that wait in the cluster. A workload that runs already is judged as a resize. Exit code 2 when something does
-not fit.
+that wait in the cluster. A workload that runs already is judged as a resize. With --commit what fits is held
+in the ledger, so that nobody else is promised it. Exit code 2 when something does not fit, or cannot be held.
 """
 
 
@@ -35,6 +37,18 @@ not fit.
 @PLACEMENT_OPTION
 @click.option("--seed", type=int, default=None, metavar="N", help="Decide ties by this seed, not by name.")
 @EXACT_OPTION
+@RUN_MIN_OPTION
+@click.option("--commit", is_flag=True, help="Hold what fits, in one step; without it nothing is written.")
+@click.option(
+    "--hold",
+    "hold_seconds",
+    type=click.IntRange(1, HOLD_SECONDS_MAX),
+    default=3600,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --commit, how long it is held unless it is bound.",
+)
+@click.option("--key", metavar="KEY", default="", help="With --commit: asked again under it, held once.")
 @asks
 def command(
     asked: "Asked",
@@ -47,9 +61,27 @@ def command(
     placement: str | None,
     seed: int | None,
     exact_seconds: int,
+    run_min_seconds: int | None,
+    commit: bool,
+    hold_seconds: int,
+    key: str,
 ) -> "Answer":
     """Answer whether workloads fit."""
-    from ullage.service.fit import FitQuestion, fit
+    from ullage.service.fit import Commit, FitQuestion, fit
 
-    question = FitQuestion(paths, shape, replicas, atomic, pod_template, placement or "", seed, exact_seconds)
+    if key and not commit:
+        raise click.UsageError("--key is given without --commit")
+
+    question = FitQuestion(
+        paths,
+        shape,
+        replicas,
+        atomic,
+        pod_template,
+        placement or "",
+        seed,
+        exact_seconds,
+        run_min_seconds,
+        Commit(hold_seconds, key) if commit else None,
+    )
     return fit(asked, question)

@@ -22,6 +22,7 @@ SHARED: Final = MappingProxyType(
         "-l": 1,
         "--selector": 1,
         "--types": 1,
+        "--ledger": 1,
         "--context": 1,
         "--kubeconfig": 1,
         "--as": 1,

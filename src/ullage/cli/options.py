@@ -50,6 +50,14 @@ def _policies(context: click.Context, parameter: click.Parameter, text: str) -> 
     return _files_or(*PROFILE_NAMES)(context, parameter, text)
 
 
+RUN_MIN_OPTION: Final = click.option(
+    "--run-min",
+    "run_min_seconds",
+    type=click.IntRange(min=0),
+    default=None,
+    metavar="SECONDS",
+    help="Nobody is evicted before it ran so long (default: the policy's quota-run-min).",
+)
 CLUSTER_OPTION: Final = click.option(
     "-c",
     "--cluster",
@@ -102,6 +110,23 @@ EXACT_OPTION: Final = click.option(
     metavar="SECONDS",
     help="How long to search for another placement of what is refused, or a proof; 0: not at all.",
 )
+LEDGER_OPTION: Final = click.option(
+    "--ledger",
+    metavar="FILE",
+    envvar="ULLAGE_LEDGER",
+    default="",
+    type=click.Path(),
+    help="The ledger whose promises count beside what runs (default: $ULLAGE_LEDGER, else none).",
+)
+OWN_LEDGER_OPTION: Final = click.option(
+    "--ledger",
+    metavar="FILE",
+    envvar="ULLAGE_LEDGER",
+    default="",
+    type=click.Path(),
+    help="The ledger (default: $ULLAGE_LEDGER, else ledger.db in $XDG_DATA_HOME/ullage).",
+)
+HOLD_SECONDS_MAX: Final = 10 * 366 * 86_400
 _CLUSTER: Final = (
     CLUSTER_OPTION,
     POLICY_OPTION,
@@ -151,8 +176,15 @@ def _output_option(formats: Sequence[str]) -> Callable[[Callable[..., int]], Cal
     )
 
 
-def asks(function: Callable[..., "Answer"], formats: Sequence[str] = FORMATS) -> Callable[..., int]:
-    """Give a command the options of a question; it is called with `asked` first."""
+def asks(
+    function: Callable[..., "Answer"],
+    formats: Sequence[str] = FORMATS,
+    ledger: Callable[..., Any] | None = LEDGER_OPTION,
+) -> Callable[..., int]:
+    """Give a command the options of a question; it is called with `asked` first.
+
+    Promises count in every question; who asks for the cluster as it is has no option for their `ledger`.
+    """
 
     @wraps(function)
     def command(**options: Any) -> "Answer":
@@ -169,12 +201,13 @@ def asks(function: Callable[..., "Answer"], formats: Sequence[str] = FORMATS) ->
             options.pop("selector"),
             options.pop("types"),
             **(live if cluster == LIVE else {}),
+            ledger=options.pop("ledger", ""),
         )
         with progress(f"reading {cluster or 'the current kube context'}", quiet=quiet):
             return function(asked=asked, **options)
 
     printed = prints(command, wants_quiet=True, formats=formats)
-    for option in reversed(_CLUSTER):
+    for option in reversed((*_CLUSTER, *([ledger] if ledger else []))):
         printed = option(printed)
     return printed
 

@@ -1,5 +1,6 @@
 """`ullage policy show|set|check`."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -27,7 +28,7 @@ def command() -> None:
 @command.command("show", help="The settings that apply to the cluster, to group/NAME or to node/NAME.")
 @click.argument("target", default="cluster")
 @click.option("--list", "wants_list", is_flag=True, help="List the built-in policies instead.")
-@asks
+@partial(asks, ledger=None)
 def show(asked: "Asked", target: str, *, wants_list: bool) -> "Answer":
     """Answer which rules apply."""
     from ullage.service.policy import list_profiles, show_policy
@@ -38,7 +39,7 @@ def show(asked: "Asked", target: str, *, wants_list: bool) -> "Answer":
 @command.command("set", help=_SET_HELP)
 @click.argument("target")
 @click.argument("changes", metavar="KEY=VALUE...", nargs=-1, required=True)
-@asks
+@partial(asks, ledger=None)
 def change(asked: "Asked", target: str, changes: tuple[str, ...]) -> "Answer":
     """Change settings of a policy file."""
     from ullage.service.policy import set_policy
@@ -47,7 +48,7 @@ def change(asked: "Asked", target: str, changes: tuple[str, ...]) -> "Answer":
 
 
 @command.command("check", help="Whether a policy can be used; with -c also whether what it names exists.")
-@asks
+@partial(asks, ledger=None)
 def check(asked: "Asked") -> "Answer":
     """Answer whether a policy can be used."""
     from ullage.service.policy import check_policy

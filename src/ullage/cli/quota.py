@@ -1,11 +1,12 @@
 """`ullage quota list|risk|replay|audit`."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from ullage.cli.groups import SharingGroup
-from ullage.cli.options import asks
+from ullage.cli.options import RUN_MIN_OPTION, asks
 
 if TYPE_CHECKING:
     from ullage.service.answer import Answer
@@ -18,9 +19,9 @@ of a min is lent, by what each leaves unused. The workloads above the min are na
 """
 _RISK_HELP: Final = """Who is evicted when owners claim back what they lend, and after how much.
 
-Every running workload above the min of its quota has a rank: lowest priority first, then the youngest. It
-goes when owners claim more than what is free for claims and what those before it free. Name one as
-pod/NAMESPACE/NAME, or with -n list those of a namespace.
+Every running workload above the min of its quota has a rank for each quota that may claim it: the order in
+which claims that grow in small steps evict. It goes when more is claimed than what is free and what those
+before it free. Name one as pod/NAMESPACE/NAME, or with -n list those of a namespace.
 """
 _REPLAY_HELP: Final = """Play a trace or a record under the cluster's own quotas and under others.
 
@@ -67,14 +68,7 @@ def risk(asked: "Asked", subject: str) -> "Answer":
 @click.argument("paths", metavar="TRACE|SNAPSHOT...", nargs=-1, type=click.Path())
 @click.option("--quotas", metavar="FILE", default="", help="Other quotas, in place of the cluster's own.")
 @click.option("--quota-mode", type=click.Choice(["nos", "fair"]), default=None, help="Another quota mode.")
-@click.option(
-    "--run-min",
-    "run_min_seconds",
-    type=click.IntRange(min=0),
-    default=0,
-    metavar="SECONDS",
-    help="Nobody is evicted before it ran so long.",
-)
+@RUN_MIN_OPTION
 @click.option(
     "--every",
     "every_seconds",
@@ -84,7 +78,7 @@ def risk(asked: "Asked", subject: str) -> "Answer":
     metavar="SECONDS",
     help="How far snapshots of a record are apart.",
 )
-@asks
+@partial(asks, ledger=None)
 def replay(asked: "Asked", paths: tuple[str, ...], quota_mode: str | None, **choice: Any) -> "Answer":
     """Answer what would have come of it under other quotas."""
     from ullage.service.quota_replay import Choice, quota_replay
@@ -93,7 +87,7 @@ def replay(asked: "Asked", paths: tuple[str, ...], quota_mode: str | None, **cho
 
 
 @command.command("audit", help=_AUDIT_HELP)
-@asks
+@partial(asks, ledger=None)
 def audit(asked: "Asked") -> "Answer":
     """Answer whether the cluster states what was counted."""
     from ullage.service.quota_audit import quota_audit

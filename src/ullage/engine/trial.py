@@ -139,7 +139,7 @@ class Trial:
     @cached_property
     def volumes(self) -> Volumes:
         """What is known about volumes, made when the first workload with volumes is seen."""
-        return Volumes(self.columns.snapshot, self.node_columns)
+        return Volumes(self.columns, self.node_columns)
 
     def compile(self, workload: Workload) -> Shape:
         """Return the shape of a workload, made anew."""
@@ -168,10 +168,9 @@ class Trial:
         """Return what keeps a workload off nodes that are too small for it, however empty they are."""
         count = len(self.nodes)
         rules = []
-        for name, amount in shape.requests.items():
+        wanted = ((name, amount) for name, amount in shape.requests.items() if amount > 0)
+        for name, amount in wanted:
             column = self.columns.resource_index.get(name)
-            if amount <= 0:
-                continue
             if column is None:
                 rules.append(Fixed(np.zeros(count, np.bool_), f"{SIZE_REASON} ({name})"))
                 continue
@@ -270,6 +269,8 @@ class Trial:
         wide = self.wide_open(shape) if shape.wide_rules else None
         if self.preferences is not None:
             return self.preferences.pick(shape, scores, wide)
+        if shape.disks is not None:
+            scores = np.where(shape.disks.cheapest(self.feasible(shape)), scores, CLOSED)
         row = best_row(scores, wide)
         if row < 0 or not self.devices.weighs(row):
             return row

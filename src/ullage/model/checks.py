@@ -23,19 +23,19 @@ from ullage.model.admission import (
 )
 from ullage.model.cluster import Group, Node, Snapshot, Workload
 from ullage.model.delta import TABLE_FACTS, TABLES, Delta
+from ullage.model.drive_checks import check_disks
 from ullage.model.errors import InputError
 from ullage.model.ganeti_checks import check_group, check_host, check_instance, check_policy
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.quantity import INT64_MAX, parse_nano
 from ullage.model.resources import Resources, ResourceTypes
+from ullage.model.row_checks import NAME, check_name, check_size, too_large
 from ullage.model.storage import Claim, PersistentVolume, StorageCapacity
 from ullage.model.table import Keyed, Table
 
-NAME_LENGTH_MAX: Final = 253
 FACTOR_MAX: Final = 1_000_000
 REPLICAS_MAX: Final = 10_000_000
 _SHARE: Final = re.compile(r"([0-9]{1,10}%?)?")
-_NAME: Final = re.compile(rf"[^\x00-\x1f\x7f-\x9f]{{1,{NAME_LENGTH_MAX}}}")
 Row = TypeVar("Row", bound=Keyed)
 
 
@@ -54,6 +54,8 @@ def check_snapshot(snapshot: Snapshot) -> Snapshot:
     """Return the snapshot, with a group for every group that a node names; else raise an InputError."""
     if not 0 <= snapshot.revision <= INT64_MAX:
         raise InputError("the revision is not a number from 0 to 2^63 - 1", remedy="leave it out")
+    if snapshot.taken_seconds is not None and abs(snapshot.taken_seconds) > INT64_MAX:
+        raise too_large("the snapshot", "takenSeconds")
     if snapshot.instance_policy is not None:
         check_policy(snapshot.instance_policy, "instancePolicy")
     rows = _Rows(snapshot.resource_types)
@@ -115,8 +117,8 @@ class _Rows:
 
     def node(self, node: Node) -> None:
         where = f"node {node.name}"
-        _check_name(node.name, "node")
-        _check_name(node.group, where, "group")
+        check_name(node.name, "node")
+        check_name(node.group, where, "group")
         self.amounts(node.capacity, where, "capacity")
         self.amounts(node.reserve, where, "reserve")
         self.amounts(node.actual, where, "actual")
@@ -129,36 +131,29 @@ class _Rows:
         if node.host is not None:
             check_host(node.host, where)
         if node.swap_bytes is not None:
-            _check_size(node.swap_bytes, where, "swapBytes")
+            check_size(node.swap_bytes, where, "swapBytes")
         for driver, most in node.attach_limits.items():
-            _check_size(most, where, f"attachLimits: {driver}")
+            check_size(most, where, f"attachLimits: {driver}")
         for device in node.devices:
-            _check_size(device.memory_bytes, where, f"device {device.id}: memoryBytes")
-        for drive in node.drives:
-            _check_size(drive.size_bytes, where, f"drive {drive.uuid}: sizeBytes")
-        for group in node.volume_groups:
-            inside = f"volume group {group.name}"
-            _check_size(group.size_bytes, where, f"{inside}: sizeBytes")
-            _check_size(group.free_bytes, where, f"{inside}: freeBytes", group.size_bytes)
-            _check_size(group.extent_bytes, where, f"{inside}: extentBytes")
-            if not group.extent_bytes:
-                raise InputError(
-                    "extentBytes is 0", where=f"{where}: {inside}", remedy="LVM's own is 4194304"
-                )
+            check_size(device.memory_bytes, where, f"device {device.id}: memoryBytes")
+        if node.drives or node.volume_groups or node.placed_volumes:
+            check_disks(node, where)
 
     def workload(self, workload: Workload) -> None:
-        if not _NAME.fullmatch(workload.name):
-            _check_name(workload.name, "workload")
+        if not NAME.fullmatch(workload.name):
+            check_name(workload.name, "workload")
         if workload.requests not in self.good:
             self.amounts(workload.requests, f"workload {workload.key}", "requests")
         if workload.limits not in self.good:
             self.amounts(workload.limits, f"workload {workload.key}", "limits")
         if not -INT64_MAX <= workload.priority <= INT64_MAX:
-            raise _too_large(f"workload {workload.key}", "priority")
+            raise too_large(f"workload {workload.key}", "priority")
         if workload.created_seconds is not None and abs(workload.created_seconds) > INT64_MAX:
-            raise _too_large(f"workload {workload.key}", "createdSeconds")
+            raise too_large(f"workload {workload.key}", "createdSeconds")
+        if workload.started_seconds is not None and abs(workload.started_seconds) > INT64_MAX:
+            raise too_large(f"workload {workload.key}", "startedSeconds")
         if workload.gang_min:
-            _check_size(workload.gang_min, f"workload {workload.key}", "gangMin")
+            check_size(workload.gang_min, f"workload {workload.key}", "gangMin")
         if workload.instance is not None:
             check_instance(workload.instance, f"workload {workload.key}")
         if workload.containers or workload.volumes or workload.overhead:
@@ -171,7 +166,7 @@ class _Rows:
             self.amounts(container.requests, where, f"container {container.name}: requests")
             self.amounts(container.limits, where, f"container {container.name}: limits")
         for volume in workload.volumes:
-            _check_size(volume.size_bytes, where, f"volume {volume.name}: sizeBytes")
+            check_size(volume.size_bytes, where, f"volume {volume.name}: sizeBytes")
 
     def other(self, table: str, row: Any) -> None:
         if not isinstance(row, TABLE_FACTS[table].row_type):
@@ -182,32 +177,32 @@ class _Rows:
             self._named(TABLE_FACTS[table].singular, row)
 
     def _named(self, what: str, row: Any) -> None:
-        _check_name(row.name, what)
+        check_name(row.name, what)
         where = f"{what} {row.key}"
         if isinstance(row, Group) and row.ganeti is not None:
             check_group(row.ganeti, where)
         elif isinstance(row, Claim | PersistentVolume):
-            _check_size(row.size_bytes, where, "sizeBytes")
+            check_size(row.size_bytes, where, "sizeBytes")
         elif isinstance(row, StorageCapacity):
-            _check_size(row.capacity_bytes, where, "capacityBytes")
-            _check_size(row.volume_bytes_max or 0, where, "volumeBytesMax")
+            check_size(row.capacity_bytes, where, "capacityBytes")
+            check_size(row.volume_bytes_max or 0, where, "volumeBytesMax")
         elif isinstance(row, LimitRange):
             self._limit_range(row, where)
         elif isinstance(row, ResourceQuota):
             for field, texts in (("hard", row.hard), ("used", row.used or {})):
                 _check_quantities(texts, f"{where}: {field}")
         elif isinstance(row, PriorityClass) and abs(row.value) > INT64_MAX:
-            raise _too_large(where, "value")
+            raise too_large(where, "value")
         elif isinstance(row, RuntimeClass):
             self.amounts(row.overhead, where, "overhead")
         elif isinstance(row, DisruptionBudget):
             _check_budget(row, where)
         elif isinstance(row, PodGroup):
-            _check_size(row.members_min, where, "membersMin")
+            check_size(row.members_min, where, "membersMin")
 
     def _reservation(self, entry: LedgerEntry) -> None:
         where = f"reservation {entry.key}"
-        _check_name(entry.reservation, where, "reservation")
+        check_name(entry.reservation, where, "reservation")
         self.amounts(entry.resources, where, "resources")
         for field, value in (
             ("createdSeconds", entry.created_seconds),
@@ -215,7 +210,7 @@ class _Rows:
             ("queuePosition", entry.queue_position),
         ):
             if value is not None and abs(value) > INT64_MAX:
-                raise _too_large(where, field)
+                raise too_large(where, field)
 
     def _limit_range(self, limits: LimitRange, where: str) -> None:
         for item in limits.items:
@@ -231,30 +226,6 @@ class _Rows:
                         where=f"{inside}: limitRequestRatioMax",
                         remedy=f"use more than 0 and at most {FACTOR_MAX}",
                     )
-
-
-def _check_name(name: str, where: str, field: str = "name") -> None:
-    if not name:
-        raise InputError(f"the {field} is empty", where=where, remedy="give it a name")
-    if len(name) > NAME_LENGTH_MAX:
-        raise InputError(
-            f"the {field} {name[:20]!r}… has {len(name)} characters",
-            where=where,
-            remedy=f"use at most {NAME_LENGTH_MAX}",
-        )
-    if not _NAME.fullmatch(name):
-        raise InputError(f"the {field} {name!r} holds a control character", where=where, remedy="remove it")
-
-
-def _check_size(size: int, where: str, field: str, most: int = INT64_MAX) -> None:
-    if abs(size) > INT64_MAX:
-        raise _too_large(where, field)
-    if size < 0:
-        raise InputError(f"{field} is {size}", where=where, remedy="use 0 or more")
-    if size > most:
-        raise InputError(
-            f"{field} {size} is above its size {most}", where=where, remedy=f"use at most {most}"
-        )
 
 
 def _check_quantities(quantities: Mapping[str, str], where: str) -> None:
@@ -275,12 +246,7 @@ def _check_budget(budget: DisruptionBudget, where: str) -> None:
                 where=where,
                 remedy="write a number such as 2 or a share such as 50%",
             )
-    _check_size(budget.disruptions_allowed or 0, where, "disruptionsAllowed")
-
-
-def _too_large(where: str, field: str) -> InputError:
-    # The number itself is not shown: it may have thousands of digits.
-    return InputError(f"{field} does not fit 64 bits", where=where, remedy="use a smaller number")
+    check_size(budget.disruptions_allowed or 0, where, "disruptionsAllowed")
 
 
 def _check_nodes_known(snapshot: Snapshot) -> None:

@@ -21,6 +21,7 @@ from ullage.model.admission import (
     RuntimeClass,
 )
 from ullage.model.constraints import UNCONSTRAINED, Constraints, Record
+from ullage.model.drives import Drive, PlacedVolume, VolumeGroup
 from ullage.model.ganeti import GanetiGroup, GanetiNode, Instance, InstancePolicy
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.policy import Policy
@@ -38,7 +39,11 @@ WorkloadState = Literal["init", "ok", "error", "paused", "deleted"]
 
 HOLDING_STATES: Final = frozenset(("ok", "paused"))
 
-DriveClass = Literal["HDD", "SSD", "NVME"]
+FORTHCOMING: Final = "forthcoming"
+"""How answers call a workload that is paused because its virtual machine is not created yet."""
+
+TOLD_HOLDING: Final = HOLDING_STATES | {FORTHCOMING}
+"""States in answers that hold capacity."""
 
 
 class Taint(Record, frozen=True):
@@ -56,33 +61,6 @@ class Device(Record, frozen=True):
     resource: str = "nvidia.com/gpu"
     model: str = ""
     memory_bytes: int = 0
-
-
-class Drive(Record, frozen=True):
-    """One disk of a node, in the words of csi-baremetal."""
-
-    uuid: str
-    drive_class: DriveClass
-    size_bytes: int
-    health: str = "GOOD"
-    status: str = "ONLINE"
-    usage: str = "IN_USE"
-    system: bool = False
-    clean: bool = True
-    path: str = ""
-    model: str = ""
-
-
-class VolumeGroup(Record, frozen=True):
-    """A group of extents on one or more drives, from which logical volumes are cut."""
-
-    name: str
-    drive_class: DriveClass
-    size_bytes: int
-    free_bytes: int
-    extent_bytes: int = 4 * 1024 * 1024
-    drives: tuple[str, ...] = ()
-    system: bool = False
 
 
 class Node(Record, frozen=True):
@@ -107,6 +85,7 @@ class Node(Record, frozen=True):
     devices: tuple[Device, ...] = ()
     drives: tuple[Drive, ...] = ()
     volume_groups: tuple[VolumeGroup, ...] = ()
+    placed_volumes: tuple[PlacedVolume, ...] = ()
     attach_limits: Mapping[str, int] = {}
     qualities: Mapping[str, str] = {}
     host: GanetiNode | None = None
@@ -140,7 +119,10 @@ class Container(Record, frozen=True):
 
 
 class Volume(Record, frozen=True):
-    """Disk space that a workload asks for: by a claim of its own, or inline and gone with it."""
+    """Disk space that a workload asks for: by a claim of its own, or inline and gone with it.
+
+    On a local disk it may want one of a `storage_group`, or be a `virtual_disk`: a file beside others.
+    """
 
     name: str
     claim: str = ""
@@ -148,6 +130,8 @@ class Volume(Record, frozen=True):
     size_bytes: int = 0
     inline: bool = False
     driver: str = ""
+    storage_group: str = ""
+    virtual_disk: bool = False
 
 
 class Workload(Record, frozen=True):
@@ -157,7 +141,7 @@ class Workload(Record, frozen=True):
     is unbounded. `containers` and `overhead` are the terms that the request was made of. Workloads of one
     `gang` in a namespace are placed all together or not at all; where `gang_min` is not 0, that many of them
     are enough. `instance` is what Ganeti says of a virtual machine. `host_path` says that it reaches a folder
-    of its node, which stays there when it goes elsewhere.
+    of its node, which stays there when it goes elsewhere. `started_seconds` is when its node took it.
     """
 
     name: str
@@ -186,6 +170,7 @@ class Workload(Record, frozen=True):
     qualities: Mapping[str, str] = {}
     instance: Instance | None = None
     host_path: bool = False
+    started_seconds: int | None = None
 
     @property
     def key(self) -> str:
@@ -196,6 +181,13 @@ class Workload(Record, frozen=True):
     def holds_capacity(self) -> bool:
         """Whether its requests are committed on its node."""
         return self.state in HOLDING_STATES and bool(self.node)
+
+    @property
+    def told_state(self) -> str:
+        """Its state in answers: forthcoming where it holds its node for what is not created yet."""
+        if self.instance is None or not self.instance.forthcoming or not self.holds_capacity:
+            return self.state
+        return FORTHCOMING
 
 
 class Batch(Record, frozen=True):
@@ -240,7 +232,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The whole cluster at one revision, with the policy that applies to it.
 
     `unknowns` says what the source could not tell or what is not modelled: every answer repeats it. `tags`
-    and `instance_policy` are those of a Ganeti cluster.
+    and `instance_policy` are those of a Ganeti cluster. `taken_seconds` is the moment that it shows, where
+    that is known.
     """
 
     name: str = ""
@@ -267,3 +260,4 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     unknowns: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     instance_policy: InstancePolicy | None = None
+    taken_seconds: int | None = None

@@ -11,11 +11,14 @@ from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.resources import NOTHING, Resources
 from ullage.model.verdict import Shortfall
 
-Action = Literal["place", "resize", "move", "evict", "reserve", "release"]
+Action = Literal["place", "resize", "move", "evict", "wait", "reserve", "release"]
 
 
 class Step(Record, frozen=True):
-    """One change: what is done to which workload or reservation, from where to where, and why."""
+    """One change: what is done to which workload or reservation, from where to where, and why.
+
+    wait: nothing is done, the workload is on its way out of `from_node` already.
+    """
 
     action: Action
     subject: str
@@ -29,12 +32,14 @@ class Step(Record, frozen=True):
 class Remedy(Record, frozen=True):
     """One change that makes a refused part fit, in words and as what is to be changed.
 
-    request: what each replica asks for instead (`requests`); open: `nodes` uncordoned, a `toleration` added,
-    or a constraint dropped (`without`); replicas: so many only; evict: the workloads that go (`evicted`);
-    node: so many nodes (`count`) like `node`; quota: its min or max (`bound`) raised to `bounds`.
+    wait: for those that are on their way out already (`waits_for`); request: what each replica asks for
+    instead (`requests`); open: `nodes` uncordoned, a `toleration` added, or a constraint dropped
+    (`without`); replicas: so many only; evict: the workloads that go (`evicted`); node: so many nodes
+    (`count`) like `node`; quota: its `bound` (min, max or borrowing_limit) raised to `bounds`; volume: a
+    `volume` of `size_bytes` instead; drive: one of `drive_class` with `size_bytes` added to one of `nodes`.
     """
 
-    kind: Literal["request", "open", "replicas", "evict", "node", "quota"]
+    kind: Literal["wait", "request", "open", "replicas", "evict", "node", "quota", "volume", "drive"]
     text: str
     requests: Resources = NOTHING
     nodes: tuple[str, ...] = ()
@@ -42,11 +47,15 @@ class Remedy(Record, frozen=True):
     without: str = ""
     replicas: int = 0
     evicted: tuple[str, ...] = ()
+    waits_for: tuple[str, ...] = ()
     node: Node | None = None
     count: int = 0
     quota: str = ""
     bound: str = ""
     bounds: Resources = NOTHING
+    volume: str = ""
+    drive_class: str = ""
+    size_bytes: int = 0
 
 
 class Refusal(Record, frozen=True):

@@ -56,8 +56,14 @@ class Rules(msgspec.Struct, frozen=True):
     spare_nodes: int = 0
     swap_bytes: int | None = None
     storage_mode: Literal["exact", "compat", "zos"] = "exact"
+    volume_group_spare_bytes: int = 0
+    thin_pool_ratio: Fraction = Fraction(0)
+    drive_over_provisioning_percent: int = 100
+    drive_minimal_available_percent: int = 0
+    few_drives: Literal["yes", "no"] = "yes"
     quota_mode: Literal["by-kind", "nos", "fair"] = "by-kind"
     quota_order: tuple[str, ...] = ("created", "requests", "name")
+    quota_run_min_seconds: int = 0
     placement: Literal["spread", "pack", "balanced", "preferences"] = "spread"
     gpu_memory_gigabytes: int = 32
     admission_order: tuple[str, ...] = ()
@@ -176,6 +182,13 @@ def _optional_bytes(text: str) -> int | None:
     return None if text == "unknown" else _bytes(text)
 
 
+def _bounded_ratio(text: str) -> Fraction:
+    ratio = parse_ratio(text)
+    if ratio is None:
+        raise InputError(f"{text!r} is no number", remedy=f"use at most {RATIO_MAX}")
+    return ratio
+
+
 def _words(text: str) -> tuple[str, ...]:
     return tuple(text.replace(",", " ").split())
 
@@ -214,6 +227,23 @@ SETTINGS: Final = (
         "storage-mode", "exact", _choice("exact", "compat", "zos"),
         "how drives are chosen: to the optimum, in csi-baremetal's order, or by ZOS' rule",
     ),
+    Setting("volume-group-spare", "0", _bytes, "what new volumes leave free in every volume group"),
+    Setting(
+        "thin-pool-ratio", "0", _bounded_ratio,
+        "how many times its size the volumes of a thin pool may have in all; 0 lets it take no new ones",
+    ),
+    Setting(
+        "drive-over-provisioning", "100", _whole(0, 10_000),
+        "percentage of a drive that volumes which share it may have in all",
+    ),
+    Setting(
+        "drive-minimal-available", "0", _whole(0, 100),
+        "percentage of a shared drive that has to be available, or it takes no new volumes",
+    ),
+    Setting(
+        "few-drives", "yes", _choice("yes", "no"),
+        "whether volumes go where the fewest drives are opened for them, one reservation after the other",
+    ),
     Setting(
         "quota-mode", "by-kind", _choice("by-kind", "nos", "fair"),
         "how quotas share what is unused: by the kind of quota, by nos' formula, or by demand",
@@ -223,10 +253,17 @@ SETTINGS: Final = (
         "in which order workloads fill the min of their quota: those that come last are over quota",
     ),
     Setting(
+        "quota-run-min", "0", _whole(0, 1 << 31),
+        "seconds that a workload runs before it may be evicted by the rules of quotas",
+    ),
+    Setting(
         "placement", "spread", _choice("spread", "pack", "balanced", "preferences"),
         "which node is chosen: the emptiest, the fullest, the most even, or as kube-scheduler weighs them",
     ),
-    Setting("gpu-memory", "32", _whole(1, 100_000), "gigabytes that one whole GPU counts for"),
+    Setting(
+        "gpu-memory", "32", _whole(1, 100_000),
+        "gigabytes that one whole GPU counts for; where none is set, what its node says comes first",
+    ),
     Setting("admission-order", "", _words, "kinds of workload in the order in which they are admitted"),
     Setting("machine-memory", "0", _bytes, "the least memory a virtual machine may ask for"),
     Setting("machine-root-small", "0", _bytes, "the least root disk of a small virtual machine"),
@@ -240,7 +277,7 @@ SETTINGS: Final = (
 CLUSTER_ONLY: Final = frozenset(
     (
         "consumption", "admission-order", "machine-memory", "machine-root-small", "machine-root-large",
-        "quota-mode", "quota-order", "placement",
+        "quota-mode", "quota-order", "quota-run-min", "placement", "few-drives",
     )
 )  # fmt: skip
 """Settings about workloads that have no node yet: on a group or a node they have no effect."""
@@ -249,7 +286,11 @@ GROUP_AT_LEAST: Final = frozenset(("spare-nodes",))
 _BY_KEY: Final = {setting.key: setting for setting in SETTINGS}
 _FIELDS: Final = {
     "swap": "swap_bytes",
+    "volume-group-spare": "volume_group_spare_bytes",
+    "drive-over-provisioning": "drive_over_provisioning_percent",
+    "drive-minimal-available": "drive_minimal_available_percent",
     "gpu-memory": "gpu_memory_gigabytes",
+    "quota-run-min": "quota_run_min_seconds",
     "machine-memory": "machine_memory_bytes",
     "machine-root-small": "machine_root_small_bytes",
     "machine-root-large": "machine_root_large_bytes",

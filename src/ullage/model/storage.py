@@ -12,7 +12,7 @@ class Claim(Record, frozen=True):
     """A PersistentVolumeClaim: disk space promised to whoever names it.
 
     `volume` is the PersistentVolume it is bound to; a claim that waits for its first consumer has none. One
-    that is being deleted takes no new workloads.
+    that is being deleted takes no new workloads. Only drives of its `storage_group` serve it.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Claim(Record, frozen=True):
     selector: LabelSelector | None = None
     selected_node: str = ""
     terminating: bool = False
+    storage_group: str = ""
 
     @property
     def key(self) -> str:
@@ -60,13 +61,17 @@ class TopologyTerm(Record, frozen=True):
 
 
 class StorageClass(Record, frozen=True):
-    """A kind of disk space: who provides it, when a volume is bound, and on which nodes it can be."""
+    """A kind of disk space: who provides it, when a volume is bound, and on which nodes it can be.
+
+    `parameters` are the provisioner's own: for csi-baremetal `storageType` says which disks are meant.
+    """
 
     name: str
     provisioner: str = ""
     binding: BindingMode = "Immediate"
     allowed_topologies: tuple[TopologyTerm, ...] = ()
     default: bool = False
+    parameters: Mapping[str, str] = {}
 
     @property
     def key(self) -> str:

@@ -9,6 +9,7 @@ import msgspec
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
+from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.policy import Policy
 from ullage.model.resources import ResourceTypes
 from ullage.model.table import Table
@@ -16,7 +17,10 @@ from ullage.service.selector import parse_selector, selects
 
 
 class Asked(Record, frozen=True):
-    """The cluster that is asked about: where it is, which policy applies, which part of it is meant."""
+    """The cluster that is asked about: where it is, which policy applies, which part of it is meant.
+
+    `ledger` is the file of the promises that count beside what runs; without one, those of the source do.
+    """
 
     cluster: str = ""
     policy: str = ""
@@ -26,6 +30,7 @@ class Asked(Record, frozen=True):
     context: str = ""
     kubeconfig: str = ""
     as_user: str = ""
+    ledger: str = ""
 
     def under_own_policy(self) -> "Asked":
         """Return the same whole cluster under the policy that is its own."""
@@ -36,18 +41,32 @@ class Asked(Record, frozen=True):
         parts = ["ullage", words]
         types = (("--types", path) for path in self.types)
         live = (("--context", self.context), ("--kubeconfig", self.kubeconfig), ("--as", self.as_user))
-        for option, value in (("-c", self.cluster), ("--policy", self.policy), *types, *live):
+        named = (("-c", self.cluster), ("--policy", self.policy), *types, *live, ("--ledger", self.ledger))
+        for option, value in named:
             if value:
                 parts += [option, shlex.quote(value)]
         return " ".join(parts)
 
 
 def read_cluster(asked: Asked, *, needs_nodes: bool = True) -> Snapshot:
-    """Return the snapshot of the cluster, its policy filled in and the wanted part of it kept.
+    """Return the snapshot of the cluster as questions see it: with every promise, the wanted part of it.
 
     A question that has something to say without nodes may not need them: see read_whole.
     """
-    return selected(read_whole(asked, needs_nodes=needs_nodes), asked.selector)
+    from ullage.engine.ledger.promises import with_promises
+
+    promised: Sequence[LedgerEntry] = ()
+    if asked.ledger:
+        from ullage.service.ledger_file import live_entries
+
+        promised = live_entries(asked.ledger)
+    whole = read_whole(asked, needs_nodes=needs_nodes)
+    return selected(with_promises(whole, promised), asked.selector)
+
+
+def read_as_it_is(asked: Asked) -> Snapshot:
+    """Return the wanted part of the cluster as its source tells it, with nothing added to what runs."""
+    return selected(read_whole(asked), asked.selector)
 
 
 def read_whole(asked: Asked, *, needs_nodes: bool = True) -> Snapshot:

@@ -22,6 +22,9 @@ _SEGMENTS: Final[tuple[tuple[str, view.Tone], ...]] = (
 def resource_bars(title: str, whole: "Summary", names: Sequence[str], types: ResourceTypes) -> view.Bars:
     """Return a bar for each resource that has a bound."""
     left_out = {word for word, kept in (("standby", whole.standby), ("spare", whole.spare_nodes)) if not kept}
+    tones = dict(_SEGMENTS)
+    if whole.standby:
+        tones["spare"] = "plain"
     rows: list[view.BarRow] = []
     for name in names:
         if name not in whole.limit:
@@ -37,7 +40,7 @@ def resource_bars(title: str, whole: "Summary", names: Sequence[str], types: Res
         }
         segments = tuple(
             view.Segment(word, show(amounts[word]), amounts[word], tone)
-            for word, tone in _SEGMENTS
+            for word, tone in tones.items()
             if word not in left_out
         )
         full = whole.reserve.of(name) + whole.limit.of(name)

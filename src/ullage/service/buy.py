@@ -1,17 +1,22 @@
-"""What to buy: the cheapest mix of node types so that everything asked for fits, and k nodes may fail."""
+"""What to buy: the cheapest mix of nodes and drives with which everything fits, and k nodes may fail."""
 
-from typing import Final, NamedTuple
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
 from ullage.engine.programme import require_solver
-from ullage.engine.purchase.catalog import Catalog, exact_price
-from ullage.engine.purchase.offers import counts_of
-from ullage.engine.purchase.purchase import Purchase, purchase
-from ullage.model.cluster import Snapshot
+from ullage.engine.purchase.answer import Purchase
+from ullage.engine.purchase.catalog import Catalog, DriveItem, Item, exact_price
+from ullage.engine.purchase.offers import Offer, counts_of
+from ullage.engine.purchase.purchase import purchase
+from ullage.engine.storage.disk_requests import DiskRequests
+from ullage.model.cluster import Batch, Snapshot
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
-from ullage.model.resources import Resources
+from ullage.model.resources import NOTHING, Resources
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_cluster
 from ullage.service.wanted import Choice, Wanted, with_objects
@@ -35,13 +40,28 @@ class BuyQuestion(NamedTuple):
 
 
 class BoughtItem(Record, frozen=True):
-    """So many nodes of one type, and what they cost; prices are decimal numbers in the catalog's unit."""
+    """So many nodes or drives of one type, and what they cost; prices are decimals in the catalog's unit.
+
+    A drive has a class and a size in place of a capacity.
+    """
 
     item: str
     count: int
     price: str
     total: str
-    capacity: Resources
+    capacity: Resources = NOTHING
+    kind: Literal["node", "drive"] = "node"
+    drive_class: str = ""
+    size_bytes: int = 0
+
+
+class BoughtDrives(Record, frozen=True):
+    """So many drives of one type for a node; `new` says that the node is one of those to buy."""
+
+    node: str
+    item: str
+    count: int
+    new: bool
 
 
 class NewNode(Record, frozen=True):
@@ -76,6 +96,7 @@ class BuyReport(Record, frozen=True):
 
     `bound` is what no purchase costs less than. `proof` is `bound` where the price is that, `search` where
     every cheaper mix was tried, else `none`; where nothing solves it, `bound` means that this is proven.
+    `drives` says which nodes get the drives that are bought; a new node has those of its type besides.
     `placement` is `greedy` where everything goes where the policy itself would put it, `exact` where it fits
     only as `workloads` says.
     """
@@ -98,6 +119,7 @@ class BuyReport(Record, frozen=True):
     workloads: tuple[BoughtFor, ...]
     losses_untried: int
     not_simulated: tuple[str, ...]
+    drives: tuple[BoughtDrives, ...] = ()
 
 
 def buy(asked: Asked, question: BuyQuestion) -> Answer:
@@ -121,6 +143,13 @@ def buy_of(
     if not 0 <= question.nodes_lost <= NODES_LOST_MAX:
         raise InputError(
             f"{question.nodes_lost} nodes", where="--nodes-lost", remedy=f"use 0 to {NODES_LOST_MAX}"
+        )
+    check_catalog(snapshot, catalog)
+    if question.nodes_lost and catalog.sells_drives and wants_disks(snapshot, wanted.batches):
+        raise InputError(
+            "what the loss of a node means for volumes on local disks is not known where drives are bought",
+            where="--nodes-lost",
+            remedy="leave it out, and ask `ullage check --nodes-lost` after the purchase",
         )
     found = purchase(
         snapshot, wanted.batches, catalog, nodes_lost=question.nodes_lost, seconds_max=question.seconds
@@ -178,19 +207,48 @@ def buy_report(
             *wanted.notes,
             *snapshot.unknowns,
         ),
+        drives=_drives(found, new),
     )
 
 
+def check_catalog(snapshot: Snapshot, catalog: Catalog) -> None:
+    """Refuse drives that are for nodes or groups which nobody knows."""
+    groups = {node.group for node in (*snapshot.nodes, *(item.node for item in catalog.items))}
+    for drive in catalog.drives:
+        where = f"catalog {catalog.name}".rstrip() + f": item {drive.name}"
+        unknown = next((name for name in drive.nodes if name not in snapshot.nodes), None)
+        if unknown is not None:
+            raise InputError(f"node {unknown} is unknown", where=where, remedy="name nodes of the cluster")
+        if drive.group and drive.group not in groups:
+            raise InputError(
+                f"group {drive.group} has no nodes", where=where, remedy="name a group of the cluster"
+            )
+
+
+def wants_disks(snapshot: Snapshot, batches: Sequence[Batch]) -> bool:
+    """Whether anybody would ask for a local disk: who is to be placed, or who runs and was placed anew."""
+    asked = DiskRequests(snapshot)
+    return any(asked.of(each) for each in chain((batch.workload for batch in batches), snapshot.workloads))
+
+
 def _items(found: Purchase, catalog: Catalog) -> tuple[BoughtItem, ...]:
-    counts = counts_of(found.offers)
+    counts = counts_of(found.offers, found.upgrades)
+    return tuple(_bought(item, counts[item.name]) for item in catalog.everything if item.name in counts)
+
+
+def _bought(item: Item | DriveItem, count: int) -> BoughtItem:
+    costs = item.name, count, exact_price(item.price_micro), exact_price(item.price_micro * count)
+    if isinstance(item, Item):
+        return BoughtItem(*costs, item.node.capacity)
+    return BoughtItem(*costs, kind="drive", drive_class=item.drive_class, size_bytes=item.size_bytes)
+
+
+def _drives(found: Purchase, new: Mapping[str, Offer]) -> tuple[BoughtDrives, ...]:
+    """Return which nodes get which drives: those that are there, then new ones."""
+    by_node = [(each.node, each.drives, False) for each in sorted(found.upgrades)]
+    by_node += [(name, offer.drives, True) for name, offer in new.items()]
     return tuple(
-        BoughtItem(
-            item.name,
-            counts[item.name],
-            exact_price(item.price_micro),
-            exact_price(item.price_micro * counts[item.name]),
-            item.node.capacity,
-        )
-        for item in catalog.items
-        if item.name in counts
+        BoughtDrives(node, item, count, is_new)
+        for node, drives, is_new in by_node
+        for item, count in sorted(Counter(each.name for each in drives).items())
     )

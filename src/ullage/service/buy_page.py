@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from ullage.engine.purchase.catalog import PRICE_STEPS, Catalog, show_price
+from ullage.model.quantity import print_bytes, print_decimal
 from ullage.model.resources import Resources, ResourceTypes
 from ullage.render import view
 from ullage.service.words import SHOWN_LAST, canonical_map, listed, nothing_cell, plural, several
 
 if TYPE_CHECKING:
     from ullage.service.asked import Asked
-    from ullage.service.buy import BoughtFor, BuyReport
+    from ullage.service.buy import BoughtDrives, BoughtFor, BoughtItem, BuyReport
 
 NODES_SHOWN: Final = 4
 NO_MIX: Final = "no mix of the catalog is enough"
@@ -27,6 +28,8 @@ def buy_page(report: "BuyReport", catalog: Catalog, types: ResourceTypes, asked:
     main = len(blocks)
     if report.items or not report.workloads:
         blocks.append(_item_table(report, catalog, types))
+    if report.drives:
+        blocks.append(_drive_table(report.drives))
     if report.workloads:
         blocks.append(_workload_table(report.workloads))
     return view.Page(
@@ -77,7 +80,8 @@ def _findings(report: "BuyReport") -> tuple[view.Finding, ...]:
         rows.append(view.Finding("error", "", report.reason, remedy))
     if report.solves and report.placement == "exact":
         message = "everything fits only as shown below: placed one by one, some would be left out"
-        rows.append(view.Finding("warning", "", message, "place it as shown, or buy one node more"))
+        more = "drive" if report.drives and not report.nodes else "node"
+        rows.append(view.Finding("warning", "", message, f"place it as shown, or buy one {more} more"))
     if report.losses_untried:
         message = f"{report.losses_untried} kinds of loss were not tried"
         rows.append(view.Finding("warning", "", message, "ask for fewer nodes lost"))
@@ -104,11 +108,11 @@ def _item_table(report: "BuyReport", catalog: Catalog, types: ResourceTypes) -> 
                 view.Cell(str(each.count)),
                 view.Cell(show_price(_micro(each.price)), value=each.price),
                 view.Cell(show_price(_micro(each.total)), value=each.total),
-                view.Cell(
-                    listed(types, _worth_naming(each.capacity)), value=canonical_map(types, each.capacity)
-                ),
+                _each_has(each, types),
                 view.Cell(_domains(domains)) if domains else nothing_cell(),
-                view.Cell(str(sum(node.replicas for node in nodes))),
+                view.Cell(str(sum(node.replicas for node in nodes)))
+                if each.kind == "node"
+                else nothing_cell(),
             )
         )
     bound = f"no purchase costs less than {catalog.show(_micro(report.bound))}"
@@ -116,6 +120,13 @@ def _item_table(report: "BuyReport", catalog: Catalog, types: ResourceTypes) -> 
     spread = "; where workloads leave the choice, new nodes go to the domains with the fewest nodes"
     caption = f"{bound}{spread}" if free and any(each.domain for each in report.nodes) else bound
     return view.Table("What to buy", columns, tuple(rows), caption if rows else "")
+
+
+def _each_has(item: "BoughtItem", types: ResourceTypes) -> view.Cell:
+    if item.kind == "drive":
+        size = min(print_decimal(item.size_bytes), print_bytes(item.size_bytes), key=len)
+        return view.Cell(f"{size} {item.drive_class}", value=f"{item.drive_class}:{item.size_bytes}")
+    return view.Cell(listed(types, _worth_naming(item.capacity)), value=canonical_map(types, item.capacity))
 
 
 def _worth_naming(capacity: Resources) -> Resources:
@@ -126,6 +137,31 @@ def _worth_naming(capacity: Resources) -> Resources:
 
 def _domains(domains: Counter[str]) -> str:
     return several([f"{name} x{count}" if count > 1 else name for name, count in sorted(domains.items())])
+
+
+def _drive_table(drives: "Sequence[BoughtDrives]") -> view.Table:
+    """Return which drives go into which nodes; nodes that get the same are one row."""
+    by_node: dict[str, list[BoughtDrives]] = {}
+    for each in drives:
+        by_node.setdefault(each.node, []).append(each)
+    alike: dict[tuple[str, bool], list[str]] = {}
+    for node, mine in by_node.items():
+        goods = ", ".join(f"{each.count} x {each.item}" for each in mine)
+        alike.setdefault((goods, mine[0].new), []).append(node)
+    columns = (
+        view.Column("drives for each", priority=9),
+        view.Column("nodes", priority=8),
+        view.Column("new"),
+    )
+    rows = tuple(
+        (
+            view.Cell(goods),
+            view.Cell(several(nodes, NODES_SHOWN), value=", ".join(nodes)),
+            view.Cell("yes" if is_new else "no"),
+        )
+        for (goods, is_new), nodes in alike.items()
+    )
+    return view.Table("Which nodes get the drives", columns, rows)
 
 
 def _workload_table(workloads: "Sequence[BoughtFor]") -> view.Table:

@@ -1,6 +1,6 @@
-"""What is wrong, and what breaks: findings of the cluster as it is, and of nodes that are lost.
+"""What is wrong, and what breaks: findings of the cluster as it is, and of nodes or drives that are lost.
 
-Lost nodes are named (--lose, all of them together), or any so many of them are (--nodes-lost). Where neither
+Lost ones are named (--lose, all of them together), or any so many nodes are (--nodes-lost). Where neither
 is asked for, the policy's spare nodes are: any so many of each group that keeps spare ones. Losses that leave
 someone without a place are looked at once more, exactly (check_exact.py).
 """
@@ -24,7 +24,8 @@ from ullage.model.plan import Step
 from ullage.model.settings import rules_for
 from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
-from ullage.service.asked import Asked, read_cluster, unknown
+from ullage.service.asked import Asked, read_cluster
+from ullage.service.check_drives import EMPTY_VOLUMES, DriveLossStatus, drive_loss_of
 from ullage.service.check_exact import ExactLooks
 from ullage.service.check_findings import (
     budget_findings,
@@ -33,6 +34,7 @@ from ullage.service.check_findings import (
     proof_words,
     survey_findings,
 )
+from ullage.service.check_lost import lost_drives, lost_nodes
 from ullage.service.check_machines import TRIED, Machines, Redundancy, machines_of
 from ullage.service.check_swap import swap_findings, swap_needs
 from ullage.service.fit import EXACT_SECONDS
@@ -150,6 +152,7 @@ class CheckReport(Record, frozen=True):
     budgets: tuple[BudgetStatus, ...]
     not_simulated: tuple[str, ...]
     redundancy: Redundancy | None = None
+    drive_loss: DriveLossStatus | None = None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -183,7 +186,8 @@ def check_report(snapshot: Snapshot, question: CheckQuestion) -> CheckReport:
     if (question.nodes_lost or 0) > len(snapshot.nodes):
         what = f"{question.nodes_lost} nodes cannot be lost of {len(snapshot.nodes)}"
         raise InputError(what, where="--nodes-lost", remedy=f"use 0 to {len(snapshot.nodes)}")
-    lost = lost_nodes(snapshot, question.lose)
+    drives = lost_drives(snapshot, question.lose)
+    lost = () if drives else lost_nodes(snapshot, question.lose)
     columns = Columns(snapshot)
     groups = summarise_groups(columns)
     budgets = Budgets(snapshot)
@@ -191,10 +195,11 @@ def check_report(snapshot: Snapshot, question: CheckQuestion) -> CheckReport:
     weighed = placement == "preferences" and not question.placement
     placement = "spread" if weighed else placement
     asking = _Asking(columns, budgets, placement, ExactLooks(question.exact_seconds))
-    loss = asking.loss(question.lose, lost) if question.lose else None
+    loss = asking.loss(question.lose, lost) if lost else None
+    drive_loss = asking.drive_loss(question.lose, drives) if drives else None
     surveys = [asking.survey(*each) for each in _surveys(groups, question)]
     found = (
-        *findings_of(columns, groups, quota_use(snapshot)),
+        *findings_of(columns, groups, quota_use(columns)),
         *owner_findings(snapshot),
         *budget_findings(budgets.all),
     )
@@ -212,11 +217,13 @@ def check_report(snapshot: Snapshot, question: CheckQuestion) -> CheckReport:
         budgets=tuple(budget_status(each) for each in budgets.all),
         not_simulated=(
             *(OF_MACHINES if asking.is_of_machines else NOT_SIMULATED),
+            *([EMPTY_VOLUMES] if drives else []),
             *([OTHER_PLACEMENTS] if asking.looks.undecided else []),
             *([UNWEIGHED] if weighed and not asking.is_of_machines else []),
             *snapshot.unknowns,
         ),
         redundancy=machines.redundancy,
+        drive_loss=drive_loss,
     )
 
 
@@ -233,27 +240,6 @@ OTHER_PLACEMENTS: Final = "placements other than one after the other, the most i
 """Where some loss was left without an exact answer."""
 UNWEIGHED: Final = "what the scheduler prefers (--placement preferences weighs it, and takes longer)"
 """Where the policy would weigh preferences, losses are tried without: there may be thousands of them."""
-
-
-def lost_nodes(snapshot: Snapshot, lose: Sequence[str]) -> tuple[str, ...]:
-    """Return the nodes that node/NAME and domain/NAME mean, by name."""
-    names: set[str] = set()
-    for text in lose:
-        kind, slash, name = text.partition("/")
-        if not slash or not name or kind not in {"node", "domain"}:
-            raise InputError(
-                f"{text!r} is nothing that can be lost", where="--lose", remedy="use node/NAME or domain/NAME"
-            )
-        if kind == "node":
-            if name not in snapshot.nodes:
-                raise unknown("node", name, [each.name for each in snapshot.nodes])
-            names.add(name)
-            continue
-        inside = {each.name for each in snapshot.nodes if each.domain == name}
-        if not inside:
-            raise unknown("domain", name, {each.domain for each in snapshot.nodes if each.domain})
-        names |= inside
-    return tuple(sorted(names))
 
 
 def _surveys(groups: Sequence[Summary], question: CheckQuestion) -> Iterator[tuple[int, str]]:
@@ -296,6 +282,13 @@ class _Asking:
         detail = between.join(filter(None, (detail, proof_words(report))))
         self.checks.append(checked(f"loss of {what}", loss_findings(report, broken, what), detail))
         return _loss_status(report, in_full=True)
+
+    def drive_loss(self, lose: Sequence[str], drives: Sequence[tuple[str, str]]) -> DriveLossStatus:
+        """Return what the loss of named drives means."""
+        status, findings, tried = drive_loss_of(self._columns.snapshot, drives, self._placement)
+        what = " and ".join(each.replace("/", " ", 1) for each in lose)
+        self.checks.append(checked(f"loss of {what}", findings, tried))
+        return status
 
     def survey(self, nodes_lost: int, group: str) -> SurveyStatus:
         """Return what every loss of so many nodes means."""

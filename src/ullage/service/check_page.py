@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from ullage.model.verdict import Finding
 from ullage.render import view
 from ullage.render.junit import Case, Failure, Suite
+from ullage.service.check_drives_page import drive_blocks, drive_verdict
 from ullage.service.check_findings import proof_words
 from ullage.service.words import findings_block, nothing_cell, plural
 
@@ -31,6 +32,8 @@ def check_page(report: "CheckReport", asked: "Asked", *, shortened: bool = False
         blocks.append(_group_table(report.redundancy))
     if report.loss is not None and (report.loss.moves or report.loss.losers):
         blocks.append(_move_table(report.loss, ROWS_SHOWN if shortened else None))
+    if report.drive_loss is not None:
+        blocks += drive_blocks(report.drive_loss, ROWS_SHOWN if shortened else None)
     if report.budgets:
         blocks.append(budget_table(report.budgets, ROWS_SHOWN if shortened else None))
     return view.Page(
@@ -80,6 +83,8 @@ def _verdict(report: "CheckReport", findings: Sequence[Finding]) -> str:
         else:
             anew = " ".join(filter(None, (f"{report.loss.replaced} placed anew", proof)))
             parts.append(f"losing {what} leaves nobody without a place: {anew}")
+    if report.drive_loss is not None:
+        parts.append(drive_verdict(report.drive_loss))
     for survey in report.surveys:
         where = f" of group {survey.group}" if survey.group else ""
         lost = plural(survey.nodes_lost, "node")
@@ -99,6 +104,8 @@ def _verdict(report: "CheckReport", findings: Sequence[Finding]) -> str:
 def _next_words(report: "CheckReport") -> str:
     if report.redundancy is not None and any(each.moves for each in report.redundancy.after_balance):
         return "balance"
+    if report.drive_loss is not None:
+        return "disks list"
     if not report.surveys and report.loss is None:
         return "check --nodes-lost 1"
     worst = [loss for survey in report.surveys for loss in (*survey.worst, *survey.saved)]

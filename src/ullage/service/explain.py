@@ -9,6 +9,7 @@ from typing import Final
 from ullage.engine.capacity.admission import terms_of
 from ullage.engine.capacity.summary import Summary, summarise_groups, total
 from ullage.engine.columns import Columns
+from ullage.engine.storage.disk_terms import DiskTerms
 from ullage.model.cluster import Node, Snapshot, Workload
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
@@ -18,6 +19,7 @@ from ullage.model.settings import RATIO_SUFFIX, RESERVE_SUFFIX
 from ullage.model.verdict import Terms
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_cluster, unknown
+from ullage.service.disks_list import disks_on
 from ullage.service.explain_pod import explain_pod
 from ullage.service.explain_quota import explain_quota
 
@@ -54,7 +56,7 @@ class NodeExplanation(Record, frozen=True):
     """The answer to `ullage explain node/N`.
 
     `swap_bytes` is what counts as its swap, None where nobody tells; `swap_rule` the setting of the policy
-    that it follows from, empty where the source tells.
+    that it follows from, empty where the source tells. `disks` are told unless one resource is asked about.
     """
 
     cluster: str
@@ -66,6 +68,7 @@ class NodeExplanation(Record, frozen=True):
     resources: tuple[Explained, ...]
     workloads: tuple[Holding, ...]
     not_simulated: tuple[str, ...]
+    disks: tuple[DiskTerms, ...] = ()
 
 
 class ResourceExplanation(Record, frozen=True):
@@ -136,6 +139,7 @@ def explain_node(snapshot: Snapshot, name: str, asked: Asked, only: str = "") ->
         ),
         workloads=tuple(_holding(each, columns) for each in snapshot.workloads if each.node == name),
         not_simulated=snapshot.unknowns,
+        disks=() if only else disks_on(columns, node),
     )
     types = snapshot.resource_types
     return Answer(
@@ -192,7 +196,7 @@ def _spelled(name: str, known: Collection[str]) -> str:
 
 def _holding(workload: Workload, columns: Columns) -> Holding:
     taken = columns.taken(workload)
-    return Holding(workload.key, workload.kind, workload.state, workload.node, taken, workload.qualities)
+    return Holding(workload.key, workload.kind, workload.told_state, workload.node, taken, workload.qualities)
 
 
 def _canonical_key(key: str) -> str:

@@ -5,12 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from ullage.model.cluster import Drive, VolumeGroup
+from ullage.model.cluster import FORTHCOMING, TOLD_HOLDING
+from ullage.model.drives import Drive, VolumeGroup
 from ullage.model.quantity import readable_bytes
 from ullage.model.resources import ALIASES, RESERVED_DOMAIN, Amount, ResourceTypes
 from ullage.model.verdict import Terms
 from ullage.render import view
 from ullage.service.bars import resource_bars
+from ullage.service.disks_list_page import disk_table
 from ullage.service.words import (
     FIRST_RESOURCES,
     amount_cell,
@@ -44,7 +46,7 @@ def node_page(report: "NodeExplanation", types: ResourceTypes, asked: "Asked") -
     blocks: list[view.Block] = []
     if len(report.resources) > 1:
         blocks.append(fact_table("Node", _node_facts(report)))
-    holding = [each for each in report.workloads if each.state in {"ok", "paused"}]
+    holding = [each for each in report.workloads if each.state in TOLD_HOLDING]
     blocks += [
         _sum(
             by_name[name],
@@ -54,6 +56,8 @@ def node_page(report: "NodeExplanation", types: ResourceTypes, asked: "Asked") -
         )
         for name in names
     ]
+    if report.disks:
+        blocks.append(disk_table(report.disks, by_node=False))
     blocks.append(_holding_table(f"Runs on {report.node.name}", report.workloads, names, types))
     return view.Page(
         title=f"Node {report.node.name}",
@@ -71,9 +75,10 @@ def _matters(terms: Terms) -> bool:
 
 
 def _node_verdict(report: "NodeExplanation", types: ResourceTypes) -> str:
-    parts = [
-        f"node {report.node.name} is {report.node.state} with {plural(len(report.workloads), 'workload')}"
-    ]
+    coming = sum(each.state == FORTHCOMING for each in report.workloads)
+    also = f", {coming} of them forthcoming" if coming else ""
+    count = plural(len(report.workloads), "workload")
+    parts = [f"node {report.node.name} is {report.node.state} with {count}{also}"]
     for each in report.resources:
         terms = each.terms
         told = terms.resource in FIRST_RESOURCES or len(report.resources) == 1

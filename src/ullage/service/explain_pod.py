@@ -19,7 +19,7 @@ from ullage.engine.placement.reasons import Reasons, reasons_of
 from ullage.engine.placement.rules import EVERY, SIZE_REASON
 from ullage.engine.placement.shapes import Integers, Shape
 from ullage.engine.trial import Trial
-from ullage.model.cluster import Batch, Snapshot, Workload
+from ullage.model.cluster import FORTHCOMING, Batch, Snapshot, Workload
 from ullage.model.constraints import Record
 from ullage.model.delta import Delta, apply
 from ullage.model.errors import InputError
@@ -48,7 +48,8 @@ class PodExplanation(Record, frozen=True):
 
     `held_back` is what stops it before any node is looked at; `verdict` has the terms of the node that would
     be chosen, or that is nearest, where that lacks resources. For a workload that runs, nodes are judged as
-    if it had left its own. `evicts` are those that its quota gives it the right to take the place of.
+    if it had left its own. `evicts` are those that its quota gives it the right to take the place of,
+    `waits_for` those on their way out in whose place it runs once they are gone.
     """
 
     cluster: str
@@ -74,6 +75,8 @@ class PodExplanation(Record, frozen=True):
     remedy: str
     not_simulated: tuple[str, ...]
     evicts: tuple[str, ...] = ()
+    standby: str = ""
+    waits_for: tuple[str, ...] = ()
 
 
 def explain_pod(snapshot: Snapshot, name: str, asked: Asked) -> Answer:
@@ -130,7 +133,7 @@ def pod_report(snapshot: Snapshot, workload: Workload) -> PodExplanation:
         policy=snapshot.policy.name,
         workload=workload.key,
         workload_kind=workload.kind,
-        state=workload.state,
+        state=workload.told_state,
         node=workload.node,
         owner=workload.owner,
         scheduler=workload.scheduler,
@@ -147,6 +150,7 @@ def pod_report(snapshot: Snapshot, workload: Workload) -> PodExplanation:
         remedies=(),
         remedy="",
         not_simulated=(*_not_simulated(snapshot, workload), *snapshot.unknowns),
+        standby=workload.standby,
     )
     if workload.state in FINAL_STATES:
         return report
@@ -245,6 +249,7 @@ def _with_remedies(report: PodExplanation, columns: Columns, workload: Workload)
         remedies=refusal.remedies if refusal else (),
         remedy=_remedy(refusal, gates),
         evicts=tuple(each.workload for each in outcome.evicted),
+        waits_for=tuple(each.workload for each in outcome.waits_for),
     )
 
 
@@ -260,7 +265,9 @@ def _not_simulated(snapshot: Snapshot, workload: Workload) -> tuple[str, ...]:
     waits = sum(each.state == "init" for each in snapshot.workloads) - (workload.state == "init")
     if waits:
         notes.append(f"others that wait ({waits}): none of them is placed first")
-    if workload.standby:
+    if workload.told_state == FORTHCOMING and workload.standby:
+        notes.append(f"its standby, which is reserved on {workload.standby}: nodes are judged without one")
+    elif workload.standby:
         notes.append(f"disks: they are on {workload.standby} too; elsewhere they are copied first")
     if workload.gang:
         enough = f"at least {workload.gang_min} of which are" if workload.gang_min else "which is"

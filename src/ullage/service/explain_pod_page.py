@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
 from ullage.engine.placement.binding_rules import BindingRule
-from ullage.model.cluster import HOLDING_STATES
+from ullage.model.cluster import FORTHCOMING, TOLD_HOLDING
 from ullage.model.resources import Resources, ResourceTypes
 from ullage.model.verdict import Severity, Terms
 from ullage.render import view
@@ -50,7 +50,15 @@ def pod_page(
 
 def _runs(report: PodExplanation) -> bool:
     """Whether it holds a node; one that waits may name a node too."""
-    return report.state in HOLDING_STATES and bool(report.node)
+    return report.state in TOLD_HOLDING and bool(report.node)
+
+
+def _held_there(report: PodExplanation) -> str:
+    """Say that it runs on its node, or that its place there is promised to it."""
+    if report.state != FORTHCOMING:
+        return f"runs on node {report.node}"
+    standby = f", its standby on {report.standby}" if report.standby else ""
+    return f"is forthcoming: reserved on node {report.node}{standby}, not created yet"
 
 
 def _verdict(report: PodExplanation) -> view.Verdict:
@@ -60,20 +68,31 @@ def _verdict(report: PodExplanation) -> view.Verdict:
     if _runs(report):
         others = [each for each in report.nodes if each.node != report.node]
         taking = sum(each.takes for each in others)
-        where = f"{report.workload} runs on node {report.node}"
+        where = f"{report.workload} {_held_there(report)}"
         refused = _tally(others)
         return view.Verdict(f"{where}; {taking}/{len(others)} other nodes would take it{refused}")
     taken = f"{report.taking}/{every} nodes take it"
     if report.held_back:
         return view.Verdict(f"{report.workload} waits: {report.held_back}; without that {taken}", "no")
+    ways = _ways(report)
+    if ways:
+        return view.Verdict(f"{report.workload} waits: {taken} as they are; {'; '.join(ways)}", "yes")
     if report.taking:
         who = report.scheduler or "the scheduler"
         chosen = f"{taken}, {report.first_choice} first; {who} should place it soon"
         return view.Verdict(f"{report.workload} waits: {chosen}", "yes")
-    if report.evicts:
-        right = f"its quota lets it take the place of {several(report.evicts)}"
-        return view.Verdict(f"{report.workload} waits: {taken} as they are; {right}", "yes")
     return view.Verdict(f"{report.workload} waits: {taken}{_tally(report.nodes)}", "no")
+
+
+def _ways(report: PodExplanation) -> list[str]:
+    """Return how its quota lets it run where there is no room, or no share, as things stand."""
+    ways = []
+    if report.waits_for:
+        be = "is" if len(report.waits_for) == 1 else "are"
+        ways.append(f"it runs once {several(report.waits_for)} {be} gone")
+    if report.evicts:
+        ways.append(f"its quota lets it take the place of {several(report.evicts)}")
+    return ways
 
 
 def _tally(nodes: Collection[NodeJudged]) -> str:
@@ -117,7 +136,7 @@ def _node_row(judged: NodeJudged, report: PodExplanation, types: ResourceTypes) 
     word = "yes" if judged.takes else "no"
     here = judged.node == report.node and _runs(report)
     if here:
-        word = "it is there"
+        word = "reserved there" if report.state == FORTHCOMING else "it is there"
     elif judged.node == report.first_choice:
         word = "yes, first"
     missing = nothing_cell()

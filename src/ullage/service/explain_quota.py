@@ -44,6 +44,7 @@ class NosTerms(Record, frozen=True):
     unused: tuple[Addend, ...]
     sum_of_unused: Resources
     guaranteed: Resources
+    max: Resources
     entitlement: Resources
 
 
@@ -193,7 +194,13 @@ def _nos_terms(accounts: Accounts, place: int) -> NosTerms:
         ),
         sum_of_unused=book.readable(standing.unused()),
         guaranteed=guaranteed,
-        entitlement=least + guaranteed,
+        max=book.quotas[place].max.only(set(least)),
+        entitlement=Resources(
+            {
+                name: min(amount, book.quotas[place].max.get(name, amount))
+                for name, amount in (least + guaranteed).items()
+            }
+        ),
     )
 
 

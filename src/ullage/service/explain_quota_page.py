@@ -113,14 +113,16 @@ def _nos(nos: "NosTerms", types: ResourceTypes, name: str) -> tuple[tuple[view.T
     least, whole, free = nos.min.of(name), nos.sum_of_min.of(name), nos.sum_of_unused.of(name)
     guaranteed = nos.guaranteed.of(name)
     formula = f"{show(least)} / ({_added(nos.mins, types, name)}) x {show(free)} = {show(guaranteed)}"
-    lines = (
+    lines = [
         view.Term("", "min", show(least)),
         view.Term("/", "sum of min", show(whole), _added(nos.mins, types, name)),
         view.Term("x", "unused", show(free), f"{_added(nos.unused, types, name)}: left of each min"),
         view.Term("=", "guaranteed", show(guaranteed), f"{formula}, rounded down"),
         view.Term("+", "min", show(least)),
-    )
-    return lines, view.Term("=", "entitlement", show(nos.entitlement.of(name)))
+    ]
+    if least + guaranteed > nos.entitlement.of(name):
+        lines.append(view.Term("at most", "max", show(nos.max.of(name)), "nothing runs beyond it"))
+    return tuple(lines), view.Term("=", "entitlement", show(nos.entitlement.of(name)))
 
 
 def _fair(

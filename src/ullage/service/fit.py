@@ -9,25 +9,39 @@ from ullage.engine.placement.before import BeforePlacement
 from ullage.engine.placement.fit import FitAnswer
 from ullage.engine.placement.fit import fit as place
 from ullage.engine.placement.outcome import Outcome
+from ullage.engine.quota.book import NO_QUOTA, QUEUE_LABEL, Book
+from ullage.engine.quota.judging import is_under_quota
+from ullage.engine.quota.run_time import RunTime
+from ullage.engine.quota.validation import in_force
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
 from ullage.model.plan import Plan, Refusal
+from ullage.model.policy import Layer
 from ullage.model.resources import GPU_MILLI, NOTHING, Resources
+from ullage.model.settings import rules_for
 from ullage.model.verdict import Verdict
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_cluster
 from ullage.service.wanted import Choice, Wanted, with_objects
-from ullage.service.words import plural
+from ullage.service.words import plural, several
 
 EXACT_SECONDS: Final = 2
 """How long an exact search may take for each part that is refused at first."""
 
 
+class Commit(NamedTuple):
+    """That an answer is to be held in the ledger: for how long, and under which key it is asked for."""
+
+    hold_seconds: int
+    key: str = ""
+
+
 class FitQuestion(NamedTuple):
     """What is asked for: files of workloads or one shape, how many of each, and whether all or none.
 
-    `placement` overrides how the policy chooses nodes; a `seed` decides ties by chance instead of by name.
+    `placement` overrides how the policy chooses nodes, `run_min_seconds` how long everybody runs before it
+    may be evicted; a `seed` decides ties by chance instead of by name. With a `commit`, what fits is held.
     """
 
     paths: tuple[str, ...] = ()
@@ -38,6 +52,8 @@ class FitQuestion(NamedTuple):
     placement: str = ""
     seed: int | None = None
     exact_seconds: int = EXACT_SECONDS
+    run_min_seconds: int | None = None
+    commit: Commit | None = None
 
 
 NO_QUESTION: Final = FitQuestion()
@@ -60,11 +76,40 @@ class Eviction(Record, frozen=True):
     requests: Resources
 
 
+class SparedWorkload(Record, frozen=True):
+    """A running workload that would be evicted if it had run for the minimum: it may in `left_seconds`."""
+
+    workload: str
+    node: str
+    quota: str
+    left_seconds: int
+
+
+class WaitedFor(Record, frozen=True):
+    """A workload on its way out, whose place or share another takes once it is gone."""
+
+    workload: str
+    node: str
+    quota: str
+    requests: Resources
+
+
 class LaterClaim(Record, frozen=True):
-    """A quota that could evict what borrows, up to what it leaves unused of its min."""
+    """A quota that could evict what was placed, and how much it may claim at most."""
 
     quota: str
     could_claim: Resources
+
+
+class ServedVolume(Record, frozen=True):
+    """A volume of a replica and the local disk that serves it; `fresh` where a drive is opened for it."""
+
+    volume: str
+    node: str
+    place: str
+    storage_class: str
+    size_bytes: int
+    fresh: bool
 
 
 class OutcomeReport(Record, frozen=True):
@@ -73,7 +118,10 @@ class OutcomeReport(Record, frozen=True):
     Where it is refused, they are those of the node that comes nearest. `held` is what a workload that is
     resized has already. `certificate` says whether it was placed by scores or by exact search, or whether
     its refusal is proven. `evicted` are those that go for it, `fewest_proven` if there is no better set of
-    them; `over_quota` of those placed are above their quota's min and may be evicted by `later_claims`.
+    them, and fewer than `evicted_min` never do; `over_quota` of those placed are above their quota's min and
+    may be evicted by `later_claims`.
+    `spared` would have gone if they had run for longer; it runs once those it `waits_for` are gone. `disks`
+    are the local disks that serve its volumes.
     """
 
     workload: str
@@ -91,8 +139,12 @@ class OutcomeReport(Record, frozen=True):
     certificate_note: str = ""
     evicted: tuple[Eviction, ...] = ()
     fewest_proven: bool = True
+    evicted_min: int = 0
     over_quota: int = 0
     later_claims: tuple[LaterClaim, ...] = ()
+    spared: tuple[SparedWorkload, ...] = ()
+    waits_for: tuple[WaitedFor, ...] = ()
+    disks: tuple[ServedVolume, ...] = ()
 
 
 class FitReport(Record, frozen=True):
@@ -112,17 +164,21 @@ def fit(asked: Asked, question: FitQuestion) -> Answer:
     """Answer whether workloads fit into a cluster."""
     choice = Choice(question.paths, question.shape, question.replicas, question.pod_template)
     choice.check(standard_input=(asked.cluster,))
+    if question.commit is not None:
+        from ullage.service.fit_commit import fit_and_commit
+
+        return fit_and_commit(asked, question, choice, question.commit)
     snapshot = read_cluster(asked)
     waits = not question.paths and not question.shape
     if waits:
         check_namespace(snapshot, asked.namespace)
     wanted = choice.wanted(snapshot, asked.namespace)
     if waits and not wanted.batches:
-        return _nothing_waits(snapshot, asked)
+        return nothing_waits(snapshot, asked)
     return fit_of(snapshot, wanted._replace(atomic=wanted.atomic or question.atomic), asked, question)
 
 
-def _nothing_waits(snapshot: Snapshot, asked: Asked) -> Answer:
+def nothing_waits(snapshot: Snapshot, asked: Asked) -> Answer:
     """Answer that there is nothing to judge, and how something is asked about."""
     from ullage.service.fit_page import empty_page
 
@@ -136,18 +192,8 @@ def fit_of(snapshot: Snapshot, wanted: Wanted, asked: Asked, question: FitQuesti
     """Answer whether workloads fit into a cluster; both were read already."""
     from ullage.service.fit_page import fit_page
 
-    if not wanted.batches:
-        raise InputError("there is no workload in it", where="-f", remedy="name a file with a pod template")
-    snapshot = msgspec.structs.replace(with_objects(snapshot, wanted.objects), resource_types=wanted.types)
-    columns = Columns(snapshot)
-    found = place(
-        columns,
-        wanted.batches,
-        atomic=wanted.atomic,
-        placement=question.placement,
-        seed=question.seed,
-        exact_seconds=question.exact_seconds,
-    )
+    columns = Columns(prepared(snapshot, wanted, question))
+    found = judged(columns, wanted, question)
     report = fit_report(columns, found, wanted)
     return Answer(
         lambda: fit_page(report, columns, asked),
@@ -155,6 +201,34 @@ def fit_of(snapshot: Snapshot, wanted: Wanted, asked: Asked, question: FitQuesti
         found.fits,
         shortened=lambda: fit_page(report, columns, asked, shortened=True),
     )
+
+
+def prepared(snapshot: Snapshot, wanted: Wanted, question: FitQuestion) -> Snapshot:
+    """Return a cluster with what comes with the workloads, under the rules of the question."""
+    if not wanted.batches:
+        raise InputError("there is no workload in it", where="-f", remedy="name a file with a pod template")
+    snapshot = msgspec.structs.replace(with_objects(snapshot, wanted.objects), resource_types=wanted.types)
+    if question.run_min_seconds is not None:
+        snapshot = with_run_min(snapshot, question.run_min_seconds)
+    return snapshot
+
+
+def judged(columns: Columns, wanted: Wanted, question: FitQuestion) -> FitAnswer:
+    """Return what becomes of workloads in a cluster that was prepared for them."""
+    return place(
+        columns,
+        wanted.batches,
+        atomic=wanted.atomic,
+        placement=question.placement,
+        seed=question.seed,
+        exact_seconds=question.exact_seconds,
+    )
+
+
+def with_run_min(snapshot: Snapshot, seconds: int) -> Snapshot:
+    """Return the snapshot under another minimum run time."""
+    layer = Layer("--run-min", cluster={"quota-run-min": str(seconds)})
+    return msgspec.structs.replace(snapshot, policy=snapshot.policy.with_layer(layer))
 
 
 def fit_report(columns: Columns, found: FitAnswer, wanted: Wanted) -> FitReport:
@@ -190,20 +264,42 @@ def _outcome(outcome: Outcome, columns: Columns) -> OutcomeReport:
         certificate_note=outcome.certificate_note,
         evicted=tuple(Eviction(*each) for each in outcome.evicted),
         fewest_proven=outcome.fewest_proven,
+        evicted_min=outcome.evicted_min,
         over_quota=outcome.over_quota,
         later_claims=tuple(LaterClaim(*each) for each in outcome.threats),
+        spared=tuple(SparedWorkload(*each) for each in outcome.spared),
+        waits_for=tuple(WaitedFor(*each) for each in outcome.waits_for),
+        disks=tuple(ServedVolume(*each) for each in outcome.disks),
     )
 
 
 def _not_simulated(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
     """Return what this answer leaves aside, each with how much of it is concerned here."""
     namespaces = {batch.workload.namespace for batch in wanted.batches}
-    outside = namespaces.difference(*(quota.namespaces for quota in snapshot.quotas))
+    book = Book(in_force(snapshot.quotas))
+    places = [book.place_of(batch.workload.namespace, batch.workload.labels) for batch in wanted.batches]
+    outside = [batch for batch, place in zip(wanted.batches, places, strict=True) if place == NO_QUOTA]
+    queues = {queue for batch in outside if (queue := batch.workload.labels.get(QUEUE_LABEL))}
     return (
         *_devices_assumed(snapshot, wanted),
+        *([f"queues that are not known, judged as no quota: {several(sorted(queues))}"] if queues else []),
         *(["eviction of others, where priority would allow it"] if outside else []),
+        *_run_time_open(snapshot, wanted),
         *BeforePlacement(snapshot).notes(sorted(namespaces)),
     )
+
+
+def _run_time_open(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
+    """Return what is not known about who has run for the minimum, where that could protect somebody."""
+    least = rules_for(snapshot.policy, snapshot.resource_types).quota_run_min_seconds
+    if not least or not is_under_quota(snapshot.quotas, wanted.batches):
+        return ()
+    if snapshot.taken_seconds is None:
+        return (f"who ran for less than {least} s: the source does not say when it was taken",)
+    run_time = RunTime(least, snapshot.taken_seconds)
+    unknown = sum(run_time.is_open(each) for each in snapshot.workloads if each.holds_capacity)
+    line = f"who ran for less than {least} s: for {plural(unknown, 'workload')} the start is not known"
+    return (line,) if unknown else ()
 
 
 def _devices_assumed(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:

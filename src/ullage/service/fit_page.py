@@ -11,6 +11,7 @@ from ullage.model.resources import ResourceTypes
 from ullage.model.settings import UNLIMITED, print_fraction
 from ullage.model.verdict import Terms
 from ullage.render import view
+from ullage.service.fit_disks import disk_blocks
 from ullage.service.fit_quotas import evicting, quota_blocks
 from ullage.service.words import (
     amount_cell,
@@ -63,6 +64,7 @@ def fit_page(report: "FitReport", columns: Columns, asked: "Asked", *, shortened
         blocks.append(view.Findings("Why not", tuple(rows)))
     blocks.append(_outcome_table(report.outcomes, types, ROWS_SHOWN if shortened else len(report.outcomes)))
     main = len(blocks) - 1
+    blocks += disk_blocks(report.outcomes, ROWS_SHOWN if shortened else None)
     blocks += quota_blocks(report.outcomes, types, ROWS_SHOWN if shortened else None)
     placed = [each for each in report.outcomes if each.refusal is None and each.action != "keep"]
     for each in [*refused, *placed][:SUMS_MAX]:
@@ -128,9 +130,11 @@ def _proof(outcome: "OutcomeReport") -> str:
         return ""
     if outcome.certificate != "impossible":
         return f"; not proven: {outcome.certificate_note}"
-    evicting = outcome.refusal is not None and any(each.kind == "evict" for each in outcome.refusal.remedies)
+    kinds = {each.kind for each in outcome.refusal.remedies} if outcome.refusal is not None else set()
     beside = f" {BESIDE_OTHERS}" if outcome.certificate_note == BESIDE_OTHERS else ""
-    return f"; impossible{beside}{' without evicting anyone' if evicting else ''}, proven"
+    evicting = " without evicting anyone" if "evict" in kinds else ""
+    waiting = " before anyone is gone" if "wait" in kinds else ""
+    return f"; impossible{beside}{evicting}{waiting}, proven"
 
 
 def _outcome_table(outcomes: "Sequence[OutcomeReport]", types: ResourceTypes, rows_max: int) -> view.Table:

@@ -1,29 +1,35 @@
-"""The part of a fit page that is about quotas: who goes for a workload, and who could evict it later."""
+"""The part of a fit page about quotas: who goes, who is waited for and spared, who could evict it later."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ullage.model.resources import ResourceTypes
 from ullage.render import view
-from ullage.service.words import canonical_map, listed, several, worth_naming
+from ullage.service.words import canonical_map, listed, nothing_cell, several, worth_naming
 
 if TYPE_CHECKING:
     from ullage.service.fit import OutcomeReport
 
 
 def evicting(outcomes: "Sequence[OutcomeReport]") -> str:
-    """Return the end of a verdict that says who is evicted; nothing where nobody is."""
+    """Return the end of a verdict that says who is waited for and who is evicted; nothing where nobody is."""
     victims = [each.workload for outcome in outcomes for each in outcome.evicted]
-    return f", evicting {several(victims)}" if victims else ""
+    gone = [each.workload for outcome in outcomes for each in outcome.waits_for]
+    waiting = f", once {several(gone)} {'is' if len(gone) == 1 else 'are'} gone" if gone else ""
+    return f"{waiting}, evicting {several(victims)}" if victims else waiting
 
 
 def quota_blocks(
     outcomes: "Sequence[OutcomeReport]", types: ResourceTypes, rows_max: int | None
 ) -> list[view.Block]:
-    """Return the table of those that are evicted, and what borrowers must expect."""
+    """Return the tables of those that are waited for, evicted and spared, and what borrowers must expect."""
     blocks: list[view.Block] = []
+    if any(outcome.waits_for for outcome in outcomes):
+        blocks.append(_waiting_table(outcomes, types, rows_max))
     if any(outcome.evicted for outcome in outcomes):
         blocks.append(_evicted_table(outcomes, types, rows_max))
+    if any(outcome.spared for outcome in outcomes):
+        blocks.append(_spared_table(outcomes, rows_max))
     later = tuple(_later(outcomes, types))
     if later:
         blocks.append(view.Findings("May be evicted later", later))
@@ -53,11 +59,72 @@ def _evicted_table(
         )
         for workload, each in pairs[:rows_max]
     )
-    proven = all(outcome.fewest_proven for outcome in outcomes)
-    caption = "no other choice costs less, proven" if proven else "the best that was found; not proven"
-    if rows_max is not None and len(pairs) > rows_max:
-        caption = f"the first {rows_max} of {len(pairs)}, -o wide shows all; {caption}"
-    return view.Table("Evicted", columns, rows, caption)
+    return view.Table("Evicted", columns, rows, f"{_cut(pairs, rows_max)}{_certificate(outcomes)}")
+
+
+def _certificate(outcomes: "Sequence[OutcomeReport]") -> str:
+    """Return how sure it is that nobody else would better go."""
+    if all(outcome.fewest_proven for outcome in outcomes):
+        return "no other choice costs less, proven"
+    goes = sum(len(outcome.evicted) for outcome in outcomes)
+    least = sum(outcome.evicted_min for outcome in outcomes)
+    if least >= goes:
+        return "the best that was found; no fewer would do, but who of them goes is not proven to be best"
+    return f"the best that was found, not proven: {goes} go, and fewer than {max(1, least)} never do"
+
+
+def _waiting_table(
+    outcomes: "Sequence[OutcomeReport]", types: ResourceTypes, rows_max: int | None
+) -> view.Table:
+    columns = (
+        view.Column("waited for", priority=9),
+        view.Column("node", priority=8),
+        view.Column("quota", priority=7),
+        view.Column("holds", priority=5, key="requests"),
+        view.Column("by", priority=4),
+    )
+    pairs = [(outcome.workload, each) for outcome in outcomes for each in outcome.waits_for]
+    rows = tuple(
+        (
+            view.Cell(each.workload),
+            view.Cell(each.node),
+            view.Cell(each.quota) if each.quota else nothing_cell(),
+            view.Cell(listed(types, worth_naming(each.requests)), value=canonical_map(types, each.requests)),
+            view.Cell(workload),
+        )
+        for workload, each in pairs[:rows_max]
+    )
+    caption = "on their way out already; nobody more is evicted in their stead"
+    return view.Table("Waited for", columns, rows, f"{_cut(pairs, rows_max)}{caption}")
+
+
+def _spared_table(outcomes: "Sequence[OutcomeReport]", rows_max: int | None) -> view.Table:
+    columns = (
+        view.Column("spared", priority=9),
+        view.Column("node", priority=6),
+        view.Column("quota", priority=7),
+        view.Column("may be evicted in", "right", priority=8, key="left_seconds"),
+        view.Column("for", priority=4),
+    )
+    pairs = [(outcome.workload, each) for outcome in outcomes for each in outcome.spared]
+    rows = tuple(
+        (
+            view.Cell(each.workload),
+            view.Cell(each.node),
+            view.Cell(each.quota) if each.quota else nothing_cell(),
+            view.Cell(f"{each.left_seconds} s", value=str(each.left_seconds)),
+            view.Cell(workload),
+        )
+        for workload, each in pairs[:rows_max]
+    )
+    caption = "they ran for less than the minimum; else they would be evicted"
+    return view.Table("Spared", columns, rows, f"{_cut(pairs, rows_max)}{caption}")
+
+
+def _cut(rows: Sequence[object], rows_max: int | None) -> str:
+    """Return the beginning of a caption where a table shows only the first of its rows."""
+    hidden = rows_max is not None and len(rows) > rows_max
+    return f"the first {rows_max} of {len(rows)}, -o wide shows all; " if hidden else ""
 
 
 def _later(outcomes: "Sequence[OutcomeReport]", types: ResourceTypes) -> Iterator[view.Finding]:

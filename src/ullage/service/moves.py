@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ullage.engine.balance.rebalance import FoundMove
 
 RUNNING: Final = frozenset(("running", "ERROR_up"))
-COSTS: Final = ("migration", "restart", "disk copy")
+COSTS: Final = ("reservation", "migration", "restart", "disk copy")
 
 
 class MoveStatus(Record, frozen=True):
@@ -49,6 +49,8 @@ def done_to(workload: Workload, action: str, to_node: str) -> Done:
     instance = workload.instance
     if instance is None:
         return Done(_without_commands(workload, action, to_node), ())
+    if instance.forthcoming:
+        return _reserved_elsewhere(workload.name, action)
     how = "migrate" if instance.status in RUNNING else "failover"
     words, commands = [], []
     for part in action.split():
@@ -65,6 +67,23 @@ def done_to(workload: Workload, action: str, to_node: str) -> Done:
         else:
             words.append(f"{how} to its standby")
             commands.append(f"gnt-instance {how} -f {workload.name}")
+    return Done(", ".join(words), tuple(commands))
+
+
+def _reserved_elsewhere(name: str, action: str) -> Done:
+    """Return what an action comes to for an instance that is not created yet: only records change."""
+    words, commands = [], []
+    for part in action.split():
+        kind, _, target = part.partition(":")
+        if kind == "r":
+            words.append(f"reserve its standby on {target}")
+            commands.append(f"gnt-instance replace-disks -n {target} {name}")
+        elif kind == "fa":
+            words.append(f"reserve on {target}")
+            commands.append(f"gnt-instance failover -f -n {target} {name}")
+        else:
+            words.append("reserve on its standby")
+            commands.append(f"gnt-instance failover -f {name}")
     return Done(", ".join(words), tuple(commands))
 
 

@@ -10,7 +10,7 @@ from ullage.model.constraints import Record
 from ullage.model.resources import Resources, ResourceTypes
 from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
-from ullage.service.asked import Asked, read_cluster
+from ullage.service.asked import Asked, read_as_it_is
 from ullage.service.quota_list import accounts_of, tree_order
 
 WATCHES: Final = "look whether the operator runs and sees all pods, and counts GPUs as the policy does"
@@ -45,7 +45,7 @@ class QuotaAuditReport(Record, frozen=True):
 
 def quota_audit(asked: Asked) -> Answer:
     """Answer whether a cluster states what was counted."""
-    return quota_audit_of(read_cluster(asked), asked)
+    return quota_audit_of(read_as_it_is(asked), asked)
 
 
 def quota_audit_of(snapshot: Snapshot, asked: Asked) -> Answer:

@@ -3,11 +3,13 @@
 from ullage.engine.columns import Columns
 from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import NO_QUOTA, Book
-from ullage.engine.quota.shares import QuotaShare, parent_of, shares
+from ullage.engine.quota.shares import QuotaShare, borrowed_and_lent, parent_of, shares
+from ullage.engine.quota.validation import findings
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
 from ullage.model.resources import NOTHING, Resources
+from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_cluster
 
@@ -48,13 +50,14 @@ class QuotaTotals(Record, frozen=True):
 
 
 class QuotaListReport(Record, frozen=True):
-    """The answer to `ullage quota list`: quotas in the order of their tree."""
+    """The answer to `ullage quota list`: quotas in the order of their tree, and what is wrong with them."""
 
     cluster: str
     revision: int
     policy: str
     quotas: tuple[QuotaFigures, ...]
     totals: QuotaTotals
+    findings: tuple[Finding, ...]
     not_simulated: tuple[str, ...]
 
 
@@ -93,6 +96,7 @@ def quota_list_report(accounts: Accounts, namespace: str = "") -> QuotaListRepor
     found = shares(accounts.rules)
     order = tree_order(book)
     roots = [each for each in found if parent_of(book, each.place) == NO_QUOTA]
+    borrowed, lends = borrowed_and_lent(accounts.standing)
     kept = [place for place in order if not namespace or namespace in book.quotas[place].namespaces]
     return QuotaListReport(
         cluster=snapshot.name,
@@ -103,11 +107,12 @@ def quota_list_report(accounts: Accounts, namespace: str = "") -> QuotaListRepor
             capacity=Resources({name: accounts.capacity.get(name, 0) for name in book.resources}),
             min=sum((book.quotas[each.place].min for each in roots), NOTHING),
             used=sum((book.readable(each.used) for each in roots), NOTHING),
-            borrowed=sum((book.readable(each.borrowed) for each in roots), NOTHING),
-            lent=sum((book.readable(each.lent) for each in roots), NOTHING),
+            borrowed=borrowed,
+            lent=lends,
             workloads=sum(each.members for each in found),
             over_quota=sum(len(each.over_quota) for each in found),
         ),
+        findings=findings(snapshot.quotas, accounts.capacity, snapshot.resource_types),
         not_simulated=snapshot.unknowns,
     )
 

@@ -34,6 +34,11 @@ def quota_list_page(
     if over:
         blocks.append(_over_table(over, NAMES_SHOWN if shortened else None))
     blocks.append(_totals(report, types))
+    if report.findings:
+        rows = (
+            view.Finding(each.severity, each.subject, each.message, each.remedy) for each in report.findings
+        )
+        blocks.append(view.Findings("What is wrong with quotas", tuple(rows)))
     risky = next((each.name for each in over), "")
     return view.Page(
         title=f"Quotas of {report.cluster}",
@@ -59,6 +64,9 @@ def _verdict(report: "QuotaListReport", types: ResourceTypes) -> str:
     over = sum(len(each.over_quota) for each in report.quotas)
     if over:
         parts.append(f"{plural(over, 'workload')} over quota")
+    errors = sum(each.severity == "error" for each in report.findings)
+    if errors:
+        parts.append(f"{plural(errors, 'error')} in quotas")
     return "; ".join(parts)
 
 
@@ -82,7 +90,7 @@ def _table(report: "QuotaListReport", types: ResourceTypes, rows_max: int | None
     caption = "used, and its share of min; lent: what others borrow, by what each leaves unused"
     modes = {each.mode for each in report.quotas}
     if "nos" in modes:
-        caption += "; entitlement in mode nos: min and the guaranteed part of what is unused"
+        caption += "; entitlement in mode nos: min and the guaranteed part of what is unused, up to max"
     if "fair" in modes:
         caption += "; in mode fair: the share by min, demand and weight"
     if nested:

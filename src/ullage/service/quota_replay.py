@@ -12,8 +12,10 @@ import msgspec
 
 from ullage.engine.columns import Columns
 from ullage.engine.quota.accounts import Accounts, counted_request
+from ullage.engine.quota.arriving_gangs import as_gangs
 from ullage.engine.quota.book import NO_QUOTA
 from ullage.engine.quota.events import Arrival, CapacityChange, jobs_of, setting_of
+from ullage.engine.quota.gpu_sizes import GpuSizes
 from ullage.engine.quota.outcome import JobOutcome, Outcome
 from ullage.engine.quota.recorded import capacity_changes, recorded
 from ullage.engine.quota.replay import Replay
@@ -21,10 +23,10 @@ from ullage.engine.quota.replay_figures import Figures, figures_of, total_of
 from ullage.model.cluster import Quota, Snapshot
 from ullage.model.errors import InputError
 from ullage.model.policy import Layer
-from ullage.model.settings import rules_for
+from ullage.model.resources import NOTHING
 from ullage.model.table import Table
 from ullage.service.answer import Answer
-from ullage.service.asked import Asked, check_namespace, policy_for, read_cluster, read_types
+from ullage.service.asked import Asked, check_namespace, policy_for, read_as_it_is, read_types
 
 EVERY_SECONDS: Final = 300
 UNDER_NO_QUOTA: Final = "no quota"
@@ -36,12 +38,15 @@ NOT_SIMULATED: Final = (
 
 
 class Choice(NamedTuple):
-    """What is played (a trace, or snapshots in order), and what is other than now."""
+    """What is played (a trace, or snapshots in order), and what is other than now.
+
+    Without a minimum run time, each policy has its own.
+    """
 
     paths: tuple[str, ...] = ()
     quotas: str = ""
     quota_mode: str = ""
-    run_min_seconds: int = 0
+    run_min_seconds: int | None = None
     every_seconds: int = EVERY_SECONDS
 
 
@@ -146,13 +151,13 @@ def _recording(asked: Asked, choice: Choice) -> Recording:
         return _record(own, choice)
     if len(choice.paths) > 1:
         raise InputError("more than one trace", remedy="join them, or name snapshots only")
-    snapshot = read_cluster(own)
+    snapshot = read_as_it_is(own)
     notes = [*trace.notes]
     if len(snapshot.workloads):
         notes.append(
             f"{len(snapshot.workloads)} workloads that the cluster has now: the trace finds it empty"
         )
-    return Recording(_emptied(snapshot), (), trace.arrivals, 0, tuple(notes))
+    return Recording(_emptied(snapshot), (), _gangs(trace.arrivals, notes), 0, tuple(notes))
 
 
 def _record(own: Asked, choice: Choice) -> Recording:
@@ -164,14 +169,21 @@ def _record(own: Asked, choice: Choice) -> Recording:
         problem = "is no trace" if Path(path).exists() else "cannot be read: no such file or directory"
         remedy = "with -c name a trace; a record of snapshots goes without -c: its first is the cluster"
         raise InputError(problem, where=path, remedy=remedy)
-    snapshots = tuple(read_cluster(msgspec.structs.replace(own, cluster=path)) for path in paths)
+    snapshots = tuple(read_as_it_is(msgspec.structs.replace(own, cluster=path)) for path in paths)
     first = snapshots[0]
     notes = [f"what happened between snapshots, which are taken as {choice.every_seconds} s apart"]
     if any(each.quotas != first.quotas for each in snapshots):
         notes.append("quotas that changed in the record: those of the first snapshot are played")
-    arrivals = tuple(recorded(snapshots, choice.every_seconds))
+    arrivals = _gangs(recorded(snapshots, choice.every_seconds), notes)
     end = len(snapshots) * choice.every_seconds
     return Recording(_emptied(first), snapshots, arrivals, end, tuple(notes))
+
+
+def _gangs(arrivals: Sequence[Arrival], notes: list[str]) -> tuple[Arrival, ...]:
+    """Return arrivals with gangs as one each; what is not played of them is told."""
+    if any(each.workload.gang_min for each in arrivals):
+        notes.append("gangs of which a part is enough: all that come together start together")
+    return tuple(as_gangs(arrivals))
 
 
 def _emptied(snapshot: Snapshot) -> Snapshot:
@@ -222,7 +234,10 @@ def _replay(recording: Recording, accounts: Sequence[Accounts], choice: Choice) 
     changes = _changes(accounts, choice.every_seconds)
     setting = setting_of(accounts[0])._replace(capacity=changes[0].capacity)
     jobs = jobs_of(accounts[0], recording.arrivals)
-    replay = Replay(setting, jobs, changes=changes[1:], run_min_seconds=choice.run_min_seconds)
+    run_min = choice.run_min_seconds
+    if run_min is None:
+        run_min = accounts[0].run_time.least_seconds
+    replay = Replay(setting, jobs, changes=changes[1:], run_min_seconds=run_min)
     replay.run()
     return replay
 
@@ -254,11 +269,13 @@ def _groups(recording: Recording, accounts: Sequence[Accounts]) -> dict[str, str
 
 def _counts(recording: Recording, names: Sequence[str]) -> dict[str, dict[str, int]]:
     """Return what every workload counts of the resources that are shown."""
-    rules = rules_for(recording.snapshot.policy, recording.snapshot.resource_types)
+    gigabytes = GpuSizes(recording.snapshot).waiting
     found: dict[str, dict[str, int]] = {}
     for arrival in recording.arrivals:
-        counted = counted_request(arrival.workload, rules.gpu_memory_gigabytes)
-        found[arrival.key] = {name: counted.of(name) * arrival.replicas for name in names if counted.of(name)}
+        total = NOTHING
+        for workload, count in arrival.parts:
+            total += counted_request(workload, gigabytes) * count
+        found[arrival.key] = {name: total.of(name) for name in names if total.of(name)}
     return found
 
 

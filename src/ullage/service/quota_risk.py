@@ -1,11 +1,11 @@
 """Who is evicted when owners claim back what they lend: rank, how much must be claimed first, and by whom."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import NO_QUOTA
-from ullage.engine.quota.risk import PodRisk, QuotaRisk, risks
+from ullage.engine.quota.claimed_back import NO_LIMIT
+from ullage.engine.quota.risk import Claimant, Going, PodRisk, risks
 from ullage.engine.quota.standing import OVER_QUOTA
 from ullage.engine.redundancy.daemons import is_daemon
 from ullage.model.cluster import Snapshot, Workload
@@ -26,15 +26,19 @@ OUTCOMES: Final = {
 NOT_SIMULATED: Final = (
     "claims that find no single node with room: they may evict earlier",
     "claims of workloads of the same quota and higher priority",
-    "claims larger than one workload, which may take others than the first in order",
+    "claims of different sizes in turn, which may take others than the first in order",
 )
+BUDGETS_CHANGE: Final = "how disruption budgets change while workloads go"
+CUT_SHORT: Final = "all orders: there are too many quotas and workloads, some orders end early"
 
 
 class WorkloadRisk(Record, frozen=True):
-    """A running workload above the min of its quota; it goes as the `rank`-th of `of`.
+    """A place in the order in which running workloads go: as the `rank`-th of `of`, for some claimants.
 
     It goes when of some resource more is claimed than `claimed_first`, which is what claims find free and
-    what those before it free; in mode fair only once others ask for `asked_first` of one beyond their demand.
+    what those before it free. `way` is in-order for claims that grow in small steps, by each of `claimants`
+    alone; together where all of them must claim; one-claim, without a rank, for one claim of `claimed_first`.
+    A workload has several places where claimants differ; one that cannot be claimed has no claimants.
     """
 
     workload: str
@@ -43,32 +47,25 @@ class WorkloadRisk(Record, frozen=True):
     priority: int
     rank: int
     of: int
+    way: str
+    claimants: tuple[str, ...]
     counts: Resources
-    before: Resources
     claimed_first: Resources
-    asked_first: Resources
     claimable: bool
     reason: str
 
 
 class ClaimantStatus(Record, frozen=True):
-    """A quota that could claim: what it leaves of its min, and the most it may claim alone.
+    """A quota that could claim: what it finds free, leaves of its min, and the most it may claim alone.
 
-    A resource that is missing from `at_most` its min does not bound.
+    A resource that is missing from `free` or `at_most` has no bound there.
     """
-
-    quota: str
-    within_min: Resources
-    at_most: Resources
-
-
-class QuotaRiskStatus(Record, frozen=True):
-    """A quota with workloads above its min: what claims find without an eviction, and who could claim."""
 
     quota: str
     mode: str
     free: Resources
-    claimants: tuple[ClaimantStatus, ...]
+    within_min: Resources
+    at_most: Resources
 
 
 class QuotaRiskReport(Record, frozen=True):
@@ -80,7 +77,7 @@ class QuotaRiskReport(Record, frozen=True):
     subject: str
     told: str
     workloads: tuple[WorkloadRisk, ...]
-    quotas: tuple[QuotaRiskStatus, ...]
+    claimants: tuple[ClaimantStatus, ...]
     not_simulated: tuple[str, ...]
 
 
@@ -128,14 +125,19 @@ def quota_risk_report(
     snapshot = accounts.columns.snapshot
     found = risks(accounts)
     listed = [
-        _workload(accounts, risk, pod)
-        for risk in found
-        for pod in risk.pods
+        row
+        for pod in found.pods
         if (workload is None or pod.member.key == workload.key)
         and (not namespace or pod.member.key.startswith(f"{namespace}/"))
+        for row in _rows(accounts, pod)
     ]
-    concerned = {each.quota for each in listed}
-    budgets = any(pod.member.budgets for risk in found for pod in risk.pods)
+    first = {row.claimants: (row.rank or len(listed) + 1) for row in reversed(listed)}
+    listed.sort(key=lambda row: (not row.claimants, first[row.claimants], row.claimants, row.rank))
+    notes = list(NOT_SIMULATED) if listed else []
+    if listed and any(pod.member.budgets for pod in found.pods):
+        notes.append(BUDGETS_CHANGE)
+    if not found.complete:
+        notes.append(CUT_SHORT)
     return QuotaRiskReport(
         cluster=snapshot.name,
         revision=snapshot.revision,
@@ -143,17 +145,9 @@ def quota_risk_report(
         subject=workload.key if workload is not None else "",
         told=_told(accounts, workload) if workload is not None and not listed else "",
         workloads=tuple(listed),
-        quotas=tuple(
-            _quota(accounts, risk) for risk in found if accounts.book.quotas[risk.quota].name in concerned
-        ),
-        not_simulated=(*_not_simulated(listed, budgets=budgets), *snapshot.unknowns),
+        claimants=tuple(_claimant(accounts, each) for each in found.claimants) if listed else (),
+        not_simulated=(*notes, *snapshot.unknowns),
     )
-
-
-def _not_simulated(listed: Sequence[WorkloadRisk], *, budgets: bool) -> tuple[str, ...]:
-    if not listed:
-        return ()
-    return (*NOT_SIMULATED, *(["how disruption budgets change while workloads go"] if budgets else []))
 
 
 def _told(accounts: Accounts, workload: Workload) -> str:
@@ -172,38 +166,39 @@ def _told(accounts: Accounts, workload: Workload) -> str:
     return f"is above the min of quota {quota}, but a daemon: nobody evicts it"
 
 
-def _workload(accounts: Accounts, risk: QuotaRisk, pod: PodRisk) -> WorkloadRisk:
+def _rows(accounts: Accounts, pod: PodRisk) -> list[WorkloadRisk]:
+    """Return a workload at each of its places; one that cannot be claimed has one of no rank."""
     book, member = accounts.book, pod.member
-    shown = {name for name, most in zip(book.resources, pod.claimed_first, strict=True) if most is not None}
-    counts = book.readable(member.amounts)
-    return WorkloadRisk(
-        workload=member.key,
-        quota=book.quotas[risk.quota].name,
-        node=member.node,
-        priority=member.priority,
-        rank=pod.rank,
-        of=len(risk.pods),
-        counts=counts,
-        before=book.readable(pod.before),
-        claimed_first=book.readable(pod.claimed_first).only({name for name in shown if counts.of(name)}),
-        asked_first=book.readable(pod.asked_first) if pod.asked_first is not None else Resources({}),
-        claimable=pod.outcome == "claimable",
-        reason=OUTCOMES[pod.outcome],
-    )
+    nowhere = Going(0, 0, "in-order", (), (None,) * len(book.resources))
+    left_seconds = accounts.spared.get(member.key, 0)
+    return [
+        WorkloadRisk(
+            workload=member.key,
+            quota=book.quotas[member.quota].name,
+            node=member.node,
+            priority=member.priority,
+            rank=place.rank,
+            of=place.of,
+            way=place.way if place.claimants else "",
+            claimants=tuple(book.quotas[each].name for each in place.claimants),
+            counts=book.readable(member.amounts),
+            claimed_first=book.readable(place.claimed_first),
+            claimable=pod.outcome == "claimable" and not left_seconds,
+            reason=f"spared for {left_seconds} s: it ran too shortly"
+            if left_seconds
+            else OUTCOMES[pod.outcome],
+        )
+        for place in pod.goes or (nowhere,)
+    ]
 
 
-def _quota(accounts: Accounts, risk: QuotaRisk) -> QuotaRiskStatus:
+def _claimant(accounts: Accounts, claimant: Claimant) -> ClaimantStatus:
     book = accounts.book
-    return QuotaRiskStatus(
-        book.quotas[risk.quota].name,
-        book.modes[risk.quota],
-        book.readable(risk.free),
-        tuple(
-            ClaimantStatus(
-                book.quotas[each.quota].name,
-                book.readable(each.within_min).only(set(book.quotas[each.quota].min)),
-                book.readable(each.at_most),
-            )
-            for each in risk.claimants
-        ),
+    quota = book.quotas[claimant.quota]
+    return ClaimantStatus(
+        quota.name,
+        book.modes[claimant.quota],
+        book.readable([None if each is None or each >= NO_LIMIT else each for each in claimant.free]),
+        book.readable(claimant.within_min).only(set(quota.min)),
+        book.readable(claimant.at_most),
     )

@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING, Final
 
 from ullage.model.resources import Resources, ResourceTypes
 from ullage.render import view
-from ullage.service.words import canonical_map, listed, nothing_cell, plural
+from ullage.service.words import canonical_map, listed, nothing_cell, plural, several
 
 if TYPE_CHECKING:
     from ullage.service.asked import Asked
-    from ullage.service.quota_risk import QuotaRiskReport, QuotaRiskStatus, WorkloadRisk
+    from ullage.service.quota_risk import ClaimantStatus, QuotaRiskReport, WorkloadRisk
 
 ROWS_SHOWN: Final = 40
+CLAIMANTS_SHOWN: Final = 3
 
 
 def quota_risk_page(
@@ -20,7 +21,8 @@ def quota_risk_page(
     blocks: list[view.Block] = []
     if report.workloads:
         blocks.append(_table(report, types, ROWS_SHOWN if shortened else None))
-        blocks += [_claimants(report, types)]
+    if report.claimants:
+        blocks.append(_claimants_table(report, types))
     quota = report.workloads[0].quota if report.workloads else ""
     return view.Page(
         title=f"Risk in {report.cluster}",
@@ -37,59 +39,60 @@ def _verdict(report: "QuotaRiskReport", types: ResourceTypes, namespace: str) ->
     if report.told:
         return f"{report.subject} {report.told}"
     if report.subject:
-        (only,) = report.workloads
-        place = f"{only.workload} is number {only.rank} of {only.of} to go in quota {only.quota}"
-        return f"{place}: {_when(only, types)}"
+        only = report.workloads[0]
+        ranked = (
+            f"is number {only.rank} of {only.of} to go" if only.rank else f"is above the min of {only.quota}"
+        )
+        return f"{only.workload} {ranked}: {_when(only, types)}"
     if not report.workloads:
         who = f"nobody in namespace {namespace}" if namespace else "nobody"
         return f"{who} runs above the min of a quota: nothing can be claimed back"
-    claimable = sum(each.claimable for each in report.workloads)
+    everyone = {each.workload for each in report.workloads}
+    claimable = {each.workload for each in report.workloads if each.claimable}
     return (
-        f"{plural(len(report.workloads), 'workload')} above the min of "
-        f"{plural(len(report.quotas), 'quota')}; {claimable} can be claimed back now"
+        f"{plural(len(everyone), 'workload')} above the min of "
+        f"{plural(len({each.quota for each in report.workloads}), 'quota')}; "
+        f"{len(claimable)} can be claimed back now"
     )
 
 
 def _when(risk: "WorkloadRisk", types: ResourceTypes) -> str:
     if not risk.claimable:
         return risk.reason
-    first = risk.claimed_first.without_zeros()
-    if len(first) < len(risk.claimed_first):
-        what = "it goes with the first claim" if not first else f"{_more_than(risk.claimed_first, types)}"
-    else:
-        what = _more_than(first, types)
-    if risk.asked_first.without_zeros() and len(risk.asked_first.without_zeros()) == len(risk.asked_first):
-        what += f", and others ask for {_either(risk.asked_first, types)} beyond their demand"
-    return what
-
-
-def _more_than(amounts: Resources, types: ResourceTypes) -> str:
-    return f"it goes when owners claim more than {_either(amounts, types)}"
+    who = several(risk.claimants)
+    amounts = _either(risk.claimed_first, types)
+    if risk.way == "one-claim":
+        return f"it goes for one claim of {amounts} by {who}"
+    if risk.way == "together":
+        return f"it goes when {who} together claim more than {amounts}"
+    if any(not amount for amount in risk.claimed_first.values()):
+        return f"it goes with the first claim of {who}"
+    return f"it goes when {who} {'claims' if len(risk.claimants) == 1 else 'claim'} more than {amounts}"
 
 
 def _either(amounts: Resources, types: ResourceTypes) -> str:
     return " or ".join(listed(types, Resources({name: amount})) for name, amount in amounts.items())
 
 
-def _amounts(types: ResourceTypes, amounts: Resources) -> view.Cell:
+def _amounts(types: ResourceTypes, risk: "WorkloadRisk") -> view.Cell:
+    amounts = risk.claimed_first
     if not amounts:
         return nothing_cell()
     shown = " or ".join(f"{types[name].readable(each)} {name}" for name, each in amounts.items())
     exact = ",".join(f"{name}={types[name].print(each)}" for name, each in amounts.items())
-    return view.Cell(shown, value=exact)
+    return view.Cell(f"one claim of {shown}" if risk.way == "one-claim" else shown, value=exact)
 
 
 def _table(report: "QuotaRiskReport", types: ResourceTypes, rows_max: int | None) -> view.Table:
-    fair = any(each.asked_first for each in report.workloads)
     columns = (
         view.Column("workload", priority=9),
         view.Column("quota", priority=6),
         view.Column("goes as", "right", priority=8, key="rank"),
-        view.Column("priority", "right", priority=2),
-        view.Column("frees", priority=4, key="counts"),
+        view.Column("claimed by", priority=7, key="claimants"),
         view.Column("when more is claimed than", priority=8, key="claimed_first"),
-        *([view.Column("and asked for", priority=5, key="asked_first")] if fair else []),
         view.Column("now", priority=7, key="claimable"),
+        view.Column("frees", priority=4, key="counts"),
+        view.Column("priority", "right", priority=2),
         view.Column("node", wide_only=True, priority=1),
     )
     kept = report.workloads if rows_max is None else report.workloads[:rows_max]
@@ -97,60 +100,65 @@ def _table(report: "QuotaRiskReport", types: ResourceTypes, rows_max: int | None
         (
             view.Cell(each.workload),
             view.Cell(each.quota),
-            view.Cell(f"{each.rank} of {each.of}", value=str(each.rank)),
-            view.Cell(str(each.priority)),
+            view.Cell(f"{each.rank} of {each.of}", value=str(each.rank)) if each.rank else nothing_cell(),
+            _claimants(each),
+            _amounts(types, each),
+            view.Cell("can be claimed", value="yes", tone="warn")
+            if each.claimable
+            else view.Cell(each.reason, value="no"),
             view.Cell(
                 listed(types, each.counts.without_zeros()),
                 value=canonical_map(types, each.counts.without_zeros()),
             ),
-            _amounts(types, each.claimed_first),
-            *([_amounts(types, each.asked_first)] if fair else []),
-            view.Cell("can be claimed", value="yes", tone="warn")
-            if each.claimable
-            else view.Cell(each.reason, value="no"),
+            view.Cell(str(each.priority)),
             view.Cell(each.node),
         )
         for each in kept
     )
-    caption = "claimed by owners, of one of these: what is free for claims, and what those before it free"
-    if fair:
-        caption += "; asked for beyond what others ask for now, until its quota is above its entitlement"
+    caption = "claimed in small steps, of one of these: what is free, and what those before it free"
+    ranks = [each.rank for each in report.workloads if each.way == "in-order"]
+    if len(set(ranks)) < len(ranks):
+        caption += "; where orders differ, each who claims has its own"
+    ways = {each.way for each in report.workloads}
+    if "together" in ways:
+        caption += "; together: when all of these claim, one after the other"
+    if "one-claim" in ways:
+        caption += "; one claim: it takes whom several small ones would not"
     if len(kept) < len(report.workloads):
         caption += f"; the first {len(kept)} of {len(report.workloads)}, -o wide shows all"
     return view.Table("Who goes, in order", columns, rows, caption)
 
 
-def _claimants(report: "QuotaRiskReport", types: ResourceTypes) -> view.Table:
+def _claimants(risk: "WorkloadRisk") -> view.Cell:
+    if not risk.claimants:
+        return nothing_cell()
+    told = " together" if risk.way == "together" else ""
+    return view.Cell(f"{several(risk.claimants, CLAIMANTS_SHOWN)}{told}", value=" ".join(risk.claimants))
+
+
+def _claimants_table(report: "QuotaRiskReport", types: ResourceTypes) -> view.Table:
     columns = (
-        view.Column("quota", priority=9),
-        view.Column("free for claims", priority=6, key="free"),
-        view.Column("could claim", priority=8, key="claimant"),
+        view.Column("could claim", priority=9, key="quota"),
+        view.Column("mode", priority=3),
+        view.Column("free for it", priority=6, key="free"),
         view.Column("within its min", priority=7, key="within_min"),
         view.Column("at most, alone", priority=8, key="at_most"),
     )
-    rows = tuple(row for each in report.quotas for row in _claimant_rows(each, types))
+    rows = tuple(_claimant_row(each, types) for each in report.claimants)
     caption = "nobody goes while claims find what is free; what a min does not name it does not bound"
     return view.Table("Who could claim", columns, rows, caption)
 
 
-def _claimant_rows(quota: "QuotaRiskStatus", types: ResourceTypes) -> list[tuple[view.Cell, ...]]:
+def _claimant_row(claimant: "ClaimantStatus", types: ResourceTypes) -> tuple[view.Cell, ...]:
     def cell(amounts: Resources) -> view.Cell:
         return view.Cell(listed(types, amounts.without_zeros()), value=canonical_map(types, amounts))
 
-    free = cell(quota.free)
-    if not quota.claimants:
-        return [(view.Cell(quota.quota), free, view.Cell("nobody"), nothing_cell(), nothing_cell())]
-    rows: list[tuple[view.Cell, ...]] = []
-    for each in quota.claimants:
-        most = [listed(types, each.at_most.without_zeros())] if each.at_most.without_zeros() else []
-        most += [f"any {name}" for name in quota.free if name not in each.at_most]
-        rows.append(
-            (
-                view.Cell(quota.quota),
-                free,
-                view.Cell(each.quota),
-                cell(each.within_min),
-                view.Cell(", ".join(most), value=canonical_map(types, each.at_most)),
-            )
-        )
-    return rows
+    most = [listed(types, claimant.at_most.without_zeros())] if claimant.at_most.without_zeros() else []
+    most += [f"any {name}" for name in claimant.free if name not in claimant.at_most]
+    return (
+        view.Cell(claimant.quota),
+        view.Cell(claimant.mode),
+        cell(claimant.free),
+        cell(claimant.within_min),
+        view.Cell(", ".join(most), value=canonical_map(types, claimant.at_most)),
+    )

@@ -1,7 +1,7 @@
 """Clusters as files: saving one, looking at one, and comparing two."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -14,7 +14,7 @@ from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
 from ullage.model.wire import to_builtins
 from ullage.service.answer import Answer, versioned
-from ullage.service.asked import Asked, read_cluster, read_whole
+from ullage.service.asked import Asked, read_as_it_is, read_whole
 
 FORMS: Final = {".ullage": "compact", ".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 SEED_BYTES: Final = 16
@@ -72,7 +72,7 @@ def save(asked: Asked, question: SaveQuestion) -> Answer:
         raise InputError(f"{question.path!r} has no known ending", remedy=f"use one of {', '.join(FORMS)}")
     if question.seed and not question.redact:
         raise InputError("--seed is given without --redact", remedy="add --redact")
-    return save_of(read_cluster(asked), question, form)
+    return save_of(read_as_it_is(asked), question, form)
 
 
 def save_of(snapshot: Snapshot, question: SaveQuestion, form: str) -> Answer:
@@ -105,7 +105,7 @@ def rows_of(snapshot: Snapshot) -> dict[str, int]:
 
 def show(asked: Asked) -> Answer:
     """Answer what a snapshot holds; as JSON or YAML it is the snapshot itself."""
-    return show_of(read_cluster(asked), asked)
+    return show_of(read_as_it_is(asked), asked)
 
 
 def show_of(snapshot: Snapshot, asked: Asked) -> Answer:
@@ -132,10 +132,15 @@ def diff_of(old: Snapshot, new: Snapshot, before: str, after: str) -> Answer:
     from ullage.service.snapshot_page import diff_page
 
     types = new.resource_types
-    found = [_row_change(change, old.resource_types, types) for change in changes(old, difference(old, new))]
-    found += _other_changes(old, new)
+    found = [*row_changes(old, new), *_other_changes(old, new)]
     report = SnapshotDiff(before, after, not found, tuple(found))
     return Answer(lambda: diff_page(report), lambda: versioned("SnapshotDiff", report, types), report.same)
+
+
+def row_changes(old: Snapshot, new: Snapshot) -> list[RowChange]:
+    """Return the rows in which two clusters differ."""
+    types = old.resource_types, new.resource_types
+    return [_row_change(change, *types) for change in changes(old, difference(old, new))]
 
 
 def _row_change(change: Change, old_types: ResourceTypes, new_types: ResourceTypes) -> RowChange:
@@ -183,17 +188,27 @@ def _leaf(value: Any) -> str:
 
 
 def flat(value: Any, path: str = "") -> dict[str, str | None]:
-    """Return the leaves of maps and lists by their path, `capacity.memory` or `drives.0.health`.
+    """Return the leaves of maps and lists by their path, `capacity.memory` or `drives.d1.health`.
 
-    Leaves read as in JSON, texts without quotes; None is no text.
+    Parts of a list that have names of their own go by them, others by number. Leaves read as in JSON, texts
+    without quotes; None is no text.
     """
     if isinstance(value, Mapping):
         pairs = [(str(key), item) for key, item in value.items()]
     elif isinstance(value, list | tuple):
-        pairs = [(str(number), item) for number, item in enumerate(value)]
+        pairs = list(zip(_names(value), value, strict=True))
     else:
         return {path: value if value is None or isinstance(value, str) else _leaf(value)}
     found: dict[str, str | None] = {}
     for key, item in pairs:
         found.update(flat(item, f"{path}.{key}" if path else key))
     return found
+
+
+def _names(parts: Sequence[Any]) -> list[str]:
+    """Return what the parts of a list are called in paths."""
+    for field in ("uuid", "name"):
+        names = [str(part[field]) for part in parts if isinstance(part, Mapping) and part.get(field)]
+        if len(set(names)) == len(parts):
+            return names
+    return [str(number) for number in range(len(parts))]

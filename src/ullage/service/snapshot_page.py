@@ -1,6 +1,6 @@
 """The pages of `snapshot`: what was saved, what a snapshot holds, how two of them differ."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ullage.model.cluster import Snapshot
@@ -11,6 +11,7 @@ from ullage.service.words import about, amount_cell, fact_table, plural, resourc
 if TYPE_CHECKING:
     from ullage.service.asked import Asked
     from ullage.service.snapshot import RowChange, SavedReport, SnapshotDiff
+    from ullage.service.snapshot_edit import EditedReport
 
 FIELDS_SHOWN: Final = 6
 _ABSENT: Final = "nothing"
@@ -99,6 +100,27 @@ def diff_page(report: "SnapshotDiff") -> view.Page:
     verdict = view.Verdict(f"{names} differ: {said}", "no")
     if report.same:
         verdict = view.Verdict(f"{names} hold the same cluster", "yes")
+    return view.Page(
+        title="Difference",
+        verdict=verdict,
+        blocks=(_changes(report.changes, "names and revisions do not count"),),
+        next_command=f"ullage status -c {report.after}",
+    )
+
+
+def edited_page(report: "EditedReport") -> view.Page:
+    """Return what was written where, and how it differs from the cluster it was made of."""
+    count = plural(len(report.changes), "row")
+    written = f"saved {report.cluster} with {count} changed to {report.file} ({report.form} form)"
+    return view.Page(
+        title=f"Edited {report.file}",
+        verdict=view.Verdict(written, "yes"),
+        blocks=(_changes(report.changes),),
+        next_command=f"ullage fit -c {report.file} -f WORKLOADS",
+    )
+
+
+def _changes(changes: "Sequence[RowChange]", note: str = "") -> view.Table:
     columns = (
         view.Column("table", priority=8),
         view.Column("row", priority=9),
@@ -107,14 +129,9 @@ def diff_page(report: "SnapshotDiff") -> view.Page:
     )
     rows = tuple(
         (view.Cell(each.table), view.Cell(each.key), view.Cell(each.change), view.Cell(_fields(each)))
-        for each in report.changes
+        for each in changes
     )
-    return view.Page(
-        title="Difference",
-        verdict=verdict,
-        blocks=(view.Table("Changes", columns, rows, "names and revisions do not count"),),
-        next_command=f"ullage status -c {report.after}",
-    )
+    return view.Table("Changes", columns, rows, note)
 
 
 def _fields(change: "RowChange") -> str:

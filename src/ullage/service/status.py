@@ -4,21 +4,19 @@ For the cluster, its groups, domains, nodes, quotas, devices and drives.
 """
 
 from collections.abc import Mapping
-from typing import Final
 
 from ullage.engine.capacity.devices import DeviceSummary, summarise_devices
 from ullage.engine.capacity.findings import findings_of
 from ullage.engine.capacity.summary import Summary, summarise_domains, summarise_groups, total
 from ullage.engine.columns import Columns
 from ullage.engine.quota.use import QuotaUse, quota_use
-from ullage.model.cluster import Drive, Snapshot
+from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
+from ullage.model.drives import Drive
 from ullage.model.resources import NOTHING, Resources
 from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_cluster
-
-FAILING: Final = frozenset(("SUSPECT", "BAD"))
 
 
 class NodeStatus(Record, frozen=True):
@@ -56,7 +54,10 @@ class WorkloadStatus(Record, frozen=True):
 
 
 class QuotaStatus(Record, frozen=True):
-    """A quota and what it uses, with all below it; `lent` is what others use of its min."""
+    """A quota and what it uses, with all below it; `lent` is what others use of its min.
+
+    Up to its `entitlement` it may claim from others.
+    """
 
     name: str
     kind: str
@@ -67,6 +68,7 @@ class QuotaStatus(Record, frozen=True):
     used: Resources
     borrowed: Resources
     lent: Resources
+    entitlement: Resources
 
 
 class DeviceStatus(Record, frozen=True):
@@ -136,7 +138,7 @@ def status_report(snapshot: Snapshot, namespace: str = "", *, lists: bool = Fals
     """Return every number of a cluster; on demand each workload too."""
     columns = Columns(snapshot)
     groups = summarise_groups(columns)
-    quotas = quota_use(snapshot)
+    quotas = quota_use(columns)
     return StatusReport(
         cluster=snapshot.name,
         revision=snapshot.revision,
@@ -195,14 +197,15 @@ def _states(snapshot: Snapshot, namespace: str) -> dict[str, int]:
     counts: dict[str, int] = {}
     for workload in snapshot.workloads:
         if not namespace or workload.namespace == namespace:
-            counts[workload.state] = counts.get(workload.state, 0) + 1
+            state = workload.told_state
+            counts[state] = counts.get(state, 0) + 1
     return dict(sorted(counts.items()))
 
 
 def _listed(snapshot: Snapshot, namespace: str) -> tuple[WorkloadStatus, ...]:
     return tuple(
         WorkloadStatus(
-            each.name, each.namespace, each.kind, each.state, each.node, each.priority, each.requests
+            each.name, each.namespace, each.kind, each.told_state, each.node, each.priority, each.requests
         )
         for each in snapshot.workloads
         if not namespace or each.namespace == namespace
@@ -221,6 +224,7 @@ def _quota(use: QuotaUse) -> QuotaStatus:
         used=use.used,
         borrowed=use.borrowed,
         lent=use.lent,
+        entitlement=use.entitlement,
     )
 
 
@@ -231,26 +235,17 @@ def _drives(snapshot: Snapshot) -> tuple[DriveStatus, ...]:
             found.setdefault((node.name, drive.drive_class), []).append(drive)
     rows = []
     for (node_name, drive_class), drives in sorted(found.items()):
-        offering = [drive for drive in drives if _offers(drive)]
+        offering = [drive for drive in drives if drive.offers_space]
         rows.append(
             DriveStatus(
                 node_name,
                 drive_class,
                 len(drives),
                 sum(drive.system for drive in drives),
-                sum(not _is_healthy(drive) for drive in drives),
+                sum(not drive.is_healthy for drive in drives),
                 len(offering),
                 sum(drive.size_bytes for drive in drives),
                 sum(drive.size_bytes for drive in offering),
             )
         )
     return tuple(rows)
-
-
-def _is_healthy(drive: Drive) -> bool:
-    return drive.health not in FAILING and drive.status == "ONLINE"
-
-
-def _offers(drive: Drive) -> bool:
-    """Whether new volumes may be put on a drive."""
-    return _is_healthy(drive) and drive.usage == "IN_USE" and drive.clean and not drive.system

@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from ullage.engine.capacity.devices import SIZES
+from ullage.model.cluster import FORTHCOMING
 from ullage.model.quantity import readable_bytes
 from ullage.model.resources import ResourceTypes
 from ullage.render import view
@@ -126,6 +127,9 @@ def _verdict(report: "StatusReport", types: ResourceTypes) -> str:
     waiting = report.workloads.get("init", 0)
     if waiting:
         parts.append(f"{plural(waiting, 'workload')} waiting")
+    coming = report.workloads.get(FORTHCOMING, 0)
+    if coming:
+        parts.append(f"{plural(coming, 'instance')} forthcoming: promised, not created yet")
     return "; ".join(parts)
 
 
@@ -256,6 +260,7 @@ def _quota_table(quotas: "Sequence[QuotaStatus]", types: ResourceTypes) -> view.
         view.Column("max", "right", priority=6),
         view.Column("borrowed", "right", priority=5),
         view.Column("lent", "right", priority=4),
+        view.Column("entitlement", "right", priority=3),
     )
     rows = []
     for quota in quotas:
@@ -276,9 +281,13 @@ def _quota_table(quotas: "Sequence[QuotaStatus]", types: ResourceTypes) -> view.
                     amount_or_nothing(types, quota.max, name),
                     amount_cell(types, name, borrowed, tone="warn" if borrowed else "muted"),
                     amount_or_nothing(types, quota.lent, name),
+                    amount_or_nothing(types, quota.entitlement, name),
                 )
             )
-    caption = "used, and its share of the guaranteed min; lent: what others borrow of it"
+    caption = (
+        "used, and its share of the guaranteed min; lent: what others borrow of it; "
+        "entitlement: up to where it may claim"
+    )
     return view.Table("Quotas", columns, tuple(rows), caption)
 
 

@@ -8,20 +8,10 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from ullage.engine.requests import effective_limits, effective_request
-from ullage.model.cluster import (
-    Container,
-    Device,
-    Drive,
-    Group,
-    Node,
-    Quota,
-    Snapshot,
-    Taint,
-    Volume,
-    VolumeGroup,
-    Workload,
-)
+from ullage.engine.storage.extents import group_bytes, volume_bytes
+from ullage.model.cluster import Container, Device, Group, Node, Quota, Snapshot, Taint, Volume, Workload
 from ullage.model.constraints import UNCONSTRAINED, Constraints, Toleration
+from ullage.model.drives import Drive, PlacedVolume, VolumeGroup
 from ullage.model.policy import Layer
 from ullage.model.resources import Resources, ResourceTypes
 from ullage.model.storage import Claim
@@ -33,6 +23,10 @@ GIB: Final = 1 << 30
 TERABYTE: Final = 10**12
 A100: Final = "NVIDIA-A100-SXM4-40GB"
 L4: Final = "NVIDIA-L4"
+NVME_BYTES: Final = 960 * 10**9
+NVME_VOLUMES: Final = {"n3": ("batch", "report-0", 500 * GIB), "n6": ("platform", "metrics-0", 600 * GIB)}
+"""Who has a share of a node's NVMe drive: the rest of it is too small for another like it."""
+BACKUP_BYTES: Final = 800 * 10**9
 CREATED_SECONDS: Final = 1_767_225_600
 """The first workload started here; each later one a minute after the one before it."""
 
@@ -153,10 +147,7 @@ def demo_snapshot() -> Snapshot:
         groups=Table((Group("general"), Group("gpu"))),
         workloads=Table(_workloads()),
         quotas=Table(QUOTAS),
-        claims=Table(
-            Claim(f"data-objects-{index}", "platform", "HDDLVG", 3 * TERABYTE, bound=True)
-            for index in range(3)
-        ),
+        claims=Table(_claims()),
     )
 
 
@@ -188,6 +179,7 @@ def _node(machine: Machine) -> Node:
         ),
         drives=tuple(_drives(machine)),
         volume_groups=_volume_groups(machine),
+        placed_volumes=_placed_volumes(machine),
     )
 
 
@@ -201,21 +193,63 @@ def _drives(machine: Machine) -> Iterator[Drive]:
                 "HDD",
                 4 * TERABYTE,
                 health="SUSPECT" if index == 4 else "GOOD",
-                clean=index >= 3,
+                clean=index > 3,
                 path=f"/dev/sd{'bcdefg'[index]}",
                 model="ST4000NM",
             )
     elif not machine.gpus:
-        yield Drive(f"{machine.name}-nvme-0", "NVME", 960 * 10**9, path="/dev/nvme0n1", model="MZQL2960")
+        yield Drive(
+            f"{machine.name}-nvme-0",
+            "NVME",
+            NVME_BYTES,
+            clean=machine.name not in NVME_VOLUMES,
+            path="/dev/nvme0n1",
+            model="MZQL2960",
+        )
 
 
 def _volume_groups(machine: Machine) -> tuple[VolumeGroup, ...]:
+    """Return groups: on s1 one of three drives and one of one, elsewhere one for a shared NVMe drive."""
+    if machine.name in NVME_VOLUMES:
+        _, _, volume_size_bytes = NVME_VOLUMES[machine.name]
+        size_bytes = group_bytes(NVME_BYTES)
+        free_bytes = size_bytes - volume_bytes(volume_size_bytes)
+        drive = f"{machine.name}-nvme-0"
+        return (VolumeGroup(f"{machine.name}-data", "NVME", size_bytes, free_bytes, drives=(drive,)),)
     if machine.name != "s1":
         return ()
-    size_bytes = 3 * (4 * TERABYTE - 4 * TERABYTE % (4 << 20))
-    used_bytes = 3 * -(-3 * TERABYTE // (4 << 20)) * (4 << 20)
-    drives = tuple(f"s1-hdd-{index}" for index in range(3))
-    return (VolumeGroup("objects", "HDD", size_bytes, size_bytes - used_bytes, drives=drives),)
+    one_bytes = group_bytes(4 * TERABYTE)
+    drives = tuple(f"s1-hdd-{index}" for index in range(4))
+    objects_bytes, backup_bytes = 3 * volume_bytes(3 * TERABYTE), volume_bytes(BACKUP_BYTES)
+    return (
+        VolumeGroup("objects", "HDD", 3 * one_bytes, 3 * one_bytes - objects_bytes, drives=drives[:3]),
+        VolumeGroup("backup", "HDD", one_bytes, one_bytes - backup_bytes, drives=drives[3:]),
+    )
+
+
+def _placed_volumes(machine: Machine) -> tuple[PlacedVolume, ...]:
+    """Return volumes with the claims that they serve; nobody uses that of backups at the moment."""
+    if machine.name in NVME_VOLUMES:
+        namespace, workload, size_bytes = NVME_VOLUMES[machine.name]
+        claim = f"{namespace}/data-{workload}"
+        return (PlacedVolume(f"pvc-{workload}", f"{machine.name}-data", size_bytes, claim),)
+    if machine.name != "s1":
+        return ()
+    return (
+        *(
+            PlacedVolume(f"pvc-objects-{index}", "objects", 3 * TERABYTE, f"platform/data-objects-{index}")
+            for index in range(3)
+        ),
+        PlacedVolume("pvc-backup", "backup", BACKUP_BYTES, "platform/backup"),
+    )
+
+
+def _claims() -> Iterator[Claim]:
+    for index in range(3):
+        yield Claim(f"data-objects-{index}", "platform", "HDDLVG", 3 * TERABYTE, bound=True)
+    for namespace, workload, size_bytes in NVME_VOLUMES.values():
+        yield Claim(f"data-{workload}", namespace, "NVMELVG", size_bytes, bound=True)
+    yield Claim("backup", "platform", "HDDLVG", BACKUP_BYTES, bound=True)
 
 
 def _workloads() -> Iterator[Workload]:
@@ -248,6 +282,11 @@ def _workloads() -> Iterator[Workload]:
 
 
 def _volumes(deployment: Deployment, index: int) -> tuple[Volume, ...]:
-    if deployment.name != "objects":
-        return ()
-    return (Volume("data", f"data-objects-{index}", "HDDLVG", 3 * TERABYTE),)
+    if deployment.name == "objects":
+        return (Volume("data", f"data-objects-{index}", "HDDLVG", 3 * TERABYTE),)
+    name = f"{deployment.name}-{index}"
+    return tuple(
+        Volume("data", f"data-{name}", "NVMELVG", size_bytes)
+        for _, workload, size_bytes in NVME_VOLUMES.values()
+        if workload == name
+    )

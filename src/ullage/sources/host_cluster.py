@@ -11,13 +11,13 @@ from typing import BinaryIO, Final
 import msgspec
 
 from ullage.model.checks import check_snapshot, unique
-from ullage.model.cluster import DEFAULT_GROUP, Device, Drive, DriveClass, Node, Snapshot, VolumeGroup
+from ullage.model.cluster import DEFAULT_GROUP, Device, Node, Snapshot
 from ullage.model.errors import InputError
 from ullage.model.quantity import print_bytes
 from ullage.model.resources import HUGEPAGES_PREFIX, Resources
 from ullage.sources.documents import Document, read_documents
-from ullage.sources.host.facts import DiskFacts, HostFacts
-from ullage.sources.host.facts import VolumeGroup as LvmGroup
+from ullage.sources.host.facts import HostFacts
+from ullage.sources.host_disks import host_disks
 from ullage.sources.input_files import STANDARD_INPUT
 from ullage.sources.limits import DEFAULT_LIMITS, Limits
 from ullage.sources.places import one_line
@@ -86,8 +86,7 @@ def host_node(facts: HostFacts, *, group: str = DEFAULT_GROUP, domain: str = "")
     if facts.architecture:
         labels["kubernetes.io/arch"] = facts.architecture
     qualities = {"kernel": facts.kernel, "cpuModel": facts.cpu.model if facts.cpu else None}
-    drives = {disk.kernel_name: drive for disk in facts.disks or () if (drive := _drive(disk))}
-    groups = facts.lvm.volume_groups if facts.lvm else ()
+    disks = host_disks(facts)
     return Node(
         facts.hostname,
         _capacity(facts),
@@ -97,10 +96,9 @@ def host_node(facts: HostFacts, *, group: str = DEFAULT_GROUP, domain: str = "")
         swap_bytes=facts.memory.swap_total_bytes if facts.memory else None,
         actual=_actual(facts),
         devices=tuple(_devices(facts)),
-        drives=tuple(drives.values()),
-        volume_groups=tuple(
-            found for each in groups if (found := _volume_group(each, facts.disks or (), drives))
-        ),
+        drives=disks.drives,
+        volume_groups=disks.volume_groups,
+        placed_volumes=disks.placed_volumes,
         qualities={key: text for key, text in qualities.items() if text},
     )
 
@@ -110,13 +108,8 @@ def host_unknowns(facts: HostFacts) -> Iterator[str]:
     name = facts.hostname or "host"
     for problem in facts.problems:
         yield f"{name}: {problem.probe}: {problem.reason}"
-    for disk in facts.disks or ():
-        if disk.drive_class is None:
-            yield f"{name}: disk {disk.name} has no known class and is left out"
-    drives = {disk.kernel_name: drive for disk in facts.disks or () if (drive := _drive(disk))}
-    for group in facts.lvm.volume_groups if facts.lvm else ():
-        if _volume_group(group, facts.disks or (), drives) is None:
-            yield f"{name}: volume group {group.name} lies on disks of no or several classes and is left out"
+    for line in host_disks(facts).unknowns:
+        yield f"{name}: {line}"
     if facts.virtualisation == "container":
         yield f"{name}: inspected in a container: sizes are those of the machine outside"
 
@@ -164,44 +157,3 @@ def _devices(facts: HostFacts) -> Iterator[Device]:
     for position, gpu in enumerate(facts.gpus or ()):
         identity = gpu.uuid or gpu.pci_address or gpu.index or str(position)
         yield Device(identity, GPU_RESOURCES[gpu.vendor], gpu.model or "", gpu.memory_total_bytes or 0)
-
-
-def _drive(disk: DiskFacts) -> Drive | None:
-    """Return a disk as a drive; None where its class is not known."""
-    if disk.drive_class is None:
-        return None
-    return Drive(
-        disk.wwn or disk.serial or disk.name,
-        disk.drive_class,
-        disk.size_bytes,
-        system=disk.system,
-        clean=disk.clean and not (disk.system or disk.read_only or disk.removable),
-        path=f"/dev/{disk.name}",
-        model=disk.model or "",
-    )
-
-
-def _volume_group(
-    group: LvmGroup, disks: Iterable[DiskFacts], drives: dict[str, Drive]
-) -> VolumeGroup | None:
-    """Return a volume group whose physical volumes lie on drives of one class, else None."""
-    listed = list(disks)
-    below = []
-    for volume in group.physical_volumes:
-        device = volume.name.removeprefix("/dev/")
-        found = [disk for disk in listed if device in {disk.name, disk.kernel_name, *disk.children}]
-        below += [drives[disk.kernel_name] for disk in found if disk.kernel_name in drives]
-        if not found or found[0].kernel_name not in drives:
-            return None
-    classes: set[DriveClass] = {drive.drive_class for drive in below}
-    if len(classes) != 1:
-        return None
-    return VolumeGroup(
-        group.name,
-        classes.pop(),
-        group.size_bytes,
-        group.free_bytes,
-        group.extent_size_bytes,
-        tuple(dict.fromkeys(drive.uuid for drive in below)),
-        system=any(drive.system for drive in below),
-    )

@@ -117,6 +117,7 @@ def read_snapshot(document: Document, types: ResourceTypes = _BUILT_IN_TYPES) ->
         unknowns=read.unknowns,
         tags=read.tags,
         instance_policy=read.instance_policy,
+        taken_seconds=read.taken_seconds,
         **tables,
     )
     workloads = _placed(document, lambda each: completed(each, types), snapshot.workloads)

@@ -100,6 +100,7 @@ class SnapshotDocument(Record, frozen=True, kw_only=True):
     unknowns: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     instance_policy: InstancePolicy | None = None
+    taken_seconds: int | None = None
 
 
 class DeltaDocument(Record, frozen=True, kw_only=True):
@@ -150,6 +151,24 @@ class WorkloadSetDocument(Record, frozen=True, kw_only=True):
     atomic: bool = False
     resource_types: ResourceTypes = NO_TYPES
     workloads: tuple[WorkloadEntry, ...] = ()
+
+
+class TraceEntry(WorkloadEntry, frozen=True, kw_only=True):
+    """A workload of a trace; where it is `atomic`, its replicas come, start and go as one."""
+
+    start_seconds: int = 0
+    duration_seconds: int | None = None
+    leaves_seconds: int | None = None
+
+
+class TraceDocument(Record, frozen=True, kw_only=True):
+    """Workloads with the times at which they come."""
+
+    api_version: ApiVersion
+    kind: Literal["Trace"]
+    name: str = ""
+    resource_types: ResourceTypes = NO_TYPES
+    workloads: tuple[TraceEntry, ...] = ()
 
 
 class PolicyDocument(Record, frozen=True, kw_only=True):

@@ -49,6 +49,7 @@ def snapshot_text(snapshot: Snapshot, form: Form = "yaml") -> bytes:
         unknowns=snapshot.unknowns,
         tags=snapshot.tags,
         instance_policy=snapshot.instance_policy,
+        taken_seconds=snapshot.taken_seconds,
         **rows,
     )
     return document_text(document, form, snapshot.resource_types)

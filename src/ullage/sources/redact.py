@@ -13,23 +13,22 @@ import msgspec
 
 from ullage.engine.quota.book import QUEUE_LABEL
 from ullage.model.checks import check_snapshot, unique
-from ullage.model.cluster import Container, Device, Drive, Group, Node, Quota, Snapshot, Workload
+from ullage.model.cluster import Container, Device, Group, Node, Quota, Snapshot, Workload
 from ullage.model.delta import TABLE_FACTS
-from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.policy import PROFILE_NAMES, Layer, Policy
 from ullage.sources.redact_admission import AdmissionRedactor
 from ullage.sources.redact_constraints import ConstraintRedactor, numeric_keys
+from ullage.sources.redact_drives import DriveRedactor
 from ullage.sources.redact_ganeti import GanetiRedactor
 from ullage.sources.redact_names import Pseudonyms, keeps_values
 from ullage.sources.redact_storage import StorageRedactor
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
-REDACTED: Final = "redacted"
 
 
 def redact(snapshot: Snapshot, seed: str) -> Snapshot:
     """Return the snapshot with pseudonyms for names; the same seed gives the same pseudonyms."""
-    redactor = _Redactor(seed, numeric_keys(snapshot))
+    redactor = _Redactor(seed, snapshot)
     notes = len(snapshot.unknowns)
     return check_snapshot(
         Snapshot(
@@ -41,10 +40,11 @@ def redact(snapshot: Snapshot, seed: str) -> Snapshot:
             groups=unique(map(redactor.group, snapshot.groups), "group"),
             workloads=unique(map(redactor.workload, snapshot.workloads), "workload"),
             quotas=unique(map(redactor.quota, snapshot.quotas), "quota"),
-            reservations=unique(map(redactor.reservation, snapshot.reservations), "reservation"),
+            reservations=unique(map(redactor.disks.reservation, snapshot.reservations), "reservation"),
             **redactor.objects(snapshot),
             tags=redactor.ganeti.tags(snapshot.tags),
             instance_policy=snapshot.instance_policy,
+            taken_seconds=snapshot.taken_seconds,
             unknowns=(f"{notes} notes of the source were left out by the redaction",) if notes else (),
         )
     )
@@ -53,19 +53,18 @@ def redact(snapshot: Snapshot, seed: str) -> Snapshot:
 class _Redactor:
     """One redaction; equal maps and constraints are redacted once and stay shared."""
 
-    def __init__(self, seed: str, numeric: frozenset[str]) -> None:
+    def __init__(self, seed: str, snapshot: Snapshot) -> None:
         self.names = Pseudonyms(seed)
-        self.constraints = ConstraintRedactor(self.names, numeric)
+        self.constraints = ConstraintRedactor(self.names, numeric_keys(snapshot))
         self.labels = self.constraints.labels
         self.storage = StorageRedactor(self.constraints)
         self.admission = AdmissionRedactor(self.constraints, self.storage)
         self.ganeti = GanetiRedactor(self.names)
-        self.capacities: dict[str, str] = {}
+        self.disks = DriveRedactor(self.storage, snapshot.nodes, snapshot.workloads, snapshot.claims)
 
     def node(self, node: Node) -> Node:
         name = self.names.of
         kept_domains = {value for key, value in node.labels.items() if keeps_values(key)}
-        self.capacities |= {group.name: "vg" for group in node.volume_groups} | {node.name: "node"}
         return msgspec.structs.replace(
             node,
             name=name("node", node.name),
@@ -81,15 +80,7 @@ class _Redactor:
                 for taint in node.taints
             ),
             devices=tuple(self._device(device) for device in node.devices),
-            drives=tuple(self._drive(drive) for drive in node.drives),
-            volume_groups=tuple(
-                msgspec.structs.replace(
-                    group,
-                    name=name("vg", group.name),
-                    drives=tuple(name("drive", uuid) for uuid in group.drives),
-                )
-                for group in node.volume_groups
-            ),
+            **self.disks.disks(node),
             attach_limits=self.storage.attach_limits(node.attach_limits),
             qualities=self._qualities(node.qualities),
             host=self.ganeti.node(node.host),
@@ -97,9 +88,6 @@ class _Redactor:
 
     def _device(self, device: Device) -> Device:
         return msgspec.structs.replace(device, id=self.names.of("device", device.id))
-
-    def _drive(self, drive: Drive) -> Drive:
-        return msgspec.structs.replace(drive, uuid=self.names.of("drive", drive.uuid), path="")
 
     def _qualities(self, qualities: Mapping[str, str]) -> Mapping[str, str]:
         name = self.names.of
@@ -129,6 +117,7 @@ class _Redactor:
                     claim=name("claim", volume.claim),
                     storage_class=self.storage.class_name(volume.storage_class),
                     driver=self.storage.driver_name(volume.driver),
+                    storage_group=self.storage.storage_group(volume.storage_group),
                 )
                 for volume in workload.volumes
             ),
@@ -159,19 +148,6 @@ class _Redactor:
         """Return a queue under the names that its namespace and the labels of its workloads get."""
         namespace, _, name = queue.partition("/")
         return f"{self.names.of('namespace', namespace)}/{self.names.label_value(QUEUE_LABEL, name)}"
-
-    def reservation(self, entry: LedgerEntry) -> LedgerEntry:
-        name = self.names.of
-        kind = self.capacities.get(entry.capacity, "drive")
-        return msgspec.structs.replace(
-            entry,
-            reservation=name("reservation", entry.reservation),
-            request=name("request", entry.request),
-            capacity=name(kind, entry.capacity),
-            owner=name("owner", entry.owner),
-            blocked_by=name("reservation", entry.blocked_by),
-            reason=REDACTED if entry.reason else "",
-        )
 
     def objects(self, snapshot: Snapshot) -> dict[str, Any]:
         """Return the tables of storage and admission."""

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from ullage.engine.storage.local_class import LOCAL_CLASSES, PROVISIONER, STORAGE_TYPE
 from ullage.model.storage import (
     Claim,
     PersistentVolume,
@@ -19,7 +20,6 @@ from ullage.model.storage import (
 )
 from ullage.sources.redact_constraints import ConstraintRedactor
 
-STORAGE_CLASSES: Final = frozenset({"HDD", "SSD", "NVME", "HDDLVG", "SSDLVG", "NVMELVG", "SYSLVG", "ANY"})
 BUILT_IN_DRIVERS: Final = "kubernetes.io/"
 """How the names of drivers begin that are Kubernetes' own; some of them mean something to a scheduler."""
 
@@ -29,15 +29,20 @@ class StorageRedactor:
 
     def __init__(self, constraints: ConstraintRedactor) -> None:
         self._constraints = constraints
-        self._name = constraints.names.of
+        self._name = self.name = constraints.names.of
 
     def class_name(self, name: str) -> str:
         """Return the name of a storage class; those of csi-baremetal say nothing of their owner."""
-        return name if name in STORAGE_CLASSES else self._name("class", name)
+        return name if name.upper() in LOCAL_CLASSES else self._name("class", name)
 
     def driver_name(self, name: str) -> str:
         """Return the name of a driver or provisioner."""
-        return name if name.startswith(BUILT_IN_DRIVERS) else self._name("driver", name)
+        is_known = name == PROVISIONER or name.startswith(BUILT_IN_DRIVERS)
+        return name if is_known else self._name("driver", name)
+
+    def storage_group(self, name: str) -> str:
+        """Return the name of a group of drives that claims may want."""
+        return self._name("storage-group", name)
 
     def attach_limits(self, limits: Mapping[str, int]) -> Mapping[str, int]:
         """Return how many volumes of each driver a node takes."""
@@ -58,6 +63,7 @@ class StorageRedactor:
             volume=self._name("pv", claim.volume),
             selector=self._constraints.selector(claim.selector),
             selected_node=self._name("node", claim.selected_node),
+            storage_group=self.storage_group(claim.storage_group),
         )
 
     def volume(self, volume: PersistentVolume) -> PersistentVolume:
@@ -82,7 +88,17 @@ class StorageRedactor:
                 TopologyTerm(tuple(self._constraints.requirement(each) for each in term.requirements))
                 for term in row.allowed_topologies
             ),
+            parameters=self._parameters(row.parameters),
         )
+
+    def _parameters(self, parameters: Mapping[str, str]) -> Mapping[str, str]:
+        """Return parameters: only which disks are meant stays, all else may name what is the owner's own."""
+        return {
+            key if key == STORAGE_TYPE else self._name("parameter", key): self.class_name(value)
+            if key == STORAGE_TYPE
+            else self._name("value", value)
+            for key, value in parameters.items()
+        }
 
     def capacity(self, row: StorageCapacity) -> StorageCapacity:
         """Return a capacity with pseudonyms."""

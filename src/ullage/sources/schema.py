@@ -15,10 +15,15 @@ from ullage.model.resources import Resources, ResourceType, ResourceTypes
 from ullage.model.wire import API_VERSION
 from ullage.sources.catalog import KIND as CATALOG
 from ullage.sources.catalog import CatalogDocument
-from ullage.sources.own_records import DOCUMENTS, CapacitySpec, QuotaDocument, RequirementSpec
+from ullage.sources.own_records import DOCUMENTS, CapacitySpec, QuotaDocument, RequirementSpec, TraceDocument
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
-WRITTEN: Final[dict[str, type]] = {**DOCUMENTS, CATALOG: CatalogDocument, "Quota": QuotaDocument}
+WRITTEN: Final[dict[str, type]] = {
+    **DOCUMENTS,
+    CATALOG: CatalogDocument,
+    "Quota": QuotaDocument,
+    "Trace": TraceDocument,
+}
 """Every kind of document that people write."""
 _PLAIN: Final[dict[Any, str]] = {
     inspect.StrType: "string",

@@ -56,6 +56,7 @@ class _Content(msgspec.Struct, frozen=True):
     tables: dict[str, Columns]
     tags: tuple[str, ...] = ()
     instance_policy: InstancePolicy | None = None
+    taken_seconds: int | None = None
 
 
 _ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=exact_values, order="deterministic")
@@ -82,6 +83,7 @@ def snapshot_bytes(snapshot: Snapshot) -> bytes:
         tables=tables,
         tags=snapshot.tags,
         instance_policy=snapshot.instance_policy,
+        taken_seconds=snapshot.taken_seconds,
     )
     blocks = b"".join(_compressed(_ENCODER.encode(content)))
     return _HEADER.pack(MAGIC, VERSION, hashlib.sha256(blocks).digest()) + blocks
@@ -201,6 +203,7 @@ def _snapshot(content: bytearray) -> Snapshot:
             unknowns=read.unknowns,
             tags=read.tags,
             instance_policy=read.instance_policy,
+            taken_seconds=read.taken_seconds,
             **tables,
         )
     )

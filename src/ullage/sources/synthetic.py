@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ullage.model.checks import check_snapshot, unique
-from ullage.model.cluster import Device, Drive, Node, Quota, Snapshot, Taint, Workload
+from ullage.model.cluster import Device, Node, Quota, Snapshot, Taint, Workload
 from ullage.model.constraints import UNCONSTRAINED, Constraints, Toleration
+from ullage.model.drives import Drive
 from ullage.model.errors import InputError
 from ullage.model.resources import NOTHING, Resources
 from ullage.model.settings import parse_fraction, print_fraction

@@ -10,7 +10,7 @@ from itertools import accumulate
 from random import Random
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from ullage.model.cluster import DriveClass
+from ullage.model.drives import DriveClass
 
 GIB: Final = 1 << 30
 TIB: Final = 1 << 40

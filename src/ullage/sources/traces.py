@@ -2,7 +2,8 @@
 
 As a document of kind Trace, whose workloads are those of a WorkloadSet with `startSeconds`, `durationSeconds`
 and `leavesSeconds`; or as a table with the columns name, namespace, start, duration, cpu, memory, gpu,
-priority, replicas, gang and any qualified resource. Where no duration is given a workload runs on.
+priority, replicas, gang and any qualified resource. Where no duration is given a workload runs on. The column
+gang says whether replicas are one, or names the gang of all rows that come together under that name.
 
 The pods of the openb trace are read too. It has no namespaces: the class of service (`qos`) stands for one. A
 pod ran from being scheduled, or where it never was from being created, to its deletion.
@@ -10,14 +11,13 @@ pod ran from being scheduled, or where it never was from being created, to its d
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from ullage.engine.quota.events import Arrival
 from ullage.engine.requests import with_defaults
 from ullage.model.cluster import Workload
-from ullage.model.constraints import Record
 from ullage.model.errors import InputError
 from ullage.model.resources import NOTHING, Resources, ResourceTypes
 from ullage.sources import openb
@@ -29,7 +29,7 @@ from ullage.sources.limits import DEFAULT_LIMITS
 from ullage.sources.own_format import is_own
 from ullage.sources.own_format import read_header as read_document_header
 from ullage.sources.own_hooks import reading_hook
-from ullage.sources.own_records import NO_TYPES, ApiVersion, TypesHeader, WorkloadEntry
+from ullage.sources.own_records import TraceDocument, TraceEntry, TypesHeader
 from ullage.sources.own_workloads import batch_of
 from ullage.sources.places import one_line
 
@@ -46,24 +46,6 @@ SECONDS_MAX: Final = 1 << 40
 TRUE: Final = frozenset({"true", "yes", "1"})
 FALSE: Final = frozenset({"", "false", "no", "0"})
 BY_QOS: Final = "namespaces of the openb trace, which has none: its classes of service stand for them"
-
-
-class TraceEntry(WorkloadEntry, frozen=True, kw_only=True):
-    """A workload of a trace; where it is `atomic`, its replicas come, start and go as one."""
-
-    start_seconds: int = 0
-    duration_seconds: int | None = None
-    leaves_seconds: int | None = None
-
-
-class TraceDocument(Record, frozen=True, kw_only=True):
-    """Workloads with the times at which they come."""
-
-    api_version: ApiVersion
-    kind: Literal["Trace"]
-    name: str = ""
-    resource_types: ResourceTypes = NO_TYPES
-    workloads: tuple[TraceEntry, ...] = ()
 
 
 class Trace(NamedTuple):
@@ -166,12 +148,14 @@ def _row(line: Line, types: ResourceTypes) -> Iterator[Arrival]:
         requests=with_defaults(requests, NOTHING, types),
         priority=_signed(line, "priority"),
     )
-    gang = line.text("gang").lower()
-    if gang not in TRUE | FALSE:
-        raise line.error("gang", "is neither yes nor no", "use true or false")
+    gang = line.text("gang")
+    if gang.lower() not in TRUE | FALSE:
+        workload = msgspec.structs.replace(workload, gang=gang)
     duration = _seconds(line, "duration") if line.text("duration") else None
     yield from _replicas(
-        Arrival(workload, _seconds(line, "start"), duration), line.whole("replicas", 1), gang=gang in TRUE
+        Arrival(workload, _seconds(line, "start"), duration),
+        line.whole("replicas", 1),
+        gang=gang.lower() in TRUE,
     )
 
 

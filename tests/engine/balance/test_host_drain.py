@@ -143,6 +143,39 @@ class TestOthers:
         }
 
 
+class TestStillToCome:
+    def test_it_is_reserved_elsewhere_after_all_that_runs_has_left(self):
+        found = drain(
+            ["n1"],
+            instance("a", "n1", "n2", forthcoming=True),
+            instance("b", "n3"),
+            instance("c", "n2", "n1"),
+        )
+        assert told(found) == [("c", "r:n4"), ("a", "f"), ("a", "r:n3")]
+
+    def test_its_standby_alone_is_reserved_elsewhere(self):
+        found = drain(["n2"], instance("a", "n1", "n2", forthcoming=True), instance("b", "n3"))
+        assert told(found) == [("a", "r:n4")]
+
+    def test_one_whose_disks_every_host_reaches_goes_to_another(self):
+        assert told(drain(["n1"], instance("a", "n1", forthcoming=True), nodes=NODES[:2])) == [("a", "fa:n2")]
+
+    def test_one_without_a_second_host_has_to_be_reserved_anew(self):
+        found = drain(["n1"], instance("a", "n1", template="plain", forthcoming=True))
+        assert refused(found) == {"a": "it is reserved on n1 and its disks (plain) could be nowhere else"}
+        assert "gnt-instance remove a" in found.refusals[0].remedy
+
+    def test_hosts_that_are_to_be_full_do_not_take_it(self):
+        nodes = [ganeti_node("n1"), ganeti_node("n2")]
+        found = drain(
+            ["n1"],
+            instance("a", "n1", memory=600, forthcoming=True),
+            instance("b", "n2", memory=600, forthcoming=True),
+            nodes=nodes,
+        )
+        assert "memory short" in refused(found)["a"]
+
+
 class TestSoftRules:
     def test_memory_that_is_held_for_failover_is_not_taken(self):
         nodes = [ganeti_node("n1"), ganeti_node("n2"), ganeti_node("n3", memory=50)]
@@ -175,6 +208,6 @@ def test_steps_can_be_made_in_order_and_empty_the_hosts_of_all_that_is_not_refus
     refused_names = {each.subject for each in found.refusals}
     for machine, place in zip(state.machines, state.places, strict=True):
         touched = drained & ({*place} - {NOWHERE})
-        assert machine.forthcoming or not touched or machine.name in refused_names
+        assert not touched or machine.name in refused_names
     if not any(fleet.hosts[number].offline for number in drained):
         assert {host.number for host in state.bad_hosts()} <= bad_before

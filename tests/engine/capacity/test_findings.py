@@ -8,12 +8,13 @@ from ullage.engine.capacity.summary import summarise_groups
 from ullage.engine.columns import Columns
 from ullage.engine.quota.use import quota_use
 from ullage.model.cluster import Snapshot
+from ullage.model.drives import PlacedVolume
 from ullage.model.verdict import Finding
 
 
 def findings(snapshot: Snapshot) -> list[Finding]:
     columns = Columns(snapshot)
-    return list(findings_of(columns, summarise_groups(columns), quota_use(snapshot)))
+    return list(findings_of(columns, summarise_groups(columns), quota_use(columns)))
 
 
 def coded(snapshot: Snapshot, code: str) -> list[Finding]:
@@ -235,6 +236,23 @@ class TestDrives:
                 "replace it",
             )
         ]
+
+    @pytest.mark.parametrize("count", [1, 4])
+    def test_volumes_that_may_be_lost_with_a_failing_drive_are_named(self, count):
+        placed = tuple(PlacedVolume(f"v{number}", "vg", 1) for number in range(count))
+        machine = (
+            node("n1")
+            .with_drive("d1", "HDD", "1Ti", health="SUSPECT", clean=False)
+            .with_volume_group("vg", "HDD", "1Ti", drives=("d1",))
+            .with_(placed_volumes=placed)
+        )
+        (found,) = findings(cluster(machine))
+        named = {
+            1: "1 volume may be lost with it (v0)",
+            4: "4 volumes may be lost with it (v0, v1, v2 and 1 more)",
+        }
+        assert found.message.endswith(f"it offers nothing, and {named[count]}")
+        assert "ullage check --lose drive/d1" in found.remedy
 
     @pytest.mark.parametrize("health", ["GOOD", "UNKNOWN"])
     def test_a_drive_that_is_not_known_to_be_bad_is_no_finding(self, health):

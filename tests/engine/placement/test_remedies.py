@@ -72,6 +72,29 @@ class TestReplicas:
         assert "replicas" not in kinds
 
 
+class TestWait:
+    def test_who_is_on_the_way_out_is_waited_for_and_not_evicted(self):
+        busy = node("n1", memory="10").holding(
+            pod("stays", memory="5", priority=9), pod("goes", memory="5", terminating=True)
+        )
+        found = remedies([busy], waiting("a", memory="5", priority=5))
+        assert found[0].text == "wait until goes (n1) is gone: it then fits"
+        assert (found[0].kind, found[0].waits_for) == ("wait", ("goes",))
+        assert all(each.kind != "evict" for each in found)
+
+    def test_only_those_in_the_way_are_waited_for(self):
+        parts = [
+            node("n1", memory="6").holding(pod("large", memory="6", terminating=True)),
+            node("n2", memory="2").holding(pod("small", memory="2", terminating=True)),
+        ]
+        first, *_ = remedies(parts, waiting("a", memory="3"), 2)
+        assert first.text == "wait until large (n1) is gone: all 2 then fit"
+
+    def test_what_stays_too_small_is_not_waited_for(self):
+        busy = node("n1", memory="4").holding(pod("goes", memory="4", terminating=True))
+        assert all(each.kind != "wait" for each in remedies([busy], waiting("a", memory="5")))
+
+
 class TestEvict:
     machine = node("n1", memory="10")
 
@@ -208,6 +231,7 @@ def refused(draw) -> tuple[Snapshot, Batch]:
             labels={"app": draw(st.sampled_from("ab"))},
             priority=draw(st.sampled_from([0, 0, 9])),
             owner=draw(st.sampled_from(["", "ReplicaSet/r", "DaemonSet/d"])),
+            terminating=draw(st.sampled_from([False, False, True])),
             constraints=draw(st.sampled_from([Constraints(), draw(bounds)])),
         )
         parts[where] = parts[where].holding(running)

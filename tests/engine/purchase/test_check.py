@@ -1,10 +1,12 @@
 """A purchase checked in the cluster itself: placed by the policy, by a plan, by search; and after losses."""
 
-from builders import batch, cluster, node, pod, policy, waiting
-from ullage.engine.purchase.catalog import Catalog, Item
+import msgspec
+
+from builders import batch, cluster, node, pod, policy, size, volume, waiting
+from ullage.engine.purchase.catalog import Catalog, DriveItem, Item
 from ullage.engine.purchase.check import Check
-from ullage.engine.purchase.offers import Market
-from ullage.model.constraints import Constraints
+from ullage.engine.purchase.offers import Market, Upgrade
+from ullage.model.constraints import Affinity, Constraints, LabelSelector, PodAffinity, PodAffinityTerm
 
 SECONDS = 10
 
@@ -86,3 +88,47 @@ def test_losses_are_looked_at_when_everything_is_placed():
     one = asked.of(offers)
     assert (one.holds, one.losers) == (False, 2)
     assert one.badness > two.badness
+
+
+def on_disk(name, amount, storage_class):
+    return waiting(name, cpu="1", volumes=(volume("d", amount, storage_class=storage_class, inline=True),))
+
+
+def test_drives_for_a_node_that_is_there_are_part_of_the_cluster():
+    _, asked = check(
+        [node("x", cpu="8").with_drive("old", "HDD", "1Gi")], batch(2, on_disk("a", "4Gi", "HDDLVG"))
+    )
+    drives = (DriveItem("hdd", 1, "HDD", size("5Gi")),) * 2
+    assert asked.of(()).unplaced == 2
+    assert asked.of((), upgrades=[Upgrade("x", drives[:1])]).unplaced == 1
+    assert asked.of((), upgrades=[Upgrade("x", drives)]).holds
+
+
+def test_a_plan_is_followed_in_the_order_that_leaves_choosy_volumes_their_drive():
+    # Placed first, the share takes the smaller drive, and the volume that needs it whole has none.
+    parts = [node("x", cpu="8").with_drive("large", "HDD", "10Gi").with_drive("small", "HDD", "8Gi")]
+    batches = batch(2, on_disk("a", "4Gi", "HDDLVG")), batch(1, on_disk("b", "7Gi", "HDD"))
+    _, asked = check(parts, *batches)
+    assert not asked.of((), searches=False).holds
+    found = asked.of((), [{"x": 2}, {"x": 1}])
+    assert (found.holds, found.certificate, [each.disks for each in found.outcomes]) == (
+        True,
+        "exact",
+        [(), ()],
+    )
+
+
+def test_nodes_without_disks_for_it_are_no_way_out():
+    away = PodAffinity((PodAffinityTerm("zone", LabelSelector({"app": "a"})),))
+    alone = Constraints(affinity=Affinity(pod_anti_affinity=away))
+    asks = on_disk("a", "4Gi", "HDDLVG")
+    asks = msgspec.structs.replace(asks, labels={"app": "a"}, constraints=alone)
+    parts = [
+        node(name, cpu="8").with_drive(f"{name}-d", "HDD", amount).labelled({"zone": zone})
+        for name, zone, amount in [("x1", "z1", "5Gi"), ("x2", "z1", "5Gi"), ("y", "z2", "1Gi")]
+    ]
+    _, asked = check(parts, batch(2, asks))
+    found = asked.of(())
+    assert (found.unplaced, found.is_final) == (1, True)
+    larger = DriveItem("hdd", 1, "HDD", size("5Gi"))
+    assert asked.of((), upgrades=[Upgrade("y", (larger,))]).holds

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from builders import cluster, node, pod, policy, tolerating
-from ullage.engine.purchase.catalog import Catalog, Item
-from ullage.engine.purchase.offers import HOST_LABEL, Market, counts_of, is_within
+from builders import cluster, node, pod, policy, size, tolerating
+from ullage.engine.purchase.catalog import Catalog, DriveItem, Item
+from ullage.engine.purchase.offers import HOST_LABEL, Market, Upgrade, counts_of, is_within
 from ullage.model.constraints import (
     Affinity,
     Constraints,
@@ -135,3 +135,34 @@ def test_counts_are_kept_within_what_there_is():
     assert is_within([offer] * 2, {"cpu": offer.item})
     assert not is_within([offer] * 3, {"cpu": offer.item})
     assert is_within([offer] * 3, {"cpu": offer.item._replace(count_max=None)})
+
+
+HDD = DriveItem("hdd", 1, "HDD", size("4Gi"))
+SSD = DriveItem("ssd", 1, "SSD", size("1Gi"))
+
+
+def test_drives_of_new_nodes_are_named_after_them_and_no_two_alike():
+    shop = market(node("a"), items=[item(record=node("g").with_drive("hdd-0", "HDD", "9Gi").record)])
+    (offer,) = shop.offers
+    new = shop.nodes([offer._replace(drives=(HDD, HDD, SSD)), offer])
+    assert [(each.uuid, each.drive_class, each.size_bytes) for each in new[0].drives] == [
+        ("cpu-new-1-hdd-0", "HDD", size("9Gi")),
+        ("cpu-new-1-hdd-new1", "HDD", size("4Gi")),
+        ("cpu-new-1-hdd-new2", "HDD", size("4Gi")),
+        ("cpu-new-1-ssd-new1", "SSD", size("1Gi")),
+    ]
+    assert [each.uuid for each in new[1].drives] == ["cpu-new-2-hdd-0"]
+
+
+def test_nodes_that_are_there_get_the_drives_of_their_upgrades():
+    shop = market(node("a").with_drive("old", "HDD", "1Gi"), node("b"))
+    after = shop.with_nodes([], upgrades=[Upgrade("a", (HDD,))])
+    assert [each.uuid for each in after.nodes["a"].drives] == ["old", "a-hdd-new1"]
+    assert after.nodes["b"].drives == ()
+
+
+def test_drives_are_counted_wherever_they_go():
+    shop = market(node("a"))
+    (offer,) = shop.offers
+    counts = counts_of([offer, offer._replace(drives=(HDD, SSD))], [Upgrade("a", (HDD, HDD))])
+    assert counts == {"cpu": 2, "hdd": 3, "ssd": 1}

@@ -1,6 +1,8 @@
 """Random gangs with quotas of both modes, and the best sets for small ones by looking at all of them."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import combinations, product
 from random import Random
 from typing import NamedTuple
@@ -11,7 +13,8 @@ from ullage.engine.quota.book import NO_QUOTA, Book, Member
 from ullage.engine.quota.gang_columns import Columns
 from ullage.engine.quota.rights import Claim, Rules
 from ullage.engine.quota.standing import Standing
-from ullage.engine.quota.victims import Cost, Nodes, Victims
+from ullage.engine.quota.victim_tally import Cost
+from ullage.engine.quota.victims import Nodes
 from ullage.model.cluster import Quota
 from ullage.model.resources import Resources
 
@@ -200,10 +203,41 @@ def comes_back(case: Case, victim: Member) -> bool:
 
 
 def cost_of(case: Case, victims: Sequence[Member]) -> Cost:
-    """Return the cost as the search for one workload counts it."""
+    """Return the cost of a set by its definition."""
     if not victims:
         return EMPTY
-    return Victims(case.rules, case.claim, case.nodes, budgets=case.budgets)._cost(victims)
+    rules, own = case.rules, case.claim.quota
+    chains = rules.book.chains
+    claimed = chains[own] if own != NO_QUOTA else ()
+    taken, under = Counter[str](), Counter[int]()
+    left: dict[int, list[int]] = {}
+    for victim in victims:
+        taken.update(victim.takes)
+        under.update(victim.budgets)
+        for quota in chains[victim.quota] if victim.quota != NO_QUOTA else ():
+            used = left.setdefault(quota, list(rules.standing.used[quota]))
+            used[:] = [amount - less for amount, less in zip(used, victim.amounts, strict=True)]
+    below = [
+        quota
+        for quota, used in left.items()
+        if quota not in claimed
+        and any(
+            most is not None and amount < most
+            for amount, most in zip(used, rules.bound_of(quota, "min"), strict=True)
+        )
+    ]
+    others = [each for each in victims if each.quota not in (own, NO_QUOTA)]
+    return Cost(
+        sum(victim.quota == own for victim in victims),
+        len(below),
+        sum(rules.standing.labels(each.quota)[each.key] == "in-quota" for each in others),
+        sum(max(0, number - case.budgets[budget]) for budget, number in under.items()),
+        len(victims),
+        max((Fraction(amount, case.nodes.capacity[name]) for name, amount in taken.items()), default=0),
+        max(victim.priority for victim in victims),
+        tuple(sorted(-victim.created_seconds for victim in victims)),
+        tuple(sorted(victim.key for victim in victims)),
+    )
 
 
 EMPTY = Cost(0, 0, 0, 0, 0, 0, 0, (), ())

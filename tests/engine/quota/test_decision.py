@@ -1,6 +1,7 @@
 """One decision over quotas and nodes; what follows when it is taken again and again."""
 
 from collections import Counter
+from fractions import Fraction
 from random import Random
 
 import pytest
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 from builders import quota, resources
 from quota_worlds import crowded, member_of
 from ullage.engine.quota.book import NO_QUOTA, Book, Member
-from ullage.engine.quota.decision import Decision, decide, first_fit, is_borrowing
+from ullage.engine.quota.decision import Decision, better_of, decide, first_fit, is_borrowing
+from ullage.engine.quota.gang_victims import GangFound
 from ullage.engine.quota.rights import Rules
 from ullage.engine.quota.standing import Standing
+from ullage.engine.quota.victim_tally import Cost
 from ullage.engine.quota.victims import Nodes
 from ullage.model.cluster import Quota
 from ullage.model.resources import Resources
@@ -35,6 +38,32 @@ def test_who_brings_its_quota_above_min_borrows(used, borrows):
     rules = Rules(standing, [(9,)])
     assert is_borrowing(standing, rules.claim([Member("a/2", 0, (2,), resources())])) is borrows
     assert not is_borrowing(standing, rules.claim([Member("x", NO_QUOTA, (9,), resources())]))
+
+
+def cost(victims: int) -> Cost:
+    return Cost(0, 0, 0, 0, victims, Fraction(1), 0, (), ())
+
+
+@pytest.mark.parametrize(
+    ("known", "offered", "takes", "node"),
+    [
+        (cost(3), cost(2), True, "n2"),
+        (cost(2), cost(2), True, "n1"),
+        (None, cost(9), True, "n2"),
+        (cost(3), cost(2), False, "n1"),
+    ],
+    ids=["cheaper", "not cheaper", "where none was found", "not where more than room is against it"],
+)
+def test_what_a_search_for_gangs_has_found_is_taken_where_it_is_better(known, offered, takes, node):
+    book = Book([quota("a", {"cpu": "5m"})])
+    claim = Rules(Standing(book, []), [(9,)]).claim([Member("a/new", 0, (2,), resources())])
+    before = Decision("preempt" if known else "refuse", claim, "n1", cost=known, barred="", victims_min=1)
+    victim = Member("b/1", 0, (1,), resources())
+    gang = GangFound((victim,), ("n2",), offered, proven=True, victims_min=2)
+    after = better_of(before._replace(proven=False), gang, Nodes({}, {}, lambda _node, _victims: takes))
+    assert (after.node, after.proven) == (node, False)
+    if node == "n2":
+        assert (after.verdict, after.victims, after.victims_min) == ("preempt", (victim,), 2)
 
 
 class Cluster:

@@ -6,6 +6,7 @@ from builders import batch, cluster, node, pod, quota, waiting
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import FitAnswer, fit
 from ullage.model.cluster import Batch, Snapshot
+from ullage.model.policy import Layer, Policy
 from ullage.model.resources import GPU_MEMORY
 
 MIG = "nvidia.com/mig-1g.10gb"
@@ -153,3 +154,118 @@ def test_under_several_quotas_the_one_that_has_least_has_the_next_turn():
     found = judged(snapshot, *asked).outcomes
     assert [each.subject for each in found] == ["a/p0", "b/p0", "a/p1", "b/p1", "a/p2", "b/p2"]
     assert [each.placed for each in found] == [1, 1, 1, 0, 0, 0]
+
+
+def young(run_min: int, *started: int, **fields) -> Snapshot:
+    """A is guaranteed what B holds; B's pods started at these seconds, and it is 1000."""
+    held = [pod(f"b/p{each}", cpu="1", started_seconds=each, created_seconds=each) for each in started]
+    policy = Policy(layers=(Layer("test", cluster={"quota-run-min": str(run_min)}),))
+    quotas = quota("a", {"cpu": str(len(held))}), quota("b", {"cpu": "0"})
+    machine = node("n1", cpu=str(len(held))).holding(*held)
+    return cluster(machine, *quotas, **{"taken_seconds": 1000, "policy": policy, **fields})
+
+
+@pytest.mark.parametrize(
+    ("run_min", "evicted", "spared"),
+    [
+        (0, ["b/p990"], []),
+        (10, ["b/p990"], []),
+        (11, ["b/p500"], [("b/p990", "n1", "b", 1)]),
+        (600, ["b/p100"], [("b/p990", "n1", "b", 590)]),
+    ],
+)
+@pytest.mark.parametrize("atomic", [False, True])
+def test_who_ran_for_less_than_the_minimum_is_spared_and_named(run_min, evicted, spared, atomic):
+    snapshot = young(run_min, 100, 500, 990)
+    (outcome,) = judged(snapshot, batch(1, waiting("a/new", cpu="1"), atomic=atomic)).outcomes
+    assert [each.workload for each in outcome.evicted] == evicted
+    assert [tuple(each) for each in outcome.spared] == spared
+
+
+@pytest.mark.parametrize("asking", [1, 2])
+def test_where_all_are_spared_it_is_refused_until_they_ran_long_enough(asking):
+    """For two that stand together the search for gangs decides, and by the same rule."""
+    (outcome,) = judged(young(600, 700, 990), batch(asking, waiting("a/new", cpu="1"), atomic=True)).outcomes
+    assert (outcome.placed, outcome.evicted) == (0, ())
+    names = "b/p700, b/p990" if asking == 2 else "b/p990"
+    assert f"{names} ran for less than 600 s and would be evicted for it in 590 s" in outcome.refusal.reason
+    assert [each.workload for each in outcome.spared] == names.split(", ")
+
+
+def test_who_is_not_wanted_anyway_is_not_called_spared():
+    (outcome,) = judged(young(600, 100, 990), batch(1, waiting("b/new", cpu="1"))).outcomes
+    assert (outcome.placed, outcome.spared) == (0, ())
+
+
+def departing(*names: str, cpu: str = "4", mins: tuple[str, str] = ("4", "0"), **bounds) -> Snapshot:
+    """B holds four; those that are named are on their way out."""
+    held = [
+        pod(f"b/p{number}", cpu="1", created_seconds=number, terminating=f"p{number}" in names)
+        for number in range(4)
+    ]
+    quotas = quota("a", {"cpu": mins[0]}, **bounds), quota("b", {"cpu": mins[1]})
+    return cluster(node("n1", cpu=cpu).holding(*held), *quotas)
+
+
+def test_who_is_on_the_way_out_is_waited_for_before_anybody_goes():
+    (outcome,) = judged(departing("p0", "p1"), batch(1, waiting("a/new", cpu="1"))).outcomes
+    assert (outcome.placed, outcome.evicted, outcome.refusal) == (1, (), None)
+    assert [(each.workload, each.node, each.quota) for each in outcome.waits_for] == [("b/p1", "n1", "b")]
+
+
+def test_who_goes_goes_beside_those_that_are_waited_for():
+    (outcome,) = judged(departing("p0"), batch(2, waiting("a/new", cpu="1"))).outcomes
+    assert [each.workload for each in outcome.waits_for] == ["b/p0"]
+    assert [each.workload for each in outcome.evicted] == ["b/p3"]
+
+
+@pytest.mark.parametrize("atomic", [False, True])
+def test_nobody_more_goes_from_a_quota_that_gives_enough_already(atomic):
+    """B is entitled to two of four, and two of its four are on their way out."""
+    snapshot = departing("p0", "p1", mins=("2", "2"))
+    (two,) = judged(snapshot, batch(2, waiting("a/new", cpu="1"), atomic=atomic)).outcomes
+    assert (two.placed, two.evicted, len(two.waits_for)) == (2, (), 2)
+    (three,) = judged(snapshot, batch(3, waiting("a/new", cpu="1"), atomic=atomic)).outcomes
+    assert (three.placed, three.evicted) == ((0, ()) if atomic else (2, ()))
+
+
+def test_who_is_not_in_the_way_is_not_waited_for():
+    """There is room beside it."""
+    (outcome,) = judged(departing("p0", cpu="5"), batch(1, waiting("a/new", cpu="1"))).outcomes
+    assert (outcome.placed, outcome.waits_for) == (1, ())
+
+
+@pytest.mark.parametrize(("held", "waits_for"), [("1", []), ("2", ["c/x"])])
+def test_who_leaves_elsewhere_is_waited_for_where_the_right_to_evict_hangs_on_it(held, waits_for):
+    """A is guaranteed 2, and two fifths of what others leave unused: with C's pod gone that is one more."""
+    away = node("n2", cpu="4").holding(pod("a/p", cpu=held), pod("c/x", cpu="2", terminating=True))
+    mins = {"a": "2", "b": "0", "c": "2", "d": "1"}
+    snapshot = cluster(
+        node("n1", cpu="1").holding(pod("b/p", cpu="1")),
+        away.with_(state="cordoned"),
+        *(quota(name, {"cpu": least}, kind="ElasticQuota") for name, least in mins.items()),
+    )
+    (outcome,) = judged(snapshot, batch(1, waiting("a/new", cpu="1"))).outcomes
+    assert [each.workload for each in outcome.evicted] == ["b/p"]
+    assert [each.workload for each in outcome.waits_for] == waits_for
+
+
+def test_a_bound_that_falls_when_somebody_is_gone_is_waited_for():
+    held = [pod(f"a/p{number}", cpu="1", terminating=number > 0) for number in range(3)]
+    snapshot = cluster(node("n1", cpu="9").holding(*held), quota("a", {}, {"cpu": "3"}))
+    (outcome,) = judged(snapshot, batch(2, waiting("a/new", cpu="1"))).outcomes
+    assert (outcome.placed, [each.workload for each in outcome.waits_for]) == (2, ["a/p1", "a/p2"])
+    (one,) = judged(snapshot, batch(1, waiting("a/new", cpu="1"))).outcomes
+    assert (one.placed, [each.workload for each in one.waits_for]) == (1, ["a/p2"])
+
+
+def test_what_one_waits_for_serves_no_other():
+    asked = [batch(1, waiting(f"a/new{number}", cpu="1")) for number in range(2)]
+    first, second = judged(departing("p0"), *asked).outcomes
+    assert [each.workload for each in first.waits_for] == ["b/p0"]
+    assert (second.waits_for, [each.workload for each in second.evicted]) == ((), ["b/p3"])
+
+
+def test_what_is_refused_waits_for_nobody():
+    (outcome,) = judged(departing("p0"), batch(1, waiting("a/new", cpu="9"))).outcomes
+    assert (outcome.placed, outcome.waits_for) == (0, ())

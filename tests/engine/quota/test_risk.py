@@ -4,15 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import cluster, node, pod, quota, waiting
+from builders import cluster, node, pod, quota
 from ullage.engine.columns import Columns
 from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import Book, Member
-from ullage.engine.quota.decision import decide
 from ullage.engine.quota.rights import Rules
-from ullage.engine.quota.risk import Risks, eviction_order, node_room, risks
+from ullage.engine.quota.risk import Risks, node_room, risks
 from ullage.engine.quota.standing import Standing
-from ullage.engine.quota.victims import Nodes
 from ullage.model.quantity import INT64_MAX
 from ullage.model.resources import NOTHING, Resources
 
@@ -31,81 +29,131 @@ def seed(kind="ElasticQuota", *more):
     return Accounts(Columns(cluster(node("n", {SLICE: "8"}).holding(*pods), *quotas, *more)))
 
 
+def ranks(found, *claimants):
+    """Return who goes for these claimants, with what is claimed first, in order."""
+    places = [
+        (going.rank, pod.member.key, going.claimed_first[0])
+        for pod in found.pods
+        for going in pod.goes
+        if going.way == "in-order" and going.claimants == claimants
+    ]
+    return [(key, first) for _, key, first in sorted(places)]
+
+
 @pytest.mark.parametrize(("kind", "most"), [("ElasticQuota", 41), ("Quota", 30)])
 def test_the_example(kind, most):
-    (found,) = risks(seed(kind))
-    assert (found.quota, found.free[0]) == (1, 0)
+    found = risks(seed(kind))
+    assert found.complete
     assert [each.member.key for each in found.pods] == ["B/3", "B/2", "B/1"]
-    assert [each.claimed_first[0] for each in found.pods] == [0, 10, 20]
     assert {each.outcome for each in found.pods} == {"claimable"}
     by_quota = {each.quota: each for each in found.claimants}
-    assert (by_quota[2].within_min[0], by_quota[2].at_most[0]) == (30, most)
+    assert (by_quota[2].free[0], by_quota[2].within_min[0], by_quota[2].at_most[0]) == (0, 30, most)
     assert by_quota[0].within_min[0] == 0
+    assert by_quota.keys() == {0, 2}
 
 
-def test_in_mode_fair_others_must_ask_for_more_than_they_do():
-    (found,) = risks(seed("Quota"))
-    assert [each.asked_first[0] for each in found.pods] == [1, 11, 21]
-    assert [each.at_most[0] for each in found.claimants] == [24, 30]
+def test_claimants_that_take_the_same_share_a_place_as_far_as_they_reach():
+    found = risks(seed())
+    assert ranks(found, 0, 2) == [("B/3", 0), ("B/2", 10)]
+    assert ranks(found, 2) == [("B/1", 20)]
+    assert [going.of for each in found.pods for going in each.goes] == [3, 3, 3]
 
 
-def test_in_mode_fair_what_waits_counts_as_asked_for():
-    (found,) = risks(seed("Quota", waiting("C/next", {SLICE: "2"})))
-    assert [each.asked_first[0] for each in found.pods] == [0, 0, 1]
+def members(**quotas):
+    """Members of one unit each, by the quota's name; those named first are older."""
+    names = sorted(quotas)
+    return [
+        Member(
+            f"{name}/{number}", names.index(name), (1,), Resources({"cpu": 1}), "n", 0, 10 * place + number
+        )
+        for place, (name, count) in enumerate(quotas.items())
+        for number in range(count)
+    ]
+
+
+def of_all(mins, running, mode="nos", free=0, **maxes):
+    quotas = [
+        quota(
+            name, min=Resources({"cpu": least}), max=Resources({"cpu": maxes[name]} if name in maxes else {})
+        )
+        for name, least in mins.items()
+    ]
+    book = Book(quotas, mode)
+    standing = Standing(book, running)
+    capacity = {"cpu": sum(each.amounts[0] for each in running) + free}
+    rules = Rules(standing, standing.entitlements((), capacity))
+    return Risks(rules, (), capacity, room={"cpu": free}, evictable=running).of_all()
+
+
+def test_the_order_is_one_over_all_quotas_that_borrow():
+    running = members(b=5, c=3, a=0, d=0)
+    found = of_all({"a": 1, "b": 2, "c": 0, "d": 5}, running)
+    assert ranks(found, 0, 3) == [("c/2", 0)]
+    assert ranks(found, 3) == [("c/1", 1), ("c/0", 2), ("b/4", 3), ("b/3", 4)]
+
+
+def test_where_orders_differ_each_claimant_has_its_own():
+    running = [
+        Member("a/x", 0, (1,), Resources({"cpu": 1}), "n", 0, 9),
+        Member("b/x", 1, (1,), Resources({"cpu": 1}), "n", 0, 1),
+        Member("b/y", 1, (1,), Resources({"cpu": 1}), "n", 0, 2),
+    ]
+    found = of_all({"a": 0, "b": 1, "c": 2}, running)
+    assert ranks(found, 2) == [("a/x", 0), ("b/y", 1)]
+
+
+def test_what_nobody_reaches_alone_goes_when_all_claim():
+    found = of_all({"a": 1, "b": 0, "c": 1}, members(b=2, a=0, c=0), a=1, c=1)
+    assert {each.member.key: [(g.way, g.rank, g.claimants) for g in each.goes] for each in found.pods} == {
+        "b/1": [("in-order", 1, (0, 2))],
+        "b/0": [("together", 2, (0, 2))],
+    }
+
+
+def test_what_no_order_reaches_may_go_for_one_claim_of_its_size():
+    running = [
+        Member("b/large", 1, (3,), Resources({"cpu": 3}), "n", 0, 1),
+        *(Member(f"b/{number}", 1, (1,), Resources({"cpu": 1}), "n", 0, 2) for number in range(3)),
+    ]
+    found = of_all({"a": 3, "b": 2, "c": 1}, running)
+    (large,) = [each for each in found.pods if each.member.key == "b/large"]
+    assert [(each.way, each.rank, each.claimants, each.claimed_first) for each in large.goes] == [
+        ("one-claim", 0, (0,), (3,)),
+    ]
+    assert large.outcome == "claimable"
 
 
 def test_nobody_is_left_to_claim():
-    book = Book([quota("a", min=Resources({"cpu": 2})), quota("b", min=Resources({"cpu": 3}))], "nos")
-    running = [
-        Member("a/x", 0, (2,), NOTHING),
-        Member("b/x", 1, (3,), NOTHING),
-        Member("b/y", 1, (2,), NOTHING),
+    found = of_all({"a": 2, "b": 3}, members(a=2, b=5))
+    assert (found.claimants, [each.outcome for each in found.pods]) == ((), ["too-little"] * 2)
+
+
+def test_others_may_not_claim_so_much():
+    found = of_all({"a": 1, "b": 1}, members(a=0, b=4), "fair")
+    assert [(each.member.key, each.outcome) for each in found.pods] == [
+        ("b/3", "claimable"),
+        ("b/2", "claimable"),
+        ("b/1", "too-little"),
     ]
-    standing = Standing(book, running)
-    rules = Rules(standing, standing.entitlements((), {"cpu": 9}))
-    (found,) = Risks(rules, (), {"cpu": 9}, {"cpu": 2}).of_all(running)
-    assert (found.claimants, [each.outcome for each in found.pods]) == ((), ["too-little"])
 
 
 def test_one_that_is_within_the_min_once_others_are_gone_is_not_claimed():
-    book = Book([quota("a", min=Resources({"cpu": 20})), quota("b", min=Resources({"cpu": 30}))], "nos")
     running = [
-        Member("a/first", 0, (10,), NOTHING, created_seconds=1),
-        Member("a/large", 0, (20,), NOTHING, created_seconds=2),
-        Member("a/last", 0, (10,), NOTHING, created_seconds=3, priority=5),
+        Member("a/first", 0, (10,), Resources({"cpu": 10}), created_seconds=1),
+        Member("a/large", 0, (20,), Resources({"cpu": 20}), created_seconds=2, priority=5),
+        Member("a/last", 0, (20,), Resources({"cpu": 20}), created_seconds=3),
     ]
-    standing = Standing(book, running)
-    rules = Rules(standing, standing.entitlements((), {"cpu": 50}))
-    (found,) = Risks(rules, (), {"cpu": 50}, {"cpu": 10}).of_all(running)
-    assert [(each.member.key, each.outcome) for each in found.pods] == [
-        ("a/large", "claimable"),
-        ("a/last", "within-bounds"),
-    ]
+    found = of_all({"a": 30, "b": 30}, running)
+    assert [(each.member.key, each.outcome) for each in found.pods] == [("a/last", "claimable")]
 
 
 def test_what_holds_nothing_that_is_claimed_frees_nothing():
-    book = Book([quota("a", min=Resources({"cpu": 1})), quota("b", min=Resources({"cpu": 3}))], "nos")
     running = [Member("a/x", 0, (2,), NOTHING), Member("a/y", 0, (0,), NOTHING, created_seconds=1)]
-    standing = Standing(book, running)
-    rules = Rules(standing, standing.entitlements((), {"cpu": 9}))
-    (found,) = Risks(rules, (), {"cpu": 9}, {}).of_all(running)
+    found = of_all({"a": 1, "b": 3}, running)
     assert {each.member.key: each.outcome for each in found.pods} == {
         "a/x": "claimable",
         "a/y": "frees-nothing",
     }
-
-
-def test_who_goes_first():
-    def one(key, priority=0, created=0, budgets=()):
-        return Member(key, 0, (1,), NOTHING, priority=priority, created_seconds=created, budgets=budgets)
-
-    members = [
-        one("old"), one("young", created=9), one("young-too", created=9), one("high", 5, 99),
-        one("kept", budgets=(0,)), one("spared", -5, budgets=(0,)),
-    ]  # fmt: skip
-    assert [each.key for each in eviction_order(members, [1])] == [
-        "spared", "young", "young-too", "old", "high", "kept",
-    ]  # fmt: skip
 
 
 def test_room_is_what_nodes_that_take_workloads_have_left():
@@ -118,120 +166,40 @@ def test_room_is_what_nodes_that_take_workloads_have_left():
     assert node_room(columns) == {"cpu": 3000, SLICE: 3, "nvidia.com/gpu": 1, GPU_MEMORY: 62}
 
 
+def test_a_node_that_holds_more_than_it_has_takes_nothing_from_others():
+    full = node("a", cpu="1").holding(pod("x", cpu="3"))
+    assert node_room(Columns(cluster(full, node("b", cpu="4")))) == {"cpu": 4000}
+
+
 def test_daemons_and_those_that_leave_are_not_ranked():
     leaving = pod("B/leaving", {SLICE: "1"}, created_seconds=9, terminating=True, node="n")
     daemon = pod("B/daemon", {SLICE: "0"}, created_seconds=8, owner="DaemonSet/agent", node="n")
-    (found,) = risks(seed("ElasticQuota", leaving, daemon))
+    found = risks(seed("ElasticQuota", leaving, daemon))
     assert [each.member.key for each in found.pods] == ["B/3", "B/2", "B/1"]
 
 
-class Claims:
-    """Claims made one after the other by the engine's own decisions, and who went after how much."""
-
-    def __init__(self, mode, mins, pods, capacity):
-        self.book = Book([quota(name, min=Resources({"cpu": least})) for name, least in mins.items()], mode)
-        self.capacity = capacity
-        self.running = [
-            Member(
-                f"{name}-{number}",
-                self.book.index[name],
-                (size,),
-                Resources({"cpu": size}),
-                "n",
-                priority,
-                created,
-            )
-            for number, (name, size, priority, created) in enumerate(pods)
-        ]
-        self.gone: dict[str, int] = {}
-
-    def rules(self, waits=()):
-        standing = Standing(self.book, self.running)
-        return Rules(standing, standing.entitlements(waits, {"cpu": self.capacity}))
-
-    @property
-    def left(self):
-        return self.capacity - sum(each.amounts[0] for each in self.running)
-
-    def risks(self):
-        found = Risks(self.rules(), (), {"cpu": self.capacity}, {"cpu": self.left})
-        return found.of_all(self.running)
-
-    def claim(self, quota_name, sizes):
-        evicted, claimed = [], 0
-        for number, size in enumerate(sizes):
-            asking = Member(
-                f"new-{number}", self.book.index[quota_name], (size,), Resources({"cpu": size}), "", 0, 10**6
-            )
-            rules = self.rules((asking, *evicted))
-            nodes = Nodes({"n": {"cpu": self.left}}, {"cpu": self.capacity})
-            decision = decide(rules, asking, nodes, self.running)
-            if decision.verdict == "refuse":
-                continue
-            claimed += size
-            for victim in decision.victims:
-                self.running.remove(victim)
-                evicted.append(victim)
-                self.gone.setdefault(victim.key, claimed)
-            self.running.append(asking._replace(node="n"))
-
-
-@st.composite
-def borrowed(draw, sizes):
-    """B and D borrow what C leaves; capacity is what the mins sum up to, or more."""
-    mins = {"B": draw(st.integers(0, 4)), "C": draw(st.integers(6, 16)), "D": draw(st.integers(0, 4))}
-    size = draw(sizes)
-    pods = draw(
-        st.lists(
-            st.tuples(st.sampled_from(("B", "B", "D")), size, st.integers(0, 2), st.integers(0, 3)),
-            min_size=1,
-            max_size=7,
+@settings(max_examples=100, deadline=None)
+@given(
+    st.sampled_from(("nos", "fair")),
+    st.fixed_dictionaries({name: st.integers(0, 6) for name in "abcd"}),
+    st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3), st.integers(0, 1)), min_size=1, max_size=8),
+)
+def test_ranks_of_a_claimant_are_complete_and_nobody_later_goes_after_less(mode, mins, pods):
+    running = [
+        Member(f"p{number}", place, (size,), Resources({"cpu": size}), "n", priority, number)
+        for number, (place, size, priority) in enumerate(pods)
+    ]
+    found = of_all(mins, running, mode)
+    for claimant in found.claimants:
+        places = sorted(
+            (going.rank, going.claimed_first[0])
+            for each in found.pods
+            for going in each.goes
+            if going.way == "in-order" and claimant.quota in going.claimants
         )
-    )
-    used = sum(each[1] for each in pods)
-    capacity = max(sum(mins.values()), used) + draw(st.integers(0, 4))
-    return mins, pods, capacity
-
-
-alike = st.integers(1, 3).map(st.just)
-mixed = st.just(st.integers(1, 4))
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.sampled_from(("nos", "fair")), borrowed(st.one_of(alike, mixed)))
-def test_who_goes_later_goes_after_no_less(mode, world):
-    for found in Claims(mode, *world).risks():
-        ranks = [each.rank for each in found.pods]
-        assert ranks == list(range(1, len(ranks) + 1))
-        for one, other in zip(found.pods, found.pods[1:], strict=False):
-            assert one.claimed_first[0] <= other.claimed_first[0]
-            if mode == "fair" and other.asked_first[0] is not None:
-                assert one.asked_first[0] <= other.asked_first[0]
-
-
-@settings(max_examples=80, deadline=None)
-@given(st.sampled_from(("nos", "fair")), borrowed(alike), st.data())
-def test_among_workloads_of_one_size_nobody_goes_earlier_than_said(mode, world, data):
-    claims = Claims(mode, *world)
-    said = {each.member.key: each for found in claims.risks() for each in found.pods}
-    largest = max(each[1] for each in world[1])
-    claims.claim("C", data.draw(st.lists(st.integers(1, largest), min_size=1, max_size=12)))
-    for key, claimed in claims.gone.items():
-        if key.startswith("new"):
-            continue
-        assert said[key].outcome == "claimable"
-        assert claimed > said[key].claimed_first[0]
-        if mode == "fair":
-            assert claimed >= said[key].asked_first[0]
-
-
-@settings(max_examples=80, deadline=None)
-@given(st.sampled_from(("nos", "fair")), borrowed(mixed), st.data())
-def test_nobody_goes_while_claims_find_what_is_free(mode, world, data):
-    claims = Claims(mode, *world)
-    free = min((found.free[0] for found in claims.risks()), default=0)
-    claims.claim("C", data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=8)))
-    assert all(claimed > free for claimed in claims.gone.values())
+        assert [rank for rank, _ in places] == list(range(1, len(places) + 1))
+        assert [first for _, first in places] == sorted(first for _, first in places)
+    assert all((each.outcome == "claimable") == bool(each.goes) for each in found.pods)
 
 
 def test_what_has_no_bound_is_not_short():

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from builders import quota
 from ullage.engine.quota.book import NO_QUOTA, Book, Member
 from ullage.engine.quota.rights import Rules
-from ullage.engine.quota.shares import beyond, lent, shares, unused
+from ullage.engine.quota.shares import beyond, borrowed_and_lent, lent, shares, unused
 from ullage.engine.quota.standing import Standing
 from ullage.model.resources import NOTHING, Resources
 
@@ -51,6 +51,33 @@ def test_the_example_in_mode_nos():
 def test_the_example_in_mode_fair():
     found = figures(seed("fair"), Resources({GPU_MEMORY: 80}))
     assert {name: each.entitlement for name, each in found.items()} == {"A": (40,), "B": (40,), "C": (0,)}
+
+
+def test_nobody_is_entitled_beyond_a_max_nor_are_all_below_a_parent():
+    def quotas(most):
+        return [
+            quota("top", {"cpu": "4m"}, {"cpu": most}, kind="ElasticQuota", namespaces=()),
+            quota("one", {"cpu": "2m"}, {"cpu": "3m"}, kind="ElasticQuota", parent="top"),
+            quota("two", {"cpu": "2m"}, kind="ElasticQuota", parent="top"),
+            quota("other", {"cpu": "2m"}, kind="ElasticQuota"),
+        ]
+
+    found = figures(standing_of(quotas("9m"), {}))
+    assert {name: each.entitlement for name, each in found.items()} == {
+        "one": (3,), "two": (4,), "other": (4,), "top": (7,),
+    }  # fmt: skip
+    assert figures(standing_of(quotas("6m"), {}))["top"].entitlement == (6,)
+
+
+def test_what_all_borrow_is_counted_once_inside_a_tree_too():
+    quotas = [
+        quota("top", {"cpu": "6m"}, namespaces=()),
+        quota("one", {"cpu": "2m"}, parent="top"),
+        quota("two", {"cpu": "4m"}, parent="top"),
+        quota("other", {"cpu": "5m"}),
+    ]
+    borrowed, lends = borrowed_and_lent(standing_of(quotas, {"one": [Resources({"cpu": 8})]}))
+    assert (dict(borrowed), dict(lends)) == ({"cpu": 6}, {"cpu": 6})
 
 
 def test_lenders_lend_in_proportion_to_what_they_leave_unused():

@@ -1,35 +1,151 @@
-"""Who could claim back what is borrowed."""
+"""Who could claim back what was placed: judged by applying the answer and really claiming."""
 
-from builders import quota, resources
-from ullage.engine.quota.book import NO_QUOTA, Book, Member
-from ullage.engine.quota.standing import Standing
-from ullage.engine.quota.threats import threats_to
+from random import Random
 
-BOOK = Book(
-    [
-        quota("a", {"cpu": "2m"}),
-        quota("full", {"cpu": "3m"}),
-        quota("idle", {"cpu": "5m", "memory": "7"}),
-        quota("other", {"memory": "7"}),
-    ]
-)
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from builders import batch, cluster, node, pod, quota, waiting
+from ullage.engine.columns import Columns
+from ullage.engine.placement.fit import fit
+from ullage.engine.quota import threats
+from ullage.model.delta import Delta, apply
 
-def threats(used: int, quota_place: int = 0):
-    running = [Member("a/1", 0, (used, 0), resources()), Member("full/1", 1, (3, 0), resources())]
-    return [(each.quota, dict(each.could_claim)) for each in threats_to(Standing(BOOK, running), quota_place)]
+GPU = "nvidia.com/gpu"
+CLAIMS_MAX = 12
 
 
-def test_those_with_something_unused_of_a_resource_that_is_borrowed():
-    assert threats(3) == [("idle", {"cpu": 5})]
+def asked_for(snapshot, namespace, replicas, size=1):
+    wanted = batch(replicas, waiting(f"{namespace}/new", {GPU: str(size)}))
+    return fit(Columns(snapshot), [wanted], names_remedies=False).outcomes[0]
+
+
+def applied(snapshot, outcome, name, size, created):
+    """Return the cluster after an answer: what was placed runs, those who went for it wait again."""
+    namespace = outcome.subject.partition("/")[0]
+    nodes = [where for where, count in outcome.nodes for _ in range(count)]
+    placed = tuple(
+        pod(f"{namespace}/{name}{number}", {GPU: str(size)}, node=where, created_seconds=created)
+        for number, where in enumerate(nodes)
+    )
+    gone = (snapshot.workloads[each.workload] for each in outcome.evicted)
+    waits = tuple(msgspec.structs.replace(each, node="", state="init") for each in gone)
+    return apply(snapshot, Delta(workloads=(*placed, *waits)))
+
+
+def threats_of(snapshot, namespace, replicas):
+    outcome = asked_for(snapshot, namespace, replicas)
+    return {each.quota: each.could_claim.of(GPU) for each in outcome.threats}
+
+
+def quotas(kind, **mins):
+    return [quota(name, {GPU: str(least)}, kind=kind) for name, least in mins.items()]
+
+
+def test_in_mode_fair_shares_are_claimed_back():
+    snapshot = cluster(node("n", {GPU: "8"}), *(quota(name, {GPU: "0"}, weight=1) for name in "ab"))
+    assert threats_of(snapshot, "b", 8) == {"a": 4}
+    assert threats_of(snapshot, "b", 4) == {}
+
+
+def test_in_mode_nos_so_is_what_is_guaranteed_beyond_min():
+    held = [pod(f"a/{number}", {GPU: "1"}) for number in range(4)]
+    snapshot = cluster(node("n", {GPU: "8"}).holding(*held), *quotas("ElasticQuota", a=4, b=1, c=3))
+    assert threats_of(snapshot, "b", 4) == {"a": 1, "c": 4}
 
 
 def test_nobody_while_nothing_is_borrowed():
-    assert threats(2) == []
-    assert threats(3, NO_QUOTA) == []
+    snapshot = cluster(node("n", {GPU: "8"}), *quotas("ElasticQuota", a=4, b=4))
+    assert threats_of(snapshot, "b", 4) == {}
 
 
-def test_parents_and_children_do_not_claim_from_each_other():
-    book = Book([quota("top", {"cpu": "9m"}), quota("a", {"cpu": "1m"}, parent="top")])
-    standing = Standing(book, [Member("a/1", 0, (5,), resources())])
-    assert threats_to(standing, 0) == ()
+def test_nobody_claims_what_is_free_already():
+    snapshot = cluster(node("n", {GPU: "12"}), *quotas("Quota", a=4, b=4))
+    assert threats_of(snapshot, "b", 6) == {}
+    assert threats_of(snapshot, "b", 7) == {"a": 6}
+
+
+def test_who_goes_for_it_is_gone_and_what_else_was_placed_runs():
+    held = [pod(f"b/{number}", {GPU: "1"}, created_seconds=number) for number in range(4)]
+    snapshot = cluster(node("n", {GPU: "4"}).holding(*held), *quotas("Quota", a=2, b=1, c=1))
+    first, second = fit(
+        Columns(snapshot),
+        [batch(1, waiting("a/new", {GPU: "1"})), batch(1, waiting("c/new", {GPU: "1"}))],
+    ).outcomes
+    assert {each.workload for each in (*first.evicted, *second.evicted)} == {"b/3", "b/2"}
+    assert (first.threats, second.threats) == ((), ())
+
+
+def test_what_they_leave_beside_it_is_free_for_claims():
+    bounds = {"a": ("1", ""), "b": ("0", ""), "c": ("2", "2"), "d": ("2", "2")}
+    elastic = [
+        quota(name, {GPU: least}, {GPU: most} if most else {}, kind="ElasticQuota")
+        for name, (least, most) in bounds.items()
+    ]
+    snapshot = cluster(node("n", {GPU: "4"}).holding(pod("b/0", {GPU: "4"})), *elastic)
+    outcome = asked_for(snapshot, "a", 2)
+    assert ([each.workload for each in outcome.evicted], outcome.over_quota) == (["b/0"], 1)
+    assert outcome.threats == ()
+
+
+def test_who_went_for_it_may_come_back_by_what_it_is_guaranteed_then():
+    snapshot = cluster(
+        node("n", {GPU: "4"}).holding(pod("b/0", {GPU: "4"})), *quotas("ElasticQuota", a=1, b=2, c=1)
+    )
+    assert threats_of(snapshot, "a", 2) == {"b": 3}
+
+
+def test_of_many_replicas_the_first_are_looked_at(monkeypatch):
+    monkeypatch.setattr(threats, "REPLICAS_MAX", 2)
+    snapshot = cluster(node("n", {GPU: "8"}), *quotas("ElasticQuota", a=4, b=4))
+    assert threats_of(snapshot, "b", 8) == {"a": 6}
+
+
+def crowd(seed, kind):
+    """Quotas that lend and borrow on one node that is nearly full, and room for some more."""
+    random = Random(seed)  # noqa: S311 - nothing secret
+    sizes = [random.randint(1, 3) for _ in range(random.randint(0, 4))]
+    held = [
+        pod(
+            f"{random.choice('abc')}/{number}",
+            {GPU: str(size)},
+            created_seconds=number,
+            priority=random.choice((0, 0, 5)),
+        )
+        for number, size in enumerate(sizes)
+    ]
+    free = random.randint(1, 5)
+    names = "abc" if random.random() < 0.5 else "abcd"
+    mins = {name: random.randint(0, 4) for name in names}
+    mins["a"] += max(0, sum(sizes) + free - sum(mins.values()))
+    return cluster(node("n", {GPU: str(sum(sizes) + free)}).holding(*held), *quotas(kind, **mins))
+
+
+def really_evicts(snapshot, name, newcomers):
+    """Whether claims of a quota take one of these: one claim of any size, or one unit after the other."""
+    for size in range(1, CLAIMS_MAX):
+        if newcomers & {each.workload for each in asked_for(snapshot, name, 1, size).evicted}:
+            return True
+    for number in range(CLAIMS_MAX):
+        outcome = asked_for(snapshot, name, 1)
+        if newcomers & {each.workload for each in outcome.evicted}:
+            return True
+        snapshot = applied(snapshot, outcome, f"later{number}-", 1, 200 + number)
+    return False
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 10**6), st.sampled_from(("ElasticQuota", "Quota")), st.integers(1, 3), st.integers(1, 3)
+)
+def test_those_named_can_evict_it_and_no_others_can(seed, kind, replicas, size):
+    snapshot = crowd(seed, kind)
+    outcome = asked_for(snapshot, "b", replicas, size)
+    if not outcome.over_quota:
+        return
+    after = applied(snapshot, outcome, "new", size, 100)
+    newcomers = {f"b/new{number}" for number in range(outcome.placed)}
+    named = {each.quota for each in outcome.threats}
+    others = {each.name for each in snapshot.quotas} - {"b"}
+    assert named == {name for name in others if really_evicts(after, name, newcomers)}

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from builders import cluster, container, node, pod, policy, quota, resources
+from builders import cluster, container, node, pod, policy, quota, resources, waiting
 from strategies import snapshots
 from ullage.engine.columns import Columns
 from ullage.engine.quota.accounts import Accounts
@@ -17,7 +17,7 @@ MACHINE = node("n1", cpu="64", memory="64Gi")
 
 def used(*workloads, **fields) -> QuotaUse:
     named = {"minimum": {"cpu": "2"}, "maximum": {"memory": "9Gi"}, **fields}
-    return quota_use(cluster(MACHINE.holding(*workloads), quota("ml", **named)))[0]
+    return quota_use(Columns(cluster(MACHINE.holding(*workloads), quota("ml", **named))))[0]
 
 
 def test_requests_are_summed_over_the_resources_that_the_quota_names():
@@ -71,7 +71,7 @@ def test_only_what_runs_or_is_paused_counts(state, counted):
 
 def test_a_workload_without_a_node_uses_nothing():
     snapshot = cluster(MACHINE, pod("ml/a", cpu="1"), quota("ml", {"cpu": "2"}))
-    assert quota_use(snapshot)[0].workloads == 0
+    assert quota_use(Columns(snapshot))[0].workloads == 0
 
 
 def test_quotas_come_by_name_each_with_its_record():
@@ -80,7 +80,7 @@ def test_quotas_come_by_name_each_with_its_record():
         quota("b", {"cpu": "1"}, namespaces=("x",)),
         quota("a", {"cpu": "1"}),
     )
-    found = quota_use(snapshot)
+    found = quota_use(Columns(snapshot))
     assert [(use.quota.name, use.workloads) for use in found] == [("a", 0), ("b", 1)]
     assert found[1].quota == quota("b", {"cpu": "1"}, namespaces=("x",))
 
@@ -88,9 +88,10 @@ def test_quotas_come_by_name_each_with_its_record():
 def test_gpu_memory_is_derived_from_the_gpus_a_workload_asks_for():
     asked = pod("ml/a", {"nvidia.com/mig-1g.10gb": "1", "nvidia.com/gpu": "1"})
     share = quota("ml", minimum={GPU_MEMORY: "40"})
-    (use,) = quota_use(cluster(MACHINE.holding(asked), share))
+    (use,) = quota_use(Columns(cluster(MACHINE.holding(asked), share)))
     assert (dict(use.used), dict(use.borrowed)) == ({GPU_MEMORY: 42}, {GPU_MEMORY: 2})
-    (smaller,) = quota_use(cluster(MACHINE.holding(asked), share, policy=policy(gpu_memory="16")))
+    small = cluster(MACHINE.holding(asked), share, policy=policy(gpu_memory="16"))
+    (smaller,) = quota_use(Columns(small))
     assert dict(smaller.used) == {GPU_MEMORY: 26}
 
 
@@ -104,7 +105,7 @@ def test_gpu_memory_counts_each_container_and_the_node_that_runs_it():
         quota("ml", {GPU_MEMORY: "40"}),
         policy=policy(gpu_memory="16", nodes={"n2": {"gpu-memory": "80"}}),
     )
-    (use,) = quota_use(snapshot)
+    (use,) = quota_use(Columns(snapshot))
     assert use.used.of(GPU_MEMORY) == max(16, 20) + max(80, 20)
 
 
@@ -115,7 +116,7 @@ def test_a_parent_uses_what_all_below_it_use():
         quota("a", {"cpu": "2"}, parent="top"),
         quota("b", {"cpu": "3"}, parent="top"),
     )
-    found = {use.quota.name: use for use in quota_use(snapshot)}
+    found = {use.quota.name: use for use in quota_use(Columns(snapshot))}
     assert (found["top"].workloads, found["top"].used.of("cpu")) == (2, 4000)
     assert {name: use.borrowed.of("cpu") for name, use in found.items()} == {"a": 1000, "b": 0, "top": 0}
     assert {name: use.lent.of("cpu") for name, use in found.items()} == {"a": 0, "b": 1000, "top": 0}
@@ -125,7 +126,21 @@ def test_a_parent_uses_what_all_below_it_use():
 @given(snapshots())
 def test_it_is_what_the_accounts_say(snapshot):
     accounts = Accounts(Columns(snapshot))
-    for use, share in zip(quota_use(snapshot), shares(accounts.rules), strict=True):
+    for use, share in zip(quota_use(Columns(snapshot)), shares(accounts.rules), strict=True):
         assert use.used == accounts.book.readable(share.used).only({*use.quota.min, *use.quota.max})
         assert use.borrowed == accounts.book.readable(share.borrowed)
         assert use.lent == accounts.book.readable(share.lent)
+        assert use.entitlement == accounts.book.readable(share.entitlement)
+
+
+def test_what_is_asked_for_counts_for_the_entitlement():
+    quotas = [quota(name, {"cpu": "2"}) for name in "ab"]
+    waits = [waiting("a/x", cpu="5"), waiting("b/x", cpu="9", terminating=True)]
+    found = {
+        use.quota.name: use
+        for use in quota_use(Columns(cluster(MACHINE.holding(pod("b/y", cpu="1")), *waits, *quotas)))
+    }
+    assert {name: use.entitlement for name, use in found.items()} == {
+        "a": resources(cpu="5"),
+        "b": resources(cpu="1"),
+    }

@@ -91,6 +91,30 @@ RULES = {
         pod("new", "A", 3, priority=-5),
         ["b2"],
     ),
+    "of as many that free as much, those go of whom none is important": (
+        full(
+            "fair",
+            {"A": 9, "B": 0},
+            pod("b1", "B", 3, priority=5, created=9),
+            pod("b2", "B", 2, created=1),
+            pod("b4", "B", 2, created=1),
+            pod("b5", "B", 1, created=8),
+        ),
+        pod("new", "A", 4),
+        ["b2", "b4"],
+    ),
+    "of as many that free as much and are as important, the youngest go": (
+        full(
+            "fair",
+            {"A": 9, "B": 0},
+            pod("b1", "B", 3, priority=5, created=1),
+            pod("b2", "B", 2, priority=5, created=9),
+            pod("b4", "B", 2, priority=5, created=9),
+            pod("b5", "B", 1, created=0),
+        ),
+        pod("new", "A", 4),
+        ["b2", "b4"],
+    ),
     "others go before members of one's own quota": (
         full("fair", {"A": 9, "B": 0}, pod("a1", "A", 3), pod("b1", "B", 3, priority=9)),
         pod("new", "A", 3, priority=5),

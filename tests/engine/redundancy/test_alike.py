@@ -13,6 +13,9 @@ from ullage.engine.redundancy.alike import classes_of, kinds_of_loss, losses_of,
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Taint
 from ullage.model.constraints import Constraints, NodeSelector, NodeSelectorTerm, Requirement, TopologySpread
+from ullage.model.ledger import VOLUME_SPACE
+from ullage.model.ledger_entry import LedgerEntry
+from ullage.model.resources import Resources
 from ullage.model.storage import StorageClass
 
 SIZES = st.lists(st.integers(1, 4), max_size=5)
@@ -105,6 +108,32 @@ def test_the_node_that_reaches_a_free_volume_is_not_like_the_others():
     )
     asked = pod("w", cpu="1", volumes=(volume("data", "1Gi", claim="c"),))
     assert names_of_classes(snapshot, [asked]) == [["a", "c"], ["b"]]
+
+
+@pytest.mark.parametrize(
+    ("gib", "wanted", "classes"),
+    [
+        (8, "HDD", [["a", "c"], ["b"]]),
+        (8, "fast", [["a", "b", "c"]]),
+        (10, "HDD", [["a", "b", "c"]]),
+    ],
+    ids=["another size", "no local disk is wanted", "another name only"],
+)
+def test_where_volumes_want_local_disks_these_tell_nodes_apart(gib, wanted, classes):
+    sizes = {"a": 10, "b": gib, "c": 10}
+    snapshot = cluster(
+        *(node(name, cpu="4").with_drive(f"{name}-0", "HDD", f"{size}Gi") for name, size in sizes.items())
+    )
+    asked = pod("w", cpu="1", volumes=(volume("v", "9Gi", storage_class=wanted, inline=True),))
+    assert names_of_classes(snapshot, [asked]) == classes
+
+
+def test_what_is_promised_of_a_disk_tells_nodes_apart():
+    nodes = (node(name, cpu="4").with_drive(f"{name}-0", "HDD", "10Gi") for name in "abc")
+    taken = Resources({VOLUME_SPACE: 1 << 30})
+    promise = LedgerEntry("r", "v", "drive/b/b-0", "other", taken, "RESERVED", expires_seconds=9)
+    asked = pod("w", cpu="1", volumes=(volume("v", "9Gi", storage_class="HDDLVG", inline=True),))
+    assert names_of_classes(cluster(*nodes, promise), [asked]) == [["a", "c"], ["b"]]
 
 
 def test_preferences_see_labels_and_soft_taints():

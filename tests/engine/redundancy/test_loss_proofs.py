@@ -1,9 +1,10 @@
 """A second look at losses: another placement is found, or it is proven that there is none."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import cluster, node, pod
+from builders import cluster, node, pod, volume
 from ullage.engine.columns import Columns
 from ullage.engine.redundancy.loss_proofs import look_exactly
 from ullage.engine.redundancy.losses import Losses
@@ -240,3 +241,20 @@ def all_placed(trial, shapes):
             if way:
                 return True
     return False
+
+
+def with_volumes(count, name="web/w"):
+    """A running workload with so many volumes on local disks, no two of one size."""
+    mounted = tuple(
+        volume(f"v{place}", f"{100 + 4 * place}Mi", storage_class="HDDLVG", inline=True)
+        for place in range(count)
+    )
+    return pod(name, cpu="1", owner="StatefulSet/w", volumes=mounted)
+
+
+@pytest.mark.parametrize(("count", "sure"), [(8, "impossible"), (9, "unknown")])
+def test_disks_of_which_only_a_part_may_have_been_searched_prove_nothing(count, sure):
+    lost = machine("a", "4").holding(with_volumes(count))
+    found = losses_in(lost, machine("b", "4").with_drive("d", "HDD", "500Mi"))
+    report = look_exactly(found, found.of(["a"]), SECONDS)
+    assert (len(report.losers), report.certificate) == (1, sure)

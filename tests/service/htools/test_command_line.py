@@ -69,6 +69,12 @@ def test_small_units_are_binary_and_capital_ones_decimal(text: str, asked: Asked
     assert options("hspace", "--standard-alloc", text).standard_allocation == asked
 
 
+@pytest.mark.parametrize("text", ["Infinity", "1e400", "1000000"])
+def test_endless_numbers_are_as_large_as_any_that_is_measured(text: str) -> None:
+    assert options("hbal", f"--max-cpu={text}").max_cpu == 1_000_000
+    assert options("hbal", f"--min-gain=-{text}").min_gain == -1_000_000
+
+
 def test_what_is_no_option_is_an_argument_and_so_is_everything_after_two_dashes() -> None:
     assert options("hail", "a", "-v", "-", "--", "-v").arguments == ("a", "-", "-v")
 
@@ -95,6 +101,8 @@ def test_a_wrong_command_line_ends_with_code_2_and_the_usage(words: list[str], m
     [
         ("hbal", ["-g", "x"], "min gain: cannot parse string 'x'"),
         ("hbal", ["-l", "1.5"], "max solution length: cannot parse string '1.5'"),
+        ("hbal", ["--max-cpu=-Infinity"], "Invalid value of the max-cpu ratio, expected >0"),
+        ("hbal", ["--max-cpu=inf"], "parsing max-cpu: cannot parse string 'inf'"),
         ("hbal", ["--max-cpu=0"], "Invalid value of the max-cpu ratio, expected >0"),
         ("hbal", ["--memory-ratio=-1"], "memory-ratio: cannot parse string '-1', expected a number above 0"),
         ("hbal", ["--priority=urgent"], "Unknown priority 'urgent'"),

@@ -56,6 +56,22 @@ def test_a_refusal_is_an_answer_too(hail):
 
 
 @pytest.mark.parametrize(
+    ("fields", "failure"),
+    [
+        ({"memory": -5}, "FailMem"),
+        ({"vcpus": -1}, "FailCPU"),
+        ({"disks": [{"size": -5}]}, "FailDisk"),
+        ({"spindle_use": -1}, "FailSpindles"),
+    ],
+)
+def test_what_is_asked_for_below_zero_is_refused_by_the_policy(hail, fields, failure):
+    printed = hail(message_of(CLUSTER, new(**fields)))
+    answer = json.loads(printed.stdout)
+    assert (printed.code, printed.stderr, answer["success"], answer["result"]) == (0, "", False, [])
+    assert f"failure reasons: {failure}: " in answer["info"]
+
+
+@pytest.mark.parametrize(
     ("words", "expected"),
     [
         ([], "This program needs an input file."),

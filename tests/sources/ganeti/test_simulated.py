@@ -75,7 +75,7 @@ def test_each_specification_is_a_group_of_equal_nodes():
     [
         ("p,2", "group 'p,2': there are 2 parts; write policy,count,disk,memory,cpus"),
         ("x,2,1t,1g,1", "field policy: 'x' is no allocation policy"),
-        ("p,-2,1t,1g,1", "field count: '-2' is no number"),
+        ("p,-2,1t,1g,1", "field count: '-2' is below zero"),
         ("p,2,1x,1g,1", "field disk: 'x' is no unit"),
         ("p,2,1t,1x,1", "field memory: 'x' is no unit"),
         ("p,2,1t,1g,1.5", "field cpus: '1.5' is no number"),

@@ -4,10 +4,15 @@ from fractions import Fraction
 
 import msgspec
 import pytest
+from hypothesis import given, settings
 
+from fleet_strategies import rare_kinds, seeds
+from ganeti_clusters import random_cluster
 from sources.ganeti.rapi_documents import documents, save
+from ullage.engine.balance.of_snapshot import cluster_of
 from ullage.engine.balance.rebalance import fleet_of
 from ullage.engine.capacity.bounds import bounds_of
+from ullage.engine.columns import Columns
 from ullage.model.errors import InputError
 from ullage.model.ganeti import (
     MIB,
@@ -105,11 +110,66 @@ def test_spindles_are_a_resource_where_storage_is_exclusive():
     assert SPINDLES not in snapshot_of(ganeti(instance("i"))).nodes["n1"].capacity
 
 
-def test_an_instance_that_is_still_to_come_waits():
-    workload = snapshot_of(ganeti(instance("i", forthcoming=True, status="ADMIN_down"))).workloads["i"]
-    assert (workload.state, workload.node, workload.standby) == ("init", "", "")
-    assert workload.requests.of("memory") == 4 * GIB
-    assert workload.instance.primary == "n1"
+class TestStillToCome:
+    """An instance that is reserved, and not created yet."""
+
+    def test_it_holds_its_place_on_both_nodes(self):
+        workload = snapshot_of(ganeti(instance("i", forthcoming=True, status="ADMIN_down"))).workloads["i"]
+        assert (workload.state, workload.node, workload.standby) == ("paused", "n1", "n2")
+        assert (workload.holds_capacity, workload.told_state) == (True, "forthcoming")
+        assert workload.requests.of("memory") == 4 * GIB
+
+    @pytest.mark.parametrize("template", ["drbd", "plain", "ext"])
+    def test_its_disks_are_taken_of_what_nodes_report_free(self, template):
+        secondary = "n2" if template == "drbd" else ""
+        found = ganeti(instance("i"), instance("j", template=template, secondary=secondary, forthcoming=True))
+        columns = Columns(snapshot_of(found))
+        free = columns.free[:, columns.resource_index["storage-space"]] // GIB
+        assert free.tolist() == [70 if template == "ext" else 60, 60 if template == "drbd" else 70]
+
+    def test_copies_are_kept_back_beside_those_that_are_there(self):
+        nodes = (node("n1"), node("n2", disk_free_bytes=100 * GIB))
+        found = ganeti(instance("i"), instance("j", forthcoming=True), nodes=nodes)
+        assert snapshot_of(found).nodes["n2"].reserve.of("storage-space") == 20 * GIB
+
+    def test_its_spindles_are_kept_where_storage_is_exclusive(self):
+        nodes = [node(name, exclusive_storage=True, spindles=6) for name in ("n1", "n2")]
+        coming = instance("i", disks=(Disk(GIB, 2),), forthcoming=True)
+        columns = Columns(snapshot_of(ganeti(coming, nodes=tuple(nodes))))
+        assert columns.free[:, columns.resource_index[SPINDLES]].tolist() == [4, 4]
+
+
+@given(seeds, rare_kinds)
+@settings(max_examples=60)
+def test_nodes_have_left_what_balancing_counts_with_all_that_is_to_come(seed, kind):
+    """Only the memory of stopped instances is told apart: balancing keeps it for when they start."""
+    cluster = random_cluster(seed, kind)
+    snapshot = snapshot_of(cluster)
+    fleet, columns = fleet_of(snapshot), Columns(snapshot)
+    stopped = dict.fromkeys((each.name for each in cluster.nodes), 0)
+    for each in cluster.instances:
+        stopped[each.primary] += 0 if each.uses_memory or each.forthcoming else each.memory_bytes
+    for host in fleet.hosts:
+        later = fleet.states[host.number].later
+        figures = columns.figures(columns.node_index[host.name])
+        left = {
+            name: each.bounds.capacity - each.bounds.reserve - each.committed
+            for name, each in figures.items()
+        }
+        assert left["memory"] == later.memory_free + stopped[host.name]
+        assert left["cpu"] == host.node.cpu_milli - later.cpu
+        assert left["storage-space"] == later.disk_free
+        if host.exclusive:
+            assert left[SPINDLES] == later.spindles_free
+
+
+@given(seeds, rare_kinds)
+@settings(max_examples=30)
+def test_the_fleet_of_a_snapshot_is_that_of_its_cluster(seed, kind):
+    cluster = random_cluster(seed, kind._replace(forthcoming_share=0.5))
+    there = {each.name: (each.primary, each.secondary, each.forthcoming) for each in cluster.instances}
+    found = cluster_of(snapshot_of(cluster)).instances
+    assert {each.name: (each.primary, each.secondary, each.forthcoming) for each in found} == there
 
 
 def test_offline_nodes_groups_domains_and_labels_are_known():

@@ -37,7 +37,9 @@ def test_a_text_means_its_value(read, text, value):
     ("read", "text", "said"),
     [
         (kinds.size, "", "'' is no number"),
-        (kinds.size, "-1", "'-1' is no number"),
+        (kinds.size, "-1", "'-1' is below zero"),
+        (kinds.size, "-", "'-' is no number"),
+        (kinds.size, "-x", "'-x' is no number"),
         (kinds.size, "+1", "'+1' is no number"),
         (kinds.size, " 1", "' 1' is no number"),
         (kinds.size, "1_000", "'1_000' is no number"),

@@ -3,7 +3,7 @@
 import pytest
 
 from sources.kubernetes.kube import dumped, node, refused, thing
-from ullage.model.cluster import Drive, VolumeGroup
+from ullage.model.drives import Drive, VolumeGroup
 
 API = "csi-baremetal.dell.com/v1"
 GIB = 1 << 30
@@ -21,8 +21,16 @@ def group(name="g1", **spec):
     return thing(API, "LogicalVolumeGroup", name, spec=fields | spec)
 
 
-def available(location, size):
-    return thing(API, "AvailableCapacity", f"ac-{location}", spec={"Location": location, "Size": size})
+def available(location, size, **spec):
+    fields = {"Location": location, "Size": size} | spec
+    return thing(API, "AvailableCapacity", f"ac-{location}", spec=fields)
+
+
+def marked(item, where="labels", **texts):
+    """An object with what the driver's labels say: a taint, a storage group."""
+    prefix = "drive.csi-baremetal.dell.com/"
+    item["metadata"][where] = {f"{prefix}{name.replace('_', '-')}": text for name, text in texts.items()}
+    return item
 
 
 NODE = node("n1", labels={LABEL: "id-1"})
@@ -74,6 +82,14 @@ FREE = {
     "never more than there is": ([available("g1", 40 * GIB)], 9 * GIB),
     "that of a drive is not that of its group": ([available("d1", 4 * GIB)], 0),
 }
+# Each row: what the driver says of a group of which 4 GiB are available, and its free space.
+HEALTH = {
+    "a good one": ({"Health": "GOOD", "Status": "CREATED"}, 4 * GIB),
+    "one that failed": ({"Health": "GOOD", "Status": "FAILED"}, 0),
+    "a suspect one": ({"Health": "SUSPECT"}, 0),
+    "one of unknown health": ({"Health": "UNKNOWN"}, 0),
+    "one of which nothing is said": ({"Health": ""}, 4 * GIB),
+}
 
 
 @pytest.mark.parametrize("rule", FREE)
@@ -82,6 +98,64 @@ def test_the_free_space_of_a_volume_group(rule):
     assert dumped(NODE, drive(), group(), *items).nodes["n1"].volume_groups == (
         VolumeGroup("g1", "HDD", 9 * GIB, expected, drives=("d1",)),
     )
+
+
+@pytest.mark.parametrize(("spec", "free_bytes"), HEALTH.values(), ids=HEALTH)
+def test_only_a_sound_volume_group_has_free_space(spec, free_bytes):
+    found = dumped(NODE, drive(), group(**spec), available("g1", 4 * GIB))
+    assert [each.free_bytes for each in found.nodes["n1"].volume_groups] == [free_bytes]
+
+
+# Each row: objects of drive d1, group g1 on it and what they offer; who is tainted and in group gold.
+MARKS = {
+    "a drive that is marked": ([marked(drive(), taint="NoSchedule", storage_group="gold")], True, False),
+    "by an annotation": (
+        [marked(drive(), "annotations", taint="NoSchedule", storage_group="gold")], True, False,
+    ),
+    "what a drive offers is marked": (
+        [drive(), marked(available("d1", 9), taint="NoSchedule", storage_group="gold")], True, False,
+    ),
+    "a group that is marked": (
+        [drive(), marked(group(), taint="NoSchedule", storage_group="gold")], False, True,
+    ),
+    "what a group offers is marked": (
+        [drive(), group(), marked(available("g1", 9), taint="NoSchedule", storage_group="gold")], False, True,
+    ),
+    "nobody": ([drive(), group(), available("g1", 9)], False, False),
+    "another taint is none": ([marked(drive(), taint="PreferNoSchedule")], False, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("items", "of_drive", "of_group"), MARKS.values(), ids=MARKS)
+def test_taints_and_storage_groups_of_disks(items, of_drive, of_group):
+    found = dumped(NODE, *items).nodes["n1"]
+    for disks, is_marked in ((found.drives, of_drive), (found.volume_groups, of_group)):
+        for each in disks:
+            assert (each.tainted, each.storage_group) == (is_marked, "gold" if is_marked else "")
+
+
+# Each row: what else is known of a clean drive d1, and whether it still is clean.
+CLEAN = {
+    "all of it is offered": ([available("d1", 10 * GIB)], True),
+    "nobody says what is offered": ([], True),
+    "nothing of it is offered: it is about to be used": ([available("d1", 0)], False),
+    "it is in a group": ([group()], False),
+}
+
+
+@pytest.mark.parametrize(("items", "clean"), CLEAN.values(), ids=CLEAN)
+def test_a_clean_drive_stays_so_where(items, clean):
+    assert [each.clean for each in dumped(NODE, drive(), *items).nodes["n1"].drives] == [clean]
+
+
+def test_a_bad_drive_is_as_clean_as_it_says():
+    items = (drive(Health="BAD"), available("d1", 0))
+    assert [each.clean for each in dumped(NODE, *items).nodes["n1"].drives] == [True]
+
+
+def test_a_group_that_is_offered_as_the_systems_is_so():
+    items = (drive(), group(), available("g1", 9, storageClass="SYSLVG"))
+    assert [each.system for each in dumped(NODE, *items).nodes["n1"].volume_groups] == [True]
 
 
 def test_a_group_on_the_system_drive_is_the_systems():
@@ -98,6 +172,11 @@ UNPLACED = {
     "a group of an unknown node": ([drive(), group(Node="other")], "volume group g1"),
     "a group on unknown drives": ([drive(), group(Locations=["d9"])], "volume group g1"),
     "a group on nothing": ([drive(), group(Locations=None)], "volume group g1"),
+    "a second drive of one identifier": ([drive(), drive("d2", UUID="d1")], "drive d2"),
+    "a second group of one name": ([drive(), group(), group("g2", Name="g1")], "volume group g2"),
+    "a drive beyond 64 bits": ([drive(Size=1 << 63)], "drive d1"),
+    "a drive of no name": ([drive(UUID="a\nb")], "drive d1"),
+    "what is offered of an unknown disk": ([available("d9", 5)], "capacity ac-d9"),
 }
 
 

@@ -176,3 +176,22 @@ def test_wrong_usage_is_named_with_its_path():
     assert refused(thing("metrics.k8s.io/v1beta1", "NodeMetrics", "n1", usage={"cpu": "x"})).startswith(
         "standard input: items[0].usage.cpu: quantity 'x'"
     )
+
+
+CREATED, STARTED, BEAT = "2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z", "2026-01-02T03:04:07Z"
+
+
+@pytest.mark.parametrize(
+    ("created", "started", "beat", "taken"),
+    [
+        (None, None, None, None),
+        (CREATED, None, None, 1767323045),
+        (CREATED, STARTED, None, 1767323046),
+        (CREATED, STARTED, BEAT, 1767323047),
+        (BEAT, CREATED, STARTED, 1767323047),
+    ],
+)
+def test_a_dump_was_taken_no_earlier_than_the_newest_moment_in_it(created, started, beat, taken):
+    conditions = [{"type": "Ready", "status": "True", "lastHeartbeatTime": beat}]
+    held = pod("p", metadata={"creationTimestamp": created}, status={"startTime": started}, nodeName="n1")
+    assert dumped(node("n1", conditions=conditions), held).taken_seconds == taken

@@ -89,6 +89,28 @@ def test_what_is_not_modelled_is_said(snapshot):
     }
 
 
+NEVER_EVICTS = (
+    "not simulated: ClusterQueues that by their preemption never evict: here they claim their own: q"
+)
+LENDS = "not simulated: lending limits where nobody is evicted; what is idle is lent all the same: q"
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ({}, {NEVER_EVICTS}),
+        ({"preemption": None}, {NEVER_EVICTS}),
+        ({"preemption": {"reclaimWithinCohort": "Never", "withinClusterQueue": "Never"}}, {NEVER_EVICTS}),
+        ({"preemption": {"reclaimWithinCohort": "Any"}}, set()),
+        ({"preemption": {"withinClusterQueue": "LowerPriority"}}, set()),
+        ({"cohort": "c"}, {NEVER_EVICTS, LENDS}),
+    ],
+)
+def test_what_a_queue_does_otherwise_in_kueue_is_said(spec, told):
+    queue = share("q", "ClusterQueue", "v1beta1", {"cpu": {"nominalQuota": "2", "lendingLimit": "0"}}, **spec)
+    assert set(dumped(queue).unknowns) & {NEVER_EVICTS, LENDS} == told
+
+
 @pytest.mark.parametrize(
     ("version", "queue", "cohort"),
     [("v1beta1", {"cohort": "c"}, {"parent": "p"}), ("v1beta2", {"cohortName": "c"}, {"parentName": "p"})],

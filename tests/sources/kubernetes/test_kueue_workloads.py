@@ -177,7 +177,7 @@ def test_pods_that_name_the_queue_they_run_in_count_in_it():
     labels = {"kueue.x-k8s.io/local-queue-name": "main"}
     found = dumped(*QUEUES, node(), pod("a", nodeName="n1", metadata={"labels": labels}))
     assert found.workloads["team/a"].labels == {**labels, QUEUE: "main"}
-    assert "not found: Workloads of Kueue; pods count in a queue that they name: none" in found.unknowns
+    assert "not found, so that pods count only in queues that they name: Workloads of Kueue" in found.unknowns
     without_queues = dumped(node(), pod("a", nodeName="n1", metadata={"labels": labels}))
     assert without_queues.workloads["team/a"].labels == labels
 
@@ -205,6 +205,64 @@ def test_classes_of_a_template_count():
     assert (found.priority, found.requests) == (5, amounts(cpu="2", pods="1"))
     unknown = dumped(*QUEUES, queued(count=1, template={"spec": spec}))
     assert any("RuntimeClass vm is not known" in line for line in unknown.unknowns), unknown.unknowns
+
+
+BRONZE, GOLD = (
+    thing("kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass", name, value=value)
+    for name, value in (("bronze", 3), ("gold", 9))
+)
+OTHER_GOLD = thing("scheduling.k8s.io/v1", "PriorityClass", "gold", value=50)
+OF_KUEUE = {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": "gold"}
+OF_KUBERNETES = {"group": "scheduling.k8s.io", "kind": "PriorityClass", "name": "gold"}
+
+# Each row: what a Workload says of its priority, and which it has.
+PRIORITIES = {
+    "nothing": ({}, 0),
+    "a number": ({"priority": 4}, 4),
+    "a number beside a class": ({"priority": 4, "priorityClassRef": OF_KUEUE}, 4),
+    "a class of Kueue": ({"priorityClassRef": OF_KUEUE}, 9),
+    "a class of Kubernetes": ({"priorityClassRef": OF_KUBERNETES}, 50),
+    "a class of Kueue, as v1beta1 names it": (
+        {"priorityClassName": "gold", "priorityClassSource": "kueue.x-k8s.io/workloadpriorityclass"}, 9,
+    ),
+    "a class of Kubernetes, as v1beta1 names it": (
+        {"priorityClassName": "gold", "priorityClassSource": "scheduling.k8s.io/priorityclass"}, 50,
+    ),
+    "a class that is not there": ({"priorityClassRef": {**OF_KUEUE, "name": "none"}}, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", PRIORITIES)
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_workload_and_its_pods_have_the_priority_of_its_class(case, runs):
+    said, priority = PRIORITIES[case]
+    wire = queued(count=1)
+    wire["spec"] |= said
+    pods = [owned("train-a", "Job/train", nodeName="n1")] if runs else []
+    found = dumped(*QUEUES, GOLD, OTHER_GOLD, node(), wire, *pods)
+    (one,) = found.workloads
+    assert (one.priority, one.node) == (priority, "n1" if runs else "")
+    told = any("WorkloadPriorityClass none is not known" in line for line in found.unknowns)
+    assert told == (not runs and "not there" in case)
+
+
+def test_a_pod_in_a_queue_has_the_priority_of_the_class_that_it_names():
+    labels = {QUEUE: "main", "kueue.x-k8s.io/priority-class": "gold"}
+    held = pod("a", nodeName="n1", metadata={"labels": labels}, priority=1)
+    assert dumped(*QUEUES, GOLD, node(), held).workloads["team/a"].priority == 9
+    assert dumped(*QUEUES, BRONZE, node(), held).workloads["team/a"].priority == 1
+    assert dumped(GOLD, node(), held).workloads["team/a"].priority == 1
+
+
+def test_a_job_that_waits_has_the_priority_of_the_class_that_it_names():
+    template = {"spec": {"containers": [container("c", {"cpu": "1"})]}}
+    job = thing("batch/v1", "Job", "train", namespace="team", spec={"template": template})
+    job["metadata"]["labels"] = {QUEUE: "main", "kueue.x-k8s.io/priority-class": "gold"}
+    (found,) = dumped(*QUEUES, GOLD, BRONZE, job).workloads
+    assert (found.priority, found.labels[QUEUE]) == (9, "main")
+    del job["metadata"]["labels"][QUEUE]
+    (found,) = dumped(*QUEUES, GOLD, job).workloads
+    assert found.priority == 0
 
 
 # Each row: a Workload, and where its fault is.

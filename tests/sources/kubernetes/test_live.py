@@ -3,6 +3,7 @@
 import json
 import re
 import secrets
+import time
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ LISTS = (
 TABLES = tuple(
     field.name
     for field in msgspec.structs.fields(Snapshot)
-    if field.name not in {"name", "revision", "unknowns"}
+    if field.name not in {"name", "revision", "unknowns", "taken_seconds"}
 )
 QUOTAS = {
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -255,6 +256,11 @@ def test_the_cluster_has_its_name_and_the_revision_of_its_pods(plane, source):
     assert (found.name, source().profile) == ("plane", "kubernetes")
     before = int(plane.get("/api/v1/pods?limit=1")["metadata"]["resourceVersion"])
     assert 0 < found.revision <= before
+
+
+def test_a_live_cluster_shows_the_moment_at_which_it_is_read(source):
+    before = int(time.time())
+    assert before <= source().read().taken_seconds <= time.time()
 
 
 def test_an_older_way_to_ask_for_kinds_gives_the_same(plane, team):

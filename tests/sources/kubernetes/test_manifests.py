@@ -128,10 +128,12 @@ def test_a_stateful_set_has_a_volume_of_each_claim_template():
             "metadata": {"name": "data"},
             "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "2Gi"}}},
         },
-        {"metadata": {"name": "log"}},
+        {"metadata": {"name": "log", "labels": {"drive.csi-baremetal.dell.com/storage-group": "gold"}}},
     ]
     found = only_batch(deployment("db", kind="StatefulSet", replicas=3, volumeClaimTemplates=templates))
-    assert found.workload.volumes == (Volume("data", "data-db", "fast", 2 * GIB), Volume("log", "log-db"))
+    assert found.workload.volumes == (
+        Volume("data", "data-db", "fast", 2 * GIB), Volume("log", "log-db", storage_group="gold"),
+    )  # fmt: skip
 
 
 class TestDaemonSets:
@@ -353,6 +355,13 @@ WRONG = {
             volumeClaimTemplates=[{"spec": {"resources": {"requests": {"storage": "-1"}}}}],
         ),
         "spec.volumeClaimTemplates[0].spec.resources.requests.storage: storage is negative; use 0 or more",
+    ),
+    "labels of a claim template that are none": (
+        deployment(kind="StatefulSet", volumeClaimTemplates=[{"metadata": {"labels": ["gold"]}}]),
+        (
+            "spec.volumeClaimTemplates[0].metadata.labels: expected a mapping or null, found a list; "
+            "write a mapping or null"
+        ),
     ),
 }
 

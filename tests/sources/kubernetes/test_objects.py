@@ -69,6 +69,13 @@ CLAIMS = {
     "nothing": (claim(spec=None, status=None), Claim("data", "a")),
     "no size": (claim(spec={"storageClassName": "fast"}), Claim("data", "a", "fast")),
     "no namespace": (thing("v1", "PersistentVolumeClaim", "data"), Claim("data", "default")),
+    "a storage group of csi-baremetal": (
+        {
+            **claim(),
+            "metadata": {"name": "data", "labels": {"drive.csi-baremetal.dell.com/storage-group": "gold"}},
+        },
+        Claim("data", "default", storage_group="gold"),
+    ),
 }  # fmt: skip
 
 

@@ -39,6 +39,12 @@ def test_priority_scheduler_and_creation_are_read():
     assert only_pod(pod("p", metadata={"creationTimestamp": None})).created_seconds is None
 
 
+def test_when_a_node_took_a_pod_is_read():
+    assert only_pod(pod("p", status={"startTime": "2026-01-02T03:04:05Z"})).started_seconds == 1767323045
+    assert only_pod(pod("p", status={"startTime": None})).started_seconds is None
+    assert only_pod(pod("p")).started_seconds is None
+
+
 def test_classes_and_preemption_are_read():
     found = only_pod(pod("p", priority=3, priorityClassName="gold", runtimeClassName="kata", overhead={}))
     assert (found.priority_class, found.runtime_class, found.preempts) == ("gold", "kata", True)
@@ -87,12 +93,17 @@ def test_labels_are_read_and_null_is_none():
 
 
 CLAIM_SPEC = {"storageClassName": "fast", "resources": {"requests": {"storage": "2Gi"}}}
+GOLD = {"drive.csi-baremetal.dell.com/storage-group": "gold"}
 # Each row: a volume, and what is read of it.
 VOLUMES = {
     "a claim": ({"persistentVolumeClaim": {"claimName": "data"}}, (Volume("v", "data"),)),
     "a claim that lives with its pod": (
         {"ephemeral": {"volumeClaimTemplate": {"spec": CLAIM_SPEC}}},
         (Volume("v", "p-v", "fast", 2 * GIB, inline=True),),
+    ),
+    "a claim that lives with its pod, of a storage group": (
+        {"ephemeral": {"volumeClaimTemplate": {"metadata": {"labels": GOLD}, "spec": CLAIM_SPEC}}},
+        (Volume("v", "p-v", "fast", 2 * GIB, inline=True, storage_group="gold"),),
     ),
     "an inline volume of csi-baremetal": (
         {"csi": {"driver": "csi-baremetal", "volumeAttributes": {"size": "1Gi", "storageType": "HDDLVG"}}},

@@ -106,6 +106,10 @@ CLASSES = {
         storage_class(provisioner="kubernetes.io/no-provisioner", volumeBindingMode=None),
         StorageClass("fast", "kubernetes.io/no-provisioner"),
     ),
+    "what the provisioner is told": (
+        storage_class(provisioner="csi-baremetal", parameters={"storageType": "HDDLVG", "fsType": "xfs"}),
+        StorageClass("fast", "csi-baremetal", parameters={"storageType": "HDDLVG", "fsType": "xfs"}),
+    ),
 }
 
 

@@ -4,7 +4,8 @@ A drain is not a loss: everything runs meanwhile, so every rule holds, soft ones
 leaves: a machine with a standby goes there, or where that has no room to a host that its disks are copied to;
 one whose disks every host of its group reaches just moves. Then the standbys that are left there, those of
 machines that went too, are copied to other hosts. What is neither mirrored nor shared stays, as when Ganeti
-evacuates a node.
+evacuates a node. Machines that are still to come leave last, in the same ways: a host that they are reserved
+on is not empty, though it holds nothing of them.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -53,10 +54,20 @@ class _Draining:
         for number in (each for part in parts for each in (*part.mirrored, *part.relocated, *part.anew)):
             self._take(number, self._leave(number))
         kept = {number for host in self._drained for number in self._fleet.states[host].standbys}
-        for number in sorted(kept):
-            if self._fleet.places[number].primary not in self._drained:
-                self._take(number, self._leave_standby(number))
+        self._take_standbys(sorted(kept))
+        coming = [machine.number for machine in self._fleet.machines if machine.forthcoming]
+        for number in coming:
+            if self._fleet.places[number].primary in self._drained:
+                self._take(number, self._leave(number))
+        self._take_standbys(coming)
         return HostDrain(tuple(self._steps), tuple(self._refusals), self._fleet)
+
+    def _take_standbys(self, numbers: Sequence[int]) -> None:
+        """Bring standbys of these machines elsewhere that are where they may not stay."""
+        for number in numbers:
+            primary, standby = self._fleet.places[number]
+            if standby in self._drained and primary not in self._drained:
+                self._take(number, self._leave_standby(number))
 
     def _take(self, number: int, way: Way | Refusal) -> None:
         """Make the moves of a machine, one after the other, or note why there are none."""
@@ -76,6 +87,10 @@ class _Draining:
         machine, (at, standby) = fleet.machines[number], fleet.places[number]
         here = fleet.hosts[at].name
         if machine.mirror == "none":
+            if machine.forthcoming:
+                why = f"it is reserved on {here} and its disks ({machine.template}) could be nowhere else"
+                remedy = f"reserve it on another node (gnt-instance remove {machine.name}, then add it anew)"
+                return Refusal(machine.name, 1, why, remedy=remedy)
             why = f"its disks ({machine.template}) are on {here} alone, so it cannot leave while it runs"
             remedy = f"stop it and copy its disks (gnt-instance move -n NODE {machine.name})"
             return Refusal(machine.name, 1, why, remedy=remedy)

@@ -127,8 +127,6 @@ def _node(node: Node, group: str, bounds: Mapping[str, Bounds], used: int) -> Ga
 def _instance(snapshot: Snapshot, workload: Workload) -> Instance | None:
     """Return a workload as an instance; None where it waits or is gone."""
     said = workload.instance
-    if said is not None and said.forthcoming:
-        return _placed(snapshot, said, said.primary, said.secondary)
     if not workload.holds_capacity:
         return None
     if said is not None:

@@ -27,7 +27,8 @@ from ullage.engine.columns import RulesByPlace
 from ullage.model.cluster import Snapshot, Workload
 from ullage.model.settings import RATIO_MAX, rules_for
 
-Cost = Literal["migration", "restart", "disk copy"]
+Cost = Literal["reservation", "migration", "restart", "disk copy"]
+"""What is moved: of a machine that is not created yet only its reservation."""
 COPYING: Final = frozenset(("r", "rf", "frf", "fr"))
 """Moves that copy all disks of a machine."""
 MOVES_MAX: Final = 10_000
@@ -189,6 +190,8 @@ def found_moves(
 
 def cost_of(snapshot: Snapshot, machine: Machine, move: Move) -> tuple[Cost, int]:
     """Return what a move costs, and what it copies: disks that only its hosts reach go with a machine."""
+    if machine.forthcoming:
+        return "reservation", 0
     if move.kind in COPYING or (move.kind == "fa" and machine.local and machine.disk):
         return "disk copy", machine.disk
     workload = snapshot.workloads.get(machine.name)

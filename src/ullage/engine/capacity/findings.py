@@ -11,7 +11,9 @@ from ullage.engine.columns import Columns
 from ullage.engine.quota.cluster_capacity import cluster_capacity
 from ullage.engine.quota.use import QuotaUse
 from ullage.engine.quota.validation import findings as quota_findings
+from ullage.engine.storage.edits import volumes_on
 from ullage.model.cluster import Node, Snapshot
+from ullage.model.drives import Drive
 from ullage.model.resources import ResourceTypes
 from ullage.model.verdict import Finding, Severity
 
@@ -122,19 +124,26 @@ def _node_states(columns: Columns) -> Iterator[Finding]:
 
 def _drives(columns: Columns) -> Iterator[Finding]:
     for row, node in enumerate(columns.nodes):
-        for drive in node.drives:
-            if drive.health in {"SUSPECT", "BAD"} or drive.status != "ONLINE":
-                yield Finding(
-                    "drive-unhealthy",
-                    "error" if drive.health == "BAD" else "warning",
-                    f"drive/{drive.uuid}",
-                    f"drive {drive.uuid} on node {node.name} is {drive.health} and {drive.status}: "
-                    "it offers nothing",
-                    "replace it",
-                )
+        yield from (_failing(node, drive) for drive in node.drives if not drive.is_healthy)
         rules = columns.rules_of(columns.nodes[row])
         if rules.storage_mode == "zos" and node.drives and not _has_ssd(node):
             yield cache_without_ssd(node.name, rules)[1]
+
+
+def _failing(node: Node, drive: Drive) -> Finding:
+    """Return the finding about a drive that cannot be relied upon, with the volumes that may be lost."""
+    volumes = [each.name for each in volumes_on(node, drive.uuid)]
+    message = (
+        f"drive {drive.uuid} on node {node.name} is {drive.health} and {drive.status}: it offers nothing"
+    )
+    remedy = "replace it"
+    if volumes:
+        more = f" and {len(volumes) - SHOWN_NAMES} more" if len(volumes) > SHOWN_NAMES else ""
+        count = f"{len(volumes)} volume{'' if len(volumes) == 1 else 's'}"
+        message += f", and {count} may be lost with it ({', '.join(volumes[:SHOWN_NAMES])}{more})"
+        remedy = f"copy the data and replace it; ullage check --lose drive/{drive.uuid} says who starts again"
+    severity: Severity = "error" if drive.health == "BAD" else "warning"
+    return Finding("drive-unhealthy", severity, f"drive/{drive.uuid}", message, remedy)
 
 
 def _has_ssd(node: Node) -> bool:

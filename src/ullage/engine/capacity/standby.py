@@ -2,7 +2,8 @@
 
 Only one node is expected to fail at a time, so a node holds the largest sum over the nodes that it stands by
 for, not the sum of all. It is no promise and no reserve of the system: the instances that it is for count
-where they run.
+where they run. For an instance that is still to come it is held already, so that nobody is offered what it
+needs from its first minute.
 """
 
 from typing import Final
@@ -17,7 +18,7 @@ def kept_for(workload: Workload) -> int:
     instance = workload.instance
     if instance is None:
         return workload.requests.of(MEMORY)
-    return instance.memory_bytes if instance.reserves_memory and not instance.forthcoming else 0
+    return instance.memory_bytes if instance.reserves_memory else 0
 
 
 class Standbys:

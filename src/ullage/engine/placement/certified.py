@@ -11,6 +11,7 @@ import msgspec
 from ullage.engine.capacity.admission import admit
 from ullage.engine.placement.exact import Certificate, prove, replay
 from ullage.engine.placement.exact_model import Wanted
+from ullage.engine.placement.local_disks import disks_are_decided
 from ullage.engine.placement.outcome import Outcome
 from ullage.engine.trial import Mark, Trial
 from ullage.model.cluster import Workload
@@ -32,7 +33,7 @@ def certified(
     ]
     first, replicas = wanted[0]
     one_by_one = not first.wide_rules and trial.devices.are_all_it_takes(first)
-    if len(wanted) == 1 and (one_by_one or replicas == 1):
+    if len(wanted) == 1 and (one_by_one or (replicas == 1 and disks_are_decided(first))):
         return [_alone(outcomes[0])]
     before = trial.log[mark.placements :]
     trial.undo(mark)

@@ -67,12 +67,14 @@ def fit(
     asked for, all of them together first.
     """
     asking = _Asking(columns, batches, placement, seed, exact_seconds)
-    found = asking.place(batches, together=atomic, names_remedies=names_remedies)
+    found = asking.place(batches, together=atomic, atomic=atomic, names_remedies=names_remedies)
     if not exact_seconds or len(batches) == 1 or not any(each.refusal for each in found):
         return asking.answer(found)
     names_differ = len({batch.key for batch in batches}) == len(batches)
     if atomic:
-        reordered = asking.in_another_order(batches, found) if names_differ and _doubt(found) else []
+        reordered = (
+            asking.in_another_order(batches, found, atomic=True) if names_differ and _doubt(found) else []
+        )
         return asking.answer(reordered or found)
     if not names_differ:
         return asking.answer([_as_sure_as(each, set(), "two of them have one name") for each in found])
@@ -121,7 +123,7 @@ class _Asking:
         self._asked = {batch.key: batch.workload for batch in batches}
         self._quotas: QuotaJudging | None = None
         if is_under_quota(snapshot.quotas, batches):
-            claims = Claims(self._trial, Accounts(columns), batches)
+            claims = Claims(self._trial, Accounts(columns), batches, exact_seconds)
             self._quotas = QuotaJudging(claims, snapshot.resource_types)
 
     def _judging(self, exact_seconds: int, *, names_remedies: bool = False) -> Judging:
@@ -138,15 +140,24 @@ class _Asking:
         )
 
     def place(
-        self, batches: Sequence[Batch], *, together: bool, names_remedies: bool = True
+        self,
+        batches: Sequence[Batch],
+        *,
+        together: bool,
+        atomic: bool = False,
+        names_remedies: bool = True,
     ) -> list[Outcome]:
-        """Return what becomes of batches; together, one failure leaves nothing placed."""
+        """Return what becomes of batches; together, one failure leaves nothing placed.
+
+        Where they were asked to be atomic, those of one quota are one claim under it.
+        """
         judging = self._judging(self._exact_seconds, names_remedies=names_remedies)
         ordered = in_admission_order(batches, self._rules)
         if self._quotas and not self._rules.admission_order:
             ordered = self._quotas.in_turns(ordered)
-        units = [ordered] if together and self._exact_seconds and ordered else units_of(ordered)
-        outcomes = [outcome for unit in units for outcome in judging.judge_together(unit)]
+        one_unit = together and ordered and (self._exact_seconds or (atomic and self._quotas))
+        units = [ordered] if one_unit else units_of(ordered)
+        outcomes = [outcome for unit in units for outcome in judging.judge_together(unit, atomic=atomic)]
         if together and any(outcome.refusal for outcome in outcomes):
             return [outcome.undone() for outcome in outcomes]
         return outcomes
@@ -195,8 +206,15 @@ class _Asking:
             for outcome in found
         ], ""
 
-    def in_another_order(self, batches: Sequence[Batch], found: Sequence[Outcome]) -> list[Outcome]:
-        """Return outcomes of all batches, placed by scores in an order in which all fit; none without one."""
+    def in_another_order(
+        self, batches: Sequence[Batch], found: Sequence[Outcome], *, atomic: bool = False
+    ) -> list[Outcome]:
+        """Return outcomes of all batches, placed by scores in an order in which all fit; none without one.
+
+        What is one claim under quotas is the same in every order.
+        """
+        if atomic and self._quotas:
+            return []
         refused = {outcome.subject for outcome in found if outcome.refusal}
         position = {outcome.subject: index for index, outcome in enumerate(found)}
         for order in other_orders(self._trial, batches, refused):

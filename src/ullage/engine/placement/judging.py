@@ -15,23 +15,26 @@ from ullage.engine.capacity.units import refused_by_kind
 from ullage.engine.placement.batches import place_replicas
 from ullage.engine.placement.before import BeforePlacement
 from ullage.engine.placement.certified import certified
-from ullage.engine.placement.gangs import Gang, GangKey, Gangs, gang_key, gangs_of
-from ullage.engine.placement.outcome import Outcome
+from ullage.engine.placement.gang_outcomes import naming, of_gang, with_enough_of_gangs
+from ullage.engine.placement.gangs import Gang, GangKey, Gangs, gang_key, gangs_of, units_of
+from ullage.engine.placement.local_disks import served_on
+from ullage.engine.placement.outcome import Outcome, Served
 from ullage.engine.placement.refusal import explain_refusal, resize_remedy
 from ullage.engine.placement.refused_batch import NONE_OWN, Own
-from ullage.engine.placement.remedies import NOTHING_HELPS, Around, Remedies
+from ullage.engine.placement.remedies import Around, Remedies
 from ullage.engine.placement.running import Running
+from ullage.engine.placement.shapes import Shape
+from ullage.engine.placement.shares import Looks, Share, shares_of
 from ullage.engine.quota.judging import QuotaJudging
 from ullage.engine.trial import Mark, Trial
 from ullage.model.cluster import Batch, Workload
 from ullage.model.errors import InputError
-from ullage.model.plan import Refusal, Remedy
+from ullage.model.plan import Refusal
 from ullage.model.settings import Rules
 
 REPLICAS_MAX: Final = 10_000_000
 REMEDIES_MAX: Final = 50
 """Refusals of one question for which remedies are looked for."""
-REMEDIES_TOLD: Final = 3
 SEARCHES_MAX: Final = 50
 """Refusals of one question for which an exact search is made."""
 
@@ -65,7 +68,7 @@ class Judging:
         self._remedies_left = REMEDIES_MAX if names_remedies else 0
         self._before = BeforePlacement(trial.columns.snapshot)
         self._quotas = quotas
-        self._together = False
+        self._share: Share | None = None
 
     def judge_alone(self, batches: Sequence[Batch]) -> list[Outcome]:
         """Return what would become of batches that stand or fall together, and leave nothing placed."""
@@ -83,8 +86,8 @@ class Judging:
         if self._quotas:
             self._quotas.claims.undo(mark[2])
 
-    def judge_together(self, batches: Sequence[Batch]) -> list[Outcome]:
-        """Return what becomes of batches that stand or fall together."""
+    def judge_together(self, batches: Sequence[Batch], *, atomic: bool = False) -> list[Outcome]:
+        """Return what becomes of batches that stand or fall together; atomic, with every one of them."""
         mark = self._mark()
         gangs = gangs_of(batches, self._running)
         short = {
@@ -92,16 +95,75 @@ class Judging:
             for key, gang in gangs.items()
             if gang.missing
         }
-        found = [self._judge(batch, short) for batch in batches]
+        found, barred = self._judge_units(batches, gangs, short, atomic=atomic)
         in_doubt = any(outcome.certificate == "unknown" for outcome in found)
-        if self._searches_left and in_doubt and not any(outcome.evicted for outcome in found):
+        goes = any(outcome.evicted or outcome.waits_for for outcome in found)
+        if self._searches_left and in_doubt and not goes and not barred:
             asked = [self._before.completed(each.workload) for each in batches]
             found = self._certified(asked, found, mark[0])
-        found = _with_enough_of_gangs(batches, found, gangs)
+        found = with_enough_of_gangs(batches, found, gangs)
         if self._stands(batches, found, gangs):
-            return found
+            return self._with_disks(batches, found)
         self._undo(mark)
-        return [_of_gang(outcome.undone(), gangs) for outcome in found]
+        return [of_gang(outcome.undone(), gangs) for outcome in found]
+
+    def _judge_units(
+        self,
+        batches: Sequence[Batch],
+        gangs: Gangs,
+        short: Mapping[GangKey | None, TooFew],
+        *,
+        atomic: bool,
+    ) -> tuple[list[Outcome], bool]:
+        """Return what becomes of batches, one gang after the other; whether quotas are against all of one."""
+        found: dict[int, Outcome] = {}
+        barred = False
+        for unit in [list(batches)] if atomic else units_of(batches):
+            shares = self._shares(unit, gangs, short, atomic=atomic)
+            barred |= any(share is not None and share.is_refused_by_quotas for share in shares)
+            for batch, share in zip(unit, shares, strict=True):
+                found[id(batch)] = self._judge(batch, short, share)
+        return [found[id(batch)] for batch in batches], barred
+
+    def _shares(
+        self,
+        unit: Sequence[Batch],
+        gangs: Gangs,
+        short: Mapping[GangKey | None, TooFew],
+        *,
+        atomic: bool,
+    ) -> Sequence[Share | None]:
+        """Return what each batch has of a claim under quotas that it makes together with others."""
+        key = gang_key(unit[0].workload) if unit else None
+        together = atomic or key is not None or any(batch.atomic for batch in unit)
+        if not self._quotas or not together or short:
+            return [None] * len(unit)
+        mark, remedies_left = self._mark(), self._remedies_left
+        self._remedies_left = 0
+        looks = Looks(
+            self._quotas, lambda batch, share: self._judge(batch, short, share), lambda: self._undo(mark)
+        )
+        enough = None
+        if not atomic and key in gangs and not any(batch.atomic for batch in unit):
+            enough = gangs[key].members_min - gangs[key].running
+        found = shares_of(looks, unit, enough)
+        self._remedies_left = remedies_left
+        return found
+
+    def _with_disks(self, batches: Sequence[Batch], found: list[Outcome]) -> list[Outcome]:
+        """Return outcomes with the disks that serve the volumes of what has just been placed."""
+        later: Counter[tuple[Shape, int]] = Counter()
+        told = []
+        for batch, outcome in zip(reversed(batches), reversed(found), strict=True):
+            served: list[Served] = []
+            if batch.workload.volumes and outcome.nodes and outcome.action == "place":
+                shape = self._trial.shape_of(self._before.completed(batch.workload))
+                for name, count in outcome.nodes:
+                    row = self._trial.row_of[name]
+                    served += served_on(shape, row, count, before=later[shape, row])
+                    later[shape, row] += count
+            told.append(outcome._replace(disks=tuple(served)) if served else outcome)
+        return told[::-1]
 
     def _stands(self, batches: Sequence[Batch], found: Sequence[Outcome], gangs: Gangs) -> bool:
         """Whether what was placed stays: all of it, enough of a gang, or a part of what needs no others."""
@@ -139,8 +201,10 @@ class Judging:
                 self._quotas.claims.take(workload, after.placed - before.placed)
         return changed
 
-    def _judge(self, batch: Batch, short: Mapping[GangKey | None, TooFew]) -> Outcome:
-        """Return what becomes of a batch, and leave its replicas placed."""
+    def _judge(
+        self, batch: Batch, short: Mapping[GangKey | None, TooFew], share: Share | None = None
+    ) -> Outcome:
+        """Return what becomes of a batch, with its share of a claim, and leave its replicas placed."""
         if not 0 <= batch.replicas <= REPLICAS_MAX:
             raise InputError(
                 f"workload {batch.key} asks for {batch.replicas} replicas", remedy=f"use 0 to {REPLICAS_MAX}"
@@ -161,7 +225,7 @@ class Judging:
             itself = self._trial.columns.snapshot.workloads.get(workload.key)
             self._quotas.claims.release([*running, *([itself] if itself is not None else [])])
         admitted, bound = self._before.admits(workload, batch.replicas, running)
-        self._together = batch.atomic or bool(workload.gang)
+        self._share = share
         found = self._placed(workload, running, outcome._replace(replicas=admitted))
         self._before.take(workload, found.placed)
         return _with_bound(found, batch.replicas, bound) if bound else found
@@ -200,7 +264,7 @@ class Judging:
         after = msgspec.structs.replace(asked, requests=outcome.requests)
         row = trial.row_of[running.node]
         if self._quotas:
-            bound = self._quotas.refusal_of(asked, trial.shape_of(asked), 1)
+            bound = self._quotas.refusal_of(asked, 1)
             if bound is not None:
                 return outcome._replace(state="error", refusal=bound, certificate="impossible")
             self._quotas.claims.take(asked, 1)
@@ -242,7 +306,7 @@ class Judging:
                 counts[replica.node] = counts.get(replica.node, 0) + 1
         kept = sum(counts.values())
         if self._quotas:
-            self._quotas.claims.take(asked, kept)
+            self._quotas.keep(asked, counts)
         own = Own(frozenset(each.key for each in running), kept)
         added = self._place(asked, outcome._replace(replicas=outcome.replicas - kept), own)
         for node, count in added.nodes:
@@ -264,23 +328,29 @@ class Judging:
         verdict = admit(trial.place_of(first), taking) if first >= 0 else None
         mark = trial.mark()
         bound = self._quotas if self._quotas and self._quotas.claims.concerns(asked) else None
-        allowed = bound.claims.admits(asked, outcome.replicas) if bound else outcome.replicas
-        counts = place_replicas(trial, shape, allowed)
-        nodes = tuple(sorted((trial.nodes[row].name, count) for row, count in counts.items()))
-        outcome = outcome._replace(placed=sum(counts.values()), nodes=nodes, verdict=verdict)
-        barred = ""
+        outcome = outcome._replace(verdict=verdict)
+        share, barred = self._share, ""
         if bound:
-            bound.claims.take(asked, outcome.placed)
-            outcome, against, barred = bound.evicting(asked, shape, outcome, together=self._together)
+            if share is not None and share.look:
+                return share.looked(bound, asked, shape, outcome)
+            judged = (
+                share.placed(bound, asked, shape, outcome) if share else bound.placed(asked, shape, outcome)
+            )
+            outcome, against, barred, proven = judged
             if against is not None:
-                return outcome._replace(state="error", refusal=against, certificate="impossible")
+                outcome = outcome._replace(state="error", refusal=against)
+                return outcome._replace(certificate="impossible" if proven else "unknown")
+        else:
+            counts = place_replicas(trial, shape, outcome.replicas)
+            nodes = tuple(sorted((trial.nodes[row].name, count) for row, count in counts.items()))
+            outcome = outcome._replace(placed=sum(counts.values()), nodes=nodes)
         if outcome.placed == outcome.replicas:
             return outcome
         refusal = explain_refusal(trial, shape, taking, outcome.replicas - outcome.placed)
         if refusal.shortfalls:
             nearest = trial.row_of[refusal.shortfalls[0].node]
             verdict = admit(trial.place_of(nearest), taking)
-        if not outcome.evicted:
+        if not outcome.evicted and not outcome.waits_for:
             refusal = self._with_remedies(refusal, asked, outcome, mark, own)
         if barred:
             refusal = msgspec.structs.replace(refusal, reason=f"{refusal.reason}; {barred}")
@@ -299,55 +369,7 @@ class Judging:
         shape = trial.shape_of(asked)
         for node, count in outcome.nodes:
             trial.place(shape, trial.row_of[node], count)
-        return _naming(refusal, found)
-
-
-def _naming(refusal: Refusal, remedies: tuple[Remedy, ...]) -> Refusal:
-    """Return a refusal that names remedies, or says that none of those tried helps."""
-    texts = "; or ".join(each.text for each in remedies[:REMEDIES_TOLD]) or NOTHING_HELPS
-    return msgspec.structs.replace(refusal, remedy=texts, remedies=remedies)
-
-
-def _with_enough(outcome: Outcome, gang: Gang, placed: int) -> Outcome:
-    """Return an outcome without the advice to ask for fewer than its gang needs.
-
-    `placed` is how many of the other batches of the gang have a place.
-    """
-    refusal = outcome.refusal
-    if refusal is None or not refusal.remedies:
-        return outcome
-    kept = tuple(
-        each for each in refusal.remedies if each.kind != "replicas" or gang.is_enough(placed + each.replicas)
-    )
-    if kept == refusal.remedies:
-        return outcome
-    if kept:
-        return outcome._replace(refusal=_naming(refusal, kept))
-    have = placed + outcome.placed
-    lacking = gang.members_min - gang.running - have
-    remedy = f"make room for {lacking} more: {gang.too_few_placed(have)}"
-    return outcome._replace(refusal=msgspec.structs.replace(refusal, remedy=remedy, remedies=()))
-
-
-def _with_enough_of_gangs(batches: Sequence[Batch], found: Sequence[Outcome], gangs: Gangs) -> list[Outcome]:
-    """Return outcomes without the advice to ask for fewer than gangs need."""
-    keys = [gang_key(batch.workload) for batch in batches]
-    placed = Counter[GangKey | None]()
-    for key, outcome in zip(keys, found, strict=True):
-        placed[key] += outcome.placed
-    return [
-        outcome if key not in gangs else _with_enough(outcome, gangs[key], placed[key] - outcome.placed)
-        for key, outcome in zip(keys, found, strict=True)
-    ]
-
-
-def _of_gang(outcome: Outcome, gangs: Gangs) -> Outcome:
-    """Return an outcome beside a gang of which a part is enough: that all have no place proves nothing."""
-    if gangs and outcome.certificate == "impossible" and outcome.certificate_note:
-        gang = next(iter(gangs.values()))
-        note = f"{gang.members_min} of gang {gang.name} would be enough, and are not searched for"
-        return outcome._replace(certificate="unknown", certificate_note=note)
-    return outcome
+        return naming(refusal, found)
 
 
 def _with_bound(outcome: Outcome, replicas: int, bound: str) -> Outcome:

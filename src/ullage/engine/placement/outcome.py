@@ -1,10 +1,13 @@
 """What became of one batch that was asked for."""
 
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
+from ullage.model.ledger import VOLUME_SPACE
 from ullage.model.plan import Refusal, Step
 from ullage.model.resources import NOTHING, Resources
 from ullage.model.verdict import Verdict
+
+ON_ITS_WAY_OUT: Final = "on its way out already"
 
 
 class Threat(NamedTuple):
@@ -29,13 +32,45 @@ class Evicted(NamedTuple):
         return f"{self.label} in quota {self.quota}" if self.quota else "of lower priority, in no quota"
 
 
+class Spared(NamedTuple):
+    """A running workload that would go if it had run for the minimum; it may in so many seconds."""
+
+    workload: str
+    node: str
+    quota: str
+    left_seconds: int
+
+
+class Leaving(NamedTuple):
+    """A workload that is on its way out, and still holds what another waits for."""
+
+    workload: str
+    node: str
+    quota: str
+    requests: Resources
+
+
+class Served(NamedTuple):
+    """A volume and the local disk that serves it; `fresh` where a drive that nobody held is opened for it."""
+
+    volume: str
+    node: str
+    place: str
+    storage_class: str
+    size_bytes: int
+    fresh: bool
+
+
 class Outcome(NamedTuple):
     """What became of one batch: how many replicas stand where, and why not all of them do.
 
     `requests` is what one replica takes from its node, which may be more than was asked for. `certificate`
     says how far that is known: placed by scores or by exact search; refused for good, or not known. `evicted`
-    are those that go for it by the rules of quotas; `fewest_proven` if no better set of them exists. Of those
-    placed, `over_quota` are above the min of their quota; `threats` are the quotas that could evict them.
+    are those that go for it by the rules of quotas; `fewest_proven` if no better set of them exists, and
+    `evicted_min` how few could be enough. Of those placed, `over_quota` are above the min of their quota;
+    `threats` are the quotas that could evict them. `spared` would have gone for it if they had run for the
+    minimum. `waits_for` are on their way out already: what is placed runs once they are gone. `disks` are
+    those that serve its volumes, by replica.
     """
 
     subject: str
@@ -52,23 +87,49 @@ class Outcome(NamedTuple):
     certificate_note: str = ""
     evicted: tuple[Evicted, ...] = ()
     fewest_proven: bool = True
+    evicted_min: int = 0
     over_quota: int = 0
     threats: tuple[Threat, ...] = ()
+    spared: tuple[Spared, ...] = ()
+    waits_for: tuple[Leaving, ...] = ()
+    disks: tuple[Served, ...] = ()
 
     def undone(self) -> "Outcome":
         """Return it with nothing that stands, because another one failed."""
         state = self.state if self.refusal else "init"
-        return self._replace(placed=0, nodes=(), state=state, evicted=())
+        return self._replace(
+            placed=0, nodes=(), state=state, evicted=(), evicted_min=0, waits_for=(), disks=()
+        )
 
     def steps(self) -> list[Step]:
         """Return the steps of a plan that bring it about."""
         if self.action == "keep":
             return []
         leaving = [
+            Step("wait", each.workload, from_node=each.node, resources=each.requests, evidence=ON_ITS_WAY_OUT)
+            for each in self.waits_for
+        ]
+        leaving += [
             Step("evict", each.workload, from_node=each.node, resources=each.requests, evidence=each.reason)
             for each in self.evicted
         ]
-        return leaving + [
-            Step(self.action, self.subject, to_node=node, resources=self.requests, count=count)
-            for node, count in self.nodes
-        ]
+        return (
+            leaving
+            + [
+                Step(self.action, self.subject, to_node=node, resources=self.requests, count=count)
+                for node, count in self.nodes
+            ]
+            + [_reserving(self.subject, each) for each in self.disks]
+        )
+
+
+def _reserving(subject: str, served: Served) -> Step:
+    """Return the step that reserves a disk for a volume."""
+    how = "opened for it" if served.fresh else "has room"
+    return Step(
+        "reserve",
+        f"{subject}/{served.volume}",
+        to_node=served.node,
+        resources=Resources({VOLUME_SPACE: served.size_bytes}),
+        evidence=f"{served.place}, {how}",
+    )

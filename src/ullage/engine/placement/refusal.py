@@ -2,19 +2,25 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
 from ullage.engine.capacity.admission import Place, explain_shortfalls, shortfall_of, show_down
 from ullage.engine.capacity.bounds import CPU
+from ullage.engine.placement.local_disks import rule_of
 from ullage.engine.placement.node_columns import Flags
 from ullage.engine.placement.rules import EVERY, SIZE_REASON
 from ullage.engine.placement.shapes import Integers, Shape
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Workload
+from ullage.model.disk_plan import DiskWitness
 from ullage.model.plan import Refusal
 from ullage.model.resources import ResourceTypes
 from ullage.model.verdict import Shortfall
+
+DISKS_LOOKED_AT: Final = 20
+"""Nodes whose disks are looked at to find the one that lacks least."""
 
 
 def explain_refusal(trial: Trial, shape: Shape, asked: Workload, count: int) -> Refusal:
@@ -36,7 +42,7 @@ def explain_refusal(trial: Trial, shape: Shape, asked: Workload, count: int) -> 
         return _nowhere(trial, shape, asked, count)
     tallies = _tally(shape, openly, kept_off)
     if not lacking.any():
-        reason = f"0/{int(openly.sum())} nodes may take it ({tallies})"
+        reason = f"0/{int(openly.sum())} nodes may take it ({tallies}){_disks(shape, openly, kept_off)}"
         return Refusal(asked.key, count, reason, remedy=_what_keeps_off(kept_off, openly))
     against = np.sum([np.zeros(len(openly), np.bool_), *kept_off.values()], axis=0)
     row = _nearest(missing, against, shape, lacking)
@@ -53,6 +59,22 @@ def explain_refusal(trial: Trial, shape: Shape, asked: Workload, count: int) -> 
     else:
         lines = explain_shortfalls(shortfalls, place, fitting=True)
     return Refusal(asked.key, count, reason + lines, shortfalls, _what_is_missing(place, shortfalls))
+
+
+def _disks(shape: Shape, openly: Flags, kept_off: Mapping[str, Flags]) -> str:
+    """Return what the disks of one node lack, where they alone keep a shape off some; of equals the first."""
+    rule = rule_of(shape)
+    if rule is None:
+        return ""
+    others = [flags for reason, flags in kept_off.items() if reason != rule.reason]
+    alone = openly & kept_off[rule.reason] & ~np.logical_or.reduce([np.zeros(len(openly), np.bool_), *others])
+    rows = np.flatnonzero(alone if alone.any() else openly & kept_off[rule.reason])
+    if not len(rows):
+        return ""
+    found = [rule.disks.chosen(rule.wanted(), row) for row in rows[:DISKS_LOOKED_AT].tolist()]
+    witnesses = [each for each in found if isinstance(each, DiskWitness)]
+    nearest = min(witnesses, key=lambda each: (each.missing_bytes is None, each.missing_bytes or 0))
+    return f"; nearest: node {nearest.node}: {nearest.reason}"
 
 
 def _what_keeps_off(kept_off: Mapping[str, Flags], openly: Flags) -> str:

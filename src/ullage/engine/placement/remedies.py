@@ -1,11 +1,12 @@
 """The smallest single changes that make something fit; each is tried before it is named.
 
-In this order: a smaller request of one resource, a node opened, fewer replicas, workloads evicted, nodes
-added. A remedy speaks of all replicas that were asked for, and what it says is what was tried: applied to the
-cluster or to the request, everything fits, where other batches of the question stay as they are.
+In this order: those on their way out waited for, a smaller request of one resource or volume, a drive added,
+a node opened, fewer replicas, workloads evicted, nodes added. A remedy speaks of all replicas that were asked
+for, and what it says was tried: applied to the cluster or to the request, everything fits, where the other
+batches of the question stay as they are.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -16,6 +17,7 @@ from ullage.engine.placement.added_nodes import AddedNodes, Market
 from ullage.engine.placement.at_most import AtMost, rows_allowed
 from ullage.engine.placement.batches import all_fit, place_replicas
 from ullage.engine.placement.before import LimitRanges
+from ullage.engine.placement.disk_remedies import DiskRemedies
 from ullage.engine.placement.node_columns import CORDON
 from ullage.engine.placement.refused_batch import NONE_OWN, Own, RefusedBatch
 from ullage.engine.placement.shapes import Shape
@@ -49,6 +51,12 @@ class Around:
         return Victims(self.trial)
 
     @cached_property
+    def leaving(self) -> list[Workload]:
+        """What is on its way out, and still holds its place."""
+        workloads = self.trial.columns.snapshot.workloads
+        return [each for each in workloads if each.terminating and each.holds_capacity]
+
+    @cached_property
     def ranges(self) -> LimitRanges | None:
         """What bounds requests; None where nothing does."""
         snapshot = self.trial.columns.snapshot
@@ -73,7 +81,12 @@ class Remedies:
     def find(self) -> tuple[Remedy, ...]:
         """Return the remedies that were tried and help, the smallest change first."""
         batch = self._batch
-        found = [*SmallerRequests(batch, self._around.ranges).find(), *self._opened()]
+        found = [
+            *self._waited(),
+            *SmallerRequests(batch, self._around.ranges).find(),
+            *DiskRemedies(batch).find(),
+            *self._opened(),
+        ]
         fitting = batch.placed + batch.own.kept
         if fitting:
             count = f"{fitting} replica{'s' if fitting > 1 else ''}"
@@ -95,6 +108,36 @@ class Remedies:
         counts = place_replicas(trial, shape, replicas)
         trial.undo(mark)
         return counts if sum(counts.values()) == replicas else None
+
+    # Workloads on their way out
+
+    def _waited(self) -> Iterator[Remedy]:
+        """Yield to wait until workloads are gone: those in whose place replicas go, or all that are going."""
+        trial, leaving = self._trial, self._around.leaving
+        if not leaving:
+            return
+        mark = trial.mark()
+        for each in leaving:
+            trial.evict(each)
+        counts = place_replicas(trial, self._shape, self._batch.replicas)
+        needed = [each for each in leaving if not self._is_back(each, counts)]
+        trial.undo(mark)
+        if sum(counts.values()) < self._batch.replicas:
+            return
+        if not self._fits_after([each.key for each in needed]):
+            needed = leaving
+        names = [f"{each.key} ({each.node})" for each in needed]
+        text = f"wait until {_listed(names)} {'is' if len(names) == 1 else 'are'} gone: {self._batch.then}"
+        yield Remedy("wait", text, waits_for=tuple(each.key for each in needed))
+
+    def _is_back(self, leaving: Workload, counts: Mapping[int, int]) -> bool:
+        """Whether one that was taken away has its place beside the replicas; it is put back there."""
+        trial = self._trial
+        shape, row = trial.shape_of(leaving), trial.row_of[leaving.node]
+        if row in counts and not trial.feasible(shape)[row]:
+            return False
+        trial.place(shape, row)
+        return True
 
     # A node opened
 

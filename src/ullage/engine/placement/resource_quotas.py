@@ -28,6 +28,7 @@ from ullage.engine.placement.quota_charges import (
     not_stated,
     pod_charge,
 )
+from ullage.engine.redundancy.daemons import RESERVATION
 from ullage.model.admission import ResourceQuota
 from ullage.model.cluster import Snapshot, Volume, Workload
 from ullage.model.constraints import Requirement
@@ -134,6 +135,15 @@ class QuotaRoom:
         for quota in snapshot.resource_quotas:
             self._bounds.setdefault(quota.namespace, []).append(_Bounds(quota, self._types))
         self._count_unstated()
+        self._count_promised()
+
+    def _count_promised(self) -> None:
+        """Charge what is promised to pods that are not made yet: no cluster states that as used."""
+        for promised in self._snapshot.workloads:
+            if promised.kind == RESERVATION:
+                for bounds in self._bounds.get(promised.namespace, ()):
+                    if bounds.covers(promised, promised.priority_class):
+                        bounds.add(pod_charge(promised))
 
     def _count_unstated(self) -> None:
         """Fill in what quotas do not state from the pods and claims that exist."""
@@ -260,7 +270,7 @@ class QuotaRoom:
         found = self._snapshot.workloads.get(workload.key)
         if found is None or workload.key in self._released or found.state in _FINAL_STATES:
             return None
-        return found if found.kind == workload.kind == _POD else None
+        return found if found.kind == workload.kind and found.kind in {_POD, RESERVATION} else None
 
     def _numbers_of(self, workload: Workload, volume: Volume) -> list[int]:
         """Return the replicas of a StatefulSet whose claim exists."""

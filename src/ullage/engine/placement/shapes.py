@@ -5,7 +5,7 @@ are compiled once (rule_book.py); placing then only looks at what has changed si
 """
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -36,16 +36,23 @@ class Needs(NamedTuple):
     places: tuple[int, ...]
 
 
+class Thrifty(Protocol):
+    """Something that is dearer on some nodes than on others."""
+
+    def cheapest(self, allowed: Flags) -> Flags:
+        """Return which of some nodes cost least."""
+
+
 class Shape(Dependent):
     """One kind of workload in a trial: what it takes, where it may go, and its scores as last computed.
 
     `vector` is what it takes of every resource; `columns` and `amounts` are those of which it takes any, and
     `needs` what it would take of each node. Rules hold on top of `closed`: local ones are part of the scores,
-    wide ones of `wide_open`.
+    wide ones of `wide_open`. `disks` says on which nodes its volumes cost least, where that comes first.
     """
 
     __slots__ = (
-        "amounts", "closed", "columns", "local_rules", "member", "needs", "open", "open_everywhere",
+        "amounts", "closed", "columns", "disks", "local_rules", "member", "needs", "open", "open_everywhere",
         "requests", "scores", "seen", "takes", "takings", "terms_seen", "vector", "wide_open",
         "wide_rules", "workload",
     )  # fmt: skip
@@ -68,6 +75,7 @@ class Shape(Dependent):
         self.local_rules: list[Rule] = []
         self.wide_rules: list[Rule] = []
         self.takes: list[Holder] = []
+        self.disks: Thrifty | None = None
         self.terms_seen = 0
         self.scores: Integers | None = None
         self.seen = 0

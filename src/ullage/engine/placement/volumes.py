@@ -10,7 +10,9 @@ from typing import Final
 
 import numpy as np
 
+from ullage.engine.columns import Columns
 from ullage.engine.placement.attachments import AttachLimit, Attachments
+from ullage.engine.placement.local_disks import DiskHolder, DiskRule, LocalDisks
 from ullage.engine.placement.node_columns import Flags, NodeColumns
 from ullage.engine.placement.rules import Fixed, Rule
 from ullage.engine.placement.selectors import requirements_of
@@ -26,7 +28,10 @@ from ullage.engine.placement.volume_binding import (
 )
 from ullage.engine.placement.volume_places import NO_PROVISIONER, OnNodes, Places
 from ullage.engine.placement.volume_pools import Pool, Wanted
-from ullage.model.cluster import Snapshot, Volume, Workload
+from ullage.engine.storage.disk_requests import DiskRequests
+from ullage.engine.storage.local_class import class_standing_for_itself
+from ullage.model.cluster import Volume, Workload
+from ullage.model.settings import rules_for
 from ullage.model.storage import Claim, PersistentVolume, StorageClass
 
 SINGLE_POD: Final = "ReadWriteOncePod"
@@ -44,8 +49,12 @@ MIGRATED: Final = {
 class Volumes:
     """The claims, volumes and attachments of a cluster, as far as shapes have asked for them."""
 
-    def __init__(self, snapshot: Snapshot, nodes: NodeColumns) -> None:
+    def __init__(self, columns: Columns, nodes: NodeColumns) -> None:
+        snapshot = columns.snapshot
         self._snapshot = snapshot
+        self.disks = LocalDisks(columns, nodes.nodes)
+        self._disk_requests = DiskRequests(snapshot)
+        self._few_drives = rules_for(snapshot.policy, snapshot.resource_types).few_drives == "yes"
         self._places = Places(snapshot, nodes)
         self._count = len(nodes.nodes)
         self._row_of = {node.name: row for row, node in enumerate(nodes.nodes)}
@@ -104,6 +113,7 @@ class Volumes:
             elif self._knows_storage:
                 claims.append(self._fresh(volume, "" if _is_own(workload, volume) else key))
         rules += self._where_open(shape, claims)
+        rules += self._on_disks(workload, shape, claims)
         rules += self._limits(shape, fixed, single, claims)
         return rules
 
@@ -117,10 +127,15 @@ class Volumes:
             if record.volume and record.volume not in self._snapshot.volumes:
                 return f"claim {record.name} has volume {record.volume}, which is unknown"
             return ""
-        storage = self._snapshot.storage_classes.get(record.storage_class)
+        storage = self._storage_of(record.storage_class)
         if storage is None or storage.binding != WAITS or record.volume:
             return f"claim {record.name} waits for its volume"
         return ""
+
+    def _storage_of(self, name: str) -> StorageClass | None:
+        """Return the class of a name; those of local disks need no object where disks are known."""
+        known = self._snapshot.storage_classes.get(name)
+        return class_standing_for_itself(name) if known is None and self.disks.are_known else known
 
     # Claims that have a volume
 
@@ -140,7 +155,7 @@ class Volumes:
         bound = self._snapshot.volumes.get(record.volume)
         if bound is not None:
             return bound.driver
-        return _driver_of_class(self._snapshot.storage_classes.get(record.storage_class))
+        return _driver_of_class(self._storage_of(record.storage_class))
 
     # Claims that have none yet
 
@@ -173,7 +188,7 @@ class Volumes:
         return OpenClaim(volume.claim, "", wanted, offer, places=self._places, left=left)
 
     def _offer(self, class_name: str, key: str, wanted: Wanted) -> Offer:
-        storage = self._snapshot.storage_classes.get(class_name)
+        storage = self._storage_of(class_name)
         pool = self.pools.get(class_name)
         if pool is None:
             pool = self.pools[class_name] = Pool(self._of_class.get(class_name, ()), self._places)
@@ -208,6 +223,19 @@ class Volumes:
                 yield Fixed(claim.offer.provided, f"no volume for claim {claim.name}")
         if changing:
             yield Binding(changing, shape, self._count)
+
+    def _on_disks(self, workload: Workload, shape: Shape, claims: list[OpenClaim]) -> Iterator[Rule]:
+        """Yield the rule of volumes on local disks, and note what they take before claims are decided."""
+        requests = self._disk_requests.of(workload) if self.disks.are_known else ()
+        for request in requests:
+            if request.size_bytes <= 0:
+                yield OnNodes(self._places.nowhere(), f"volume {request.name} states no size")
+                return
+        if requests:
+            rule = DiskRule(self.disks, requests, {claim.name: claim for claim in claims if claim.key})
+            yield rule
+            shape.takes.append(DiskHolder(rule, workload))
+            shape.disks = rule if self._few_drives else None
 
     def _limits(
         self, shape: Shape, fixed: list[Attached], single: list[str], claims: list[OpenClaim]

@@ -1,1 +1,1 @@
-"""What to buy: the cheapest mix of node types with which everything that is asked for has its place."""
+"""What to buy: the cheapest mix of nodes and drives with which everything that is asked for has its place."""

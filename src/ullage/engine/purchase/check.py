@@ -13,12 +13,15 @@ import msgspec
 
 from ullage.engine.columns import Columns
 from ullage.engine.placement.before import BeforePlacement
-from ullage.engine.placement.exact import prove, replay
-from ullage.engine.placement.exact_model import Counts, Wanted
+from ullage.engine.placement.exact import UNKNOWNS_MAX, prove, replay
+from ullage.engine.placement.exact_model import Counts, Model, Wanted
 from ullage.engine.placement.fit import fit
+from ullage.engine.placement.local_disks import rule_of
 from ullage.engine.placement.outcome import Outcome
+from ullage.engine.placement.rules import EVERY
 from ullage.engine.placement.running import Running
-from ullage.engine.purchase.offers import Market, Offer
+from ullage.engine.placement.shapes import Shape
+from ullage.engine.purchase.offers import Market, Offer, Upgrade
 from ullage.engine.redundancy.losses import Losses, Survey
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Batch, Node, Workload
@@ -86,10 +89,17 @@ class Check:
             return 0
         return max(0, batch.replicas - len(self._running[batch.key]))
 
-    def of(self, offers: Sequence[Offer], plan: Plan | None = None, *, searches: bool = True) -> Checked:
+    def of(
+        self,
+        offers: Sequence[Offer],
+        plan: Plan | None = None,
+        *,
+        upgrades: Sequence[Upgrade] = (),
+        searches: bool = True,
+    ) -> Checked:
         """Return what a purchase achieves; without searches, only as the policy places."""
         nodes = self._market.nodes(offers)
-        columns = Columns(self._market.with_nodes(nodes))
+        columns = Columns(self._market.with_nodes(nodes, upgrades=upgrades))
         outcomes = fit(columns, self._batches, names_remedies=False).outcomes
         certificate: Literal["greedy", "exact"] = "greedy"
         is_final = False
@@ -120,8 +130,10 @@ class Check:
             wanted[shape] = shape, wanted.get(shape, (shape, 0))[1] + replicas
         listed = list(wanted.values())
         counts = None if plan is None else [_rows(trial, each) for each in plan]
-        if counts is None or not replay(trial, listed, counts):
+        if counts is None or not _replayed(trial, listed, counts):
             found = prove(trial, listed, self._seconds_max)
+            if found.verdict == "unknown" and _is_ruled_out(trial, listed, self._seconds_max):
+                return "impossible", ()
             if found.verdict != "placed":
                 return found.verdict, ()
             counts = list(found.counts)
@@ -146,6 +158,42 @@ class Check:
         return found
 
 
+def _replayed(trial: Trial, wanted: Sequence[Wanted], counts: Sequence[Counts]) -> bool:
+    """Place what was planned: as it is listed, else those first whose volumes leave the least choice."""
+    if replay(trial, wanted, counts):
+        return True
+    if not any(rule_of(shape) for shape, _ in wanted):
+        return False
+    order = sorted(range(len(wanted)), key=lambda number: _choosiness(wanted[number][0]), reverse=True)
+    return replay(trial, [wanted[each] for each in order], [counts[each] for each in order])
+
+
+def _is_ruled_out(trial: Trial, wanted: Sequence[Wanted], seconds_max: int) -> bool:
+    """Whether local disks, which the search leaves out, leave no way for all: nodes without them are closed.
+
+    A node whose disks do not serve one workload now does so no more when others are there.
+    """
+    rules = [rule_of(shape) for shape, _ in wanted]
+    if not any(rules):
+        return False
+    model = Model(trial, wanted)
+    for rule, slots in zip(rules, model.slots, strict=True):
+        if rule is not None and rule.is_decided:
+            slots[~rule.allows(EVERY)] = 0
+    if model.impossible():
+        return True
+    model.group(single_nodes=False)
+    return model.size <= UNKNOWNS_MAX and model.programme().solve(seconds_max).status == "infeasible"
+
+
+def _choosiness(shape: Shape) -> tuple[int, int]:
+    """Return how many whole drives a shape wants, and the size of its largest volume."""
+    rule = rule_of(shape)
+    requests = rule.wanted() if rule is not None else ()
+    sizes = [each.size_bytes for each in requests]
+    return sum(not each.is_share for each in requests), max(sizes, default=0)
+
+
 def _rows(trial: Trial, counts: Mapping[str, int]) -> Counts:
     return tuple(sorted((trial.row_of[name], count) for name, count in counts.items()))
 
@@ -161,5 +209,10 @@ def _dealt(outcome: Outcome, left: dict[int, int], trial: Trial) -> Outcome:
             left[row] -= count
             missing -= count
     return outcome._replace(
-        placed=outcome.replicas, nodes=tuple(sorted(nodes)), state="ok", refusal=None, certificate="exact"
+        placed=outcome.replicas,
+        nodes=tuple(sorted(nodes)),
+        state="ok",
+        refusal=None,
+        certificate="exact",
+        disks=(),
     )

@@ -81,7 +81,7 @@ class Optimiser:
         if missing is None or missing > TOLERANCE:
             return Mix(None, 0, 0)
         least = self._generate(priced=True)
-        bound = 0 if least is None else max(0, _rounded_up(least))
+        bound = 0 if least is None else max(0, rounded_up(least))
         rows = self._master(whole=True, priced=True)
         solution = rows.programme.solve(self._seconds_max)
         mix = self._mix(rows, solution, bound) if solution.is_solved else Mix(None, 0, bound * self._step)
@@ -241,7 +241,7 @@ class Optimiser:
     ) -> Mix:
         bound = mix.bound_micro
         if solution.bound is not None:
-            least = _rounded_up(solution.bound) * self._step
+            least = rounded_up(solution.bound) * self._step
             bound = max(bound, min(least, mix.cost_micro) if mix.bought is not None else least)
         if not solution.is_solved:
             return mix._replace(bound_micro=bound)
@@ -275,7 +275,7 @@ class Optimiser:
         return there, held
 
 
-def _rounded_up(cost: Fraction) -> int:
+def rounded_up(cost: Fraction) -> int:
     """Return the least whole cost that is not below one that the solver has computed."""
     size = max(Fraction(1), abs(cost))
     return ceil(cost - TOLERANCE * size)

@@ -1,8 +1,8 @@
-"""New nodes as they would stand in the cluster: where they go, which labels they get, what runs on each.
+"""New nodes and drives as they would stand in the cluster: where they go, and what runs there.
 
 A node type that names no domain may go to each domain of the cluster. There it gets the labels by which the
 nodes of that domain say where they are, and every new node gets its own name as host name. The daemons of the
-cluster start on it too, so that what they take is not counted as room.
+cluster start on it too, so that what they take is not counted as room. Drives go into new nodes and old ones.
 """
 
 from collections import Counter
@@ -11,8 +11,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ullage.engine.purchase.catalog import Catalog, Item
+from ullage.engine.purchase.catalog import Catalog, DriveItem, Item
 from ullage.engine.redundancy.daemons import daemons_of, daemons_on, is_daemon
+from ullage.engine.storage.edits import with_drives
 from ullage.model.cluster import Group, Node, Snapshot, Workload
 from ullage.model.resources import Resources
 
@@ -27,10 +28,18 @@ DOMAINS_MAX: Final = 64
 
 
 class Offer(NamedTuple):
-    """An item in one domain of the cluster."""
+    """An item in one domain of the cluster, and the drives that are bought for it beside its own."""
 
     item: Item
     domain: str
+    drives: tuple[DriveItem, ...] = ()
+
+
+class Upgrade(NamedTuple):
+    """Drives that are bought for a node that is there."""
+
+    node: str
+    drives: tuple[DriveItem, ...]
 
 
 class Market:
@@ -109,20 +118,34 @@ class Market:
         if self._counts_pods and PODS not in capacity:
             capacity += Resources({PODS: PODS_MAX})
         devices = tuple(msgspec.structs.replace(device, id=f"{name}-{device.id}") for device in node.devices)
-        return msgspec.structs.replace(
-            node, name=name, capacity=capacity, domain=offer.domain, labels=labels, devices=devices
+        drives = tuple(msgspec.structs.replace(drive, uuid=f"{name}-{drive.uuid}") for drive in node.drives)
+        new = msgspec.structs.replace(
+            node,
+            name=name,
+            capacity=capacity,
+            domain=offer.domain,
+            labels=labels,
+            devices=devices,
+            drives=drives,
         )
+        return with_bought(new, offer.drives)
 
-    def with_nodes(self, nodes: Sequence[Node], workloads: Iterable[Workload] = ()) -> Snapshot:
-        """Return the cluster with new nodes, their daemons, and workloads that may stand for old ones."""
+    def with_nodes(
+        self, nodes: Sequence[Node], workloads: Iterable[Workload] = (), upgrades: Iterable[Upgrade] = ()
+    ) -> Snapshot:
+        """Return the cluster with new nodes, their daemons, and workloads that may stand for old ones.
+
+        Nodes that are there get the drives of their upgrades.
+        """
         snapshot = self.snapshot
+        upgraded = [with_bought(snapshot.nodes[each.node], each.drives) for each in upgrades]
         daemons = daemons_on(nodes, self._daemons)
         groups = [
             Group(name) for name in sorted({node.group for node in nodes}) if name not in snapshot.groups
         ]
         return msgspec.structs.replace(
             snapshot,
-            nodes=snapshot.nodes.changed(nodes),
+            nodes=snapshot.nodes.changed([*upgraded, *nodes]),
             groups=snapshot.groups.changed(groups),
             workloads=snapshot.workloads.changed([*daemons, *workloads]),
         )
@@ -144,9 +167,24 @@ def _is_about_place(key: str, value: str, domain: str) -> bool:
     return key.startswith(PLACE_LABELS) or (value == domain and key != HOST_LABEL)
 
 
-def counts_of(offers: Iterable[Offer]) -> dict[str, int]:
+def with_bought(node: Node, drives: Iterable[DriveItem]) -> Node:
+    """Return a node with drives that were bought for it."""
+    for (drive_class, size_bytes), count in Counter(
+        (each.drive_class, each.size_bytes) for each in drives
+    ).items():
+        node = with_drives(node, drive_class, size_bytes, count)
+    return node
+
+
+def counts_of(offers: Iterable[Offer], upgrades: Iterable[Upgrade] = ()) -> dict[str, int]:
     """Return how many of each item there are."""
-    return dict(Counter(offer.item.name for offer in offers))
+    counts: Counter[str] = Counter()
+    for offer in offers:
+        counts[offer.item.name] += 1
+        counts.update(each.name for each in offer.drives)
+    for upgrade in upgrades:
+        counts.update(each.name for each in upgrade.drives)
+    return dict(counts)
 
 
 def is_within(offers: Iterable[Offer], items: Mapping[str, Item]) -> bool:

@@ -77,15 +77,22 @@ class Problem:
         self.columns = sorted(taken)
         self.amounts = [[int(shape.vector[column]) for shape, _ in wanted] for column in self.columns]
         new_rows = [self.trial.row_of[node.name] for node in examples]
+        self.new_rows = tuple(zip(market.offers, new_rows, strict=True))
         items = [offer.item.name for offer in market.offers]
         self._example_of = dict(zip(reversed(items), reversed(new_rows), strict=True))
         self.kinds = self._kinds(market.offers, new_rows)
         self.places = self._places(frozenset(new_rows)) if wanted else []
 
-    def _slots(self, row: int) -> tuple[int, ...]:
+    def slots_on(self, row: int) -> tuple[int, ...]:
+        """Return how many of each shape a node takes on its own."""
         return tuple(int(slots[row]) for slots in self._model.slots)
 
-    def _room(self, row: int) -> tuple[int | None, ...]:
+    def open_to(self, number: int) -> bytes:
+        """Return which nodes take a shape at all, as something to compare."""
+        return (self._model.slots[number] > 0).tobytes()
+
+    def room_on(self, row: int) -> tuple[int | None, ...]:
+        """Return what a node has free of each resource that is asked for; None where that is not bounded."""
         bounded = self.trial.room.bounded
         rows = np.array([row])
         return tuple(
@@ -96,7 +103,7 @@ class Problem:
     def _kinds(self, offers: Sequence[Offer], rows: Sequence[int]) -> list[Kind]:
         found: dict[tuple[object, ...], list[Offer]] = {}
         for offer, row in zip(offers, rows, strict=True):
-            key = (offer.item.name, self._slots(row), self._room(row))
+            key = (offer.item.name, self.slots_on(row), self.room_on(row))
             found.setdefault(key, []).append(offer)
         return [
             Kind(tuple(alike), slots, room)  # type: ignore[arg-type]  # the parts of the key above
@@ -109,10 +116,10 @@ class Problem:
         useful = np.flatnonzero(np.any([slots > 0 for slots in self._model.slots], axis=0)).tolist()
         rows = [row for row in useful if row not in new_rows]
         if len(rows) * len(self.wanted) <= NODES_ALONE_MAX:
-            return [Place((row,), self._slots(row), self._room(row)) for row in rows]
+            return [Place((row,), self.slots_on(row), self.room_on(row)) for row in rows]
         alike: dict[tuple[tuple[int, ...], tuple[int | None, ...]], list[int]] = {}
         for row in rows:
-            alike.setdefault((self._slots(row), self._room(row)), []).append(row)
+            alike.setdefault((self.slots_on(row), self.room_on(row)), []).append(row)
         return [Place(tuple(members), slots, room) for (slots, room), members in alike.items()]
 
     def without_a_place(self) -> list[int]:
@@ -133,5 +140,7 @@ class Problem:
             by_reason.setdefault(reasons.of(row) or "rules between workloads", []).append(item)
         listed = "; ".join(f"{', '.join(sorted(items))}: {why}" for why, items in sorted(by_reason.items()))
         there = sum(place.slots[number] * len(place.rows) for place in self.places)
-        found = f"no item of the catalog takes {shape.workload.key} ({listed})"
+        found = f"no item of the catalog takes {shape.workload.key}"
+        if listed:
+            found = f"{found} ({listed})"
         return f"{found}, and the nodes that are there take {there} of {wished}" if there else found

@@ -11,12 +11,15 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import chain
-from typing import Final, Literal, NamedTuple
+from typing import Final
 
 import msgspec
 
+from ullage.engine.placement.local_disks import rule_of
+from ullage.engine.purchase.answer import Purchase, still_wrong
 from ullage.engine.purchase.catalog import Catalog
 from ullage.engine.purchase.check import Check, Checked
+from ullage.engine.purchase.disk_search import DiskSearch
 from ullage.engine.purchase.mix import Mix, Optimiser
 from ullage.engine.purchase.offers import Market, Offer, counts_of, is_within
 from ullage.engine.purchase.problem import Problem
@@ -40,30 +43,6 @@ TRIED_NODES_MAX: Final = 20_000
 MIXES_MAX: Final = 200_000
 """Mixes whose price is looked at."""
 
-Proof = Literal["bound", "search", "none"]
-
-
-class Purchase(NamedTuple):
-    """The answer: what to buy (`offers`), or why no purchase helps (`reason`).
-
-    `bound_micro` is what no purchase costs less than. The proof that this is the cheapest is that bound, or
-    that every cheaper mix was tried, or there is none. Where no purchase helps, `bound` means that this is
-    proven, `none` that none was found.
-    """
-
-    offers: tuple[Offer, ...]
-    cost_micro: int
-    bound_micro: int
-    proof: Proof
-    checked: Checked
-    reason: str = ""
-    tried: int = 0
-
-    @property
-    def solves(self) -> bool:
-        """Whether everything is as it was asked for."""
-        return not self.reason
-
 
 def purchase(
     snapshot: Snapshot, batches: Sequence[Batch], catalog: Catalog, *, nodes_lost: int = 0, seconds_max: int
@@ -84,7 +63,7 @@ class _Search:
         self._nodes_lost = nodes_lost
         self._seconds_max = seconds_max
         self._items = {item.name: item for item in market.catalog.items}
-        self._cheapest_micro = min(item.price_micro for item in market.catalog.items)
+        self._cheapest_micro = min((item.price_micro for item in market.catalog.items), default=0)
         self._nodes_left = ADDED_NODES_MAX
 
     def find(self) -> Purchase:
@@ -104,6 +83,8 @@ class _Search:
             short = problem.without_a_place()
             if short:
                 return Purchase((), 0, 0, "bound", nothing, problem.why_no_kind(short[0]))
+            if self._market.catalog.sells_drives and any(rule_of(shape) for shape, _ in problem.wanted):
+                return DiskSearch(self._market, self._check, problem, self._seconds_max).find(nothing)
             mix = Optimiser(problem, self._seconds_max).best()
         if mix.bought is None:
             return Purchase((), 0, 0, "bound", nothing, "the counts that the catalog has do not suffice")
@@ -129,7 +110,7 @@ class _Search:
         if not checked.holds:
             offers, checked = self._repaired(offers, checked)
             if not checked.holds:
-                return Purchase((), 0, bound, "none", checked, _still(checked))
+                return Purchase((), 0, bound, "none", checked, still_wrong(checked))
             offers, checked = self._pruned(offers, checked)
         found = Purchase(tuple(offers), self._cost(offers), bound, "none", checked)
         if found.cost_micro <= bound:
@@ -322,17 +303,3 @@ def _trimmed(counts: dict[str, int], wished: int) -> dict[str, int]:
             found[name] = kept
             wished -= kept
     return found
-
-
-def _still(checked: Checked) -> str:
-    """Return what is still wrong when nothing more helps."""
-    refusal = next((each.refusal for each in checked.outcomes if each.refusal), None)
-    if refusal is not None:
-        return f"{refusal.subject}: {refusal.count} without a place in the best mix found: {refusal.reason}"
-    survey = checked.survey
-    if survey is None or not survey.worst:
-        return "no mix that was tried is enough"
-    worst = survey.worst[0]
-    loser = worst.losers[0]
-    lost = ", ".join(worst.nodes)
-    return f"without {lost}, {loser.workload} has no place in the best mix found ({loser.reason})"

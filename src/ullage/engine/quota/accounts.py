@@ -9,15 +9,17 @@ from typing import Final
 
 import msgspec
 
-from ullage.engine.columns import Columns, RulesByPlace
+from ullage.engine.columns import Columns
 from ullage.engine.quota.book import Amounts, Book, Member
 from ullage.engine.quota.cluster_capacity import cluster_capacity
+from ullage.engine.quota.gpu_sizes import GpuSizes
 from ullage.engine.quota.rights import Rules
+from ullage.engine.quota.run_time import RunTime
 from ullage.engine.quota.standing import Standing
 from ullage.engine.quota.validation import in_force
 from ullage.engine.redundancy.budgets import Budgets
 from ullage.engine.redundancy.daemons import is_daemon
-from ullage.engine.requests import effective_request, gpu_gigabytes, with_gpu_memory
+from ullage.engine.requests import WHOLE_GPU, effective_request, gpu_gigabytes, with_gpu_memory
 from ullage.model.cluster import Workload
 from ullage.model.resources import Resources
 from ullage.model.settings import rules_for
@@ -28,7 +30,10 @@ QUEUE_GATE: Final = "kueue.x-k8s.io/admission"
 
 
 class Accounts:
-    """Who runs, who is leaving (and still counts), who asks to run, and who of the first could be evicted."""
+    """Who runs, who is leaving (and still counts), who asks to run, and who of the first could be evicted.
+
+    `spared` are those of them that have not run for the policy's minimum, with the seconds they have left.
+    """
 
     def __init__(self, columns: Columns) -> None:
         snapshot = columns.snapshot
@@ -36,13 +41,14 @@ class Accounts:
         self.columns = columns
         self.book = Book(in_force(snapshot.quotas), settings.quota_mode)
         self.budgets = Budgets(snapshot)
-        self._gigabytes = settings.gpu_memory_gigabytes
-        self._by_place = RulesByPlace(snapshot)
+        self.sizes = GpuSizes(snapshot)
         self._counted: dict[tuple[object, ...], tuple[Workload, Amounts]] = {}
         self.running: dict[str, Member] = {}
         self.leaving: dict[str, Member] = {}
         self.waiting: dict[str, Member] = {}
         self.evictable: list[Member] = []
+        self.run_time = RunTime(settings.quota_run_min_seconds, snapshot.taken_seconds)
+        self.spared: dict[str, int] = {}
         for workload in snapshot.workloads:
             self._enter(workload)
         everyone = (*self.running.values(), *self.leaving.values())
@@ -51,8 +57,6 @@ class Accounts:
         self.rules = Rules(self.standing, self.standing.entitlements(self.waiting.values(), self.capacity))
 
     def _enter(self, workload: Workload) -> None:
-        if workload.state in ENDED:
-            return
         if workload.holds_capacity:
             member = self.member_of(workload)
             if workload.terminating:
@@ -61,8 +65,14 @@ class Accounts:
                 self.running[workload.key] = member
             if not workload.terminating and not is_daemon(workload):
                 self.evictable.append(member)
-        elif not workload.node and not workload.terminating and not _is_held_back(workload):
+                self._time(workload)
+        elif asks_to_run(workload):
             self.waiting[workload.key] = self.member_of(workload)
+
+    def _time(self, workload: Workload) -> None:
+        left_seconds = self.run_time.left_seconds(workload)
+        if left_seconds:
+            self.spared[workload.key] = left_seconds
 
     def member_of(self, workload: Workload) -> Member:
         """Return a workload as its quota counts it."""
@@ -79,10 +89,7 @@ class Accounts:
 
     def _amounts(self, workload: Workload) -> Amounts:
         """Return what a workload counts; equal ones, of which there are many, are counted once."""
-        gigabytes = self._gigabytes
-        if workload.node and workload.node in self.columns.node_index:
-            node = self.columns.nodes[self.columns.node_index[workload.node]]
-            gigabytes = self._by_place.of(node).gpu_memory_gigabytes
+        gigabytes = self.sizes.of_name(workload.node) if WHOLE_GPU in workload.requests else 0
         key = (id(workload.requests), id(workload.containers), gigabytes)
         found = self._counted.get(key)
         if found is None:
@@ -91,14 +98,16 @@ class Accounts:
         return found[1]
 
 
-def _is_held_back(workload: Workload) -> bool:
-    """Whether gates other than those of a queue for its quota keep a workload from being placed."""
-    return any(gate != QUEUE_GATE for gate in workload.constraints.scheduling_gates)
+def asks_to_run(workload: Workload) -> bool:
+    """Whether a workload waits for its place, held back by nothing but perhaps a queue for its quota."""
+    if workload.node or workload.terminating or workload.state in ENDED:
+        return False
+    return all(gate == QUEUE_GATE for gate in workload.constraints.scheduling_gates)
 
 
 def counted_request(workload: Workload, gigabytes_per_gpu: int) -> Resources:
     """Return a workload's request with the GPU memory of each container, summed up as requests are."""
-    if not any(gpu_gigabytes(name, gigabytes_per_gpu) for name in workload.requests):
+    if all(gpu_gigabytes(name, gigabytes_per_gpu) is None for name in workload.requests):
         return workload.requests
     if not workload.containers:
         return with_gpu_memory(workload.requests, gigabytes_per_gpu)

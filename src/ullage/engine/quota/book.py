@@ -122,6 +122,15 @@ def _bounds(quota: Quota) -> tuple[Mapping[str, int], ...]:
     return quota.min, quota.max, quota.lending_limit or {}, quota.borrowing_limit or {}
 
 
+def share_something(book: Book, one: int, other: int) -> bool:
+    """Whether two quotas share something: both are in mode nos, or in one tree."""
+    if NO_QUOTA in (one, other):
+        return False
+    if book.modes[one] == book.modes[other] == "nos":
+        return True
+    return book.chains[one][-1] == book.chains[other][-1]
+
+
 def within(amounts: Sequence[int], bound: Terms) -> bool:
     """Whether no amount is above its bound."""
     return all(most is None or amount <= most for amount, most in zip(amounts, bound, strict=True))

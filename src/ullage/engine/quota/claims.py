@@ -4,20 +4,31 @@ Trial and standing change together: what is evicted leaves both, what is placed 
 both back. Newcomers count as created last, and none of them is evicted for another of the same question.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Final
 
-import numpy as np
+import msgspec
 
+from ullage.engine.placement.batches import place_replicas
 from ullage.engine.placement.outcome import Outcome
-from ullage.engine.placement.running import sets_of
 from ullage.engine.placement.shapes import Shape
 from ullage.engine.quota.accounts import Accounts
-from ullage.engine.quota.book import NO_QUOTA, Member
-from ullage.engine.quota.decision import Decision, decide, why_barred
+from ullage.engine.quota.book import NO_QUOTA, Member, Terms, share_something
+from ullage.engine.quota.claim_rooms import (
+    Wanted,
+    open_to,
+    placed_all,
+    placed_on,
+    room_for,
+    room_for_all,
+)
+from ullage.engine.quota.decision import Decision, Verdict, better_of, decide, why_barred
+from ullage.engine.quota.demand import demand_of
 from ullage.engine.quota.gang_columns import Columns as GangColumns
-from ullage.engine.quota.gang_victims import GangFound, gang_victims
-from ullage.engine.quota.rights import Refusal, Rules
+from ullage.engine.quota.gang_victims import GangFound, GangSearch, gang_victims
+from ullage.engine.quota.gpu_parts import Part, on_nodes, parts_of
+from ullage.engine.quota.rights import Refusal, Rules, is_above
 from ullage.engine.quota.standing import Standing
 from ullage.engine.quota.victims import Nodes
 from ullage.engine.trial import Mark, Trial
@@ -25,49 +36,32 @@ from ullage.model.cluster import Batch, Quota, Workload
 from ullage.model.quantity import INT64_MAX
 
 NEWEST_SECONDS: Final = INT64_MAX
+STEPS: Final = 10_000
+"""How many steps the searches for victims of one question make in all, and more for each second given."""
+STEPS_A_SECOND: Final = 25_000
+STEPS_MIN: Final = 500
+"""How many each of them makes at least."""
 
 
 class Claims:
     """The quotas of a trial's cluster, with what a question adds to them."""
 
-    def __init__(self, trial: Trial, accounts: Accounts, asked: Sequence[Batch] = ()) -> None:
+    def __init__(
+        self, trial: Trial, accounts: Accounts, asked: Sequence[Batch] = (), exact_seconds: int = 0
+    ) -> None:
         self._trial = trial
+        self._steps_left = STEPS + STEPS_A_SECOND * exact_seconds
         self._accounts = accounts
         self.standing = accounts.standing
         self.book = accounts.book
-        self._demand = self._demand_of(asked)
+        self._asked = tuple(asked)
+        self._demand = demand_of(accounts, asked)
         self.rules = Rules(self.standing, self.standing.entitlements(self._demand, accounts.capacity))
         self._allowed = [budget.allowed for budget in accounts.budgets.all]
         self._changes: list[tuple[Member, bool]] = []
         self._newcomers = 0
         self._gone: set[str] = set()
         self._evicted: list[Member] = []
-
-    def _demand_of(self, asked: Sequence[Batch]) -> list[Member]:
-        """Return who asks to run: those that wait already, and what is asked for beyond all there are."""
-        waiting = list(self._accounts.waiting.values())
-        there = self._replicas_there() if asked else {}
-        for batch in asked:
-            workload = batch.workload
-            itself = workload.key in self._accounts.waiting or workload.key in self._accounts.running
-            known = there.get((workload.namespace, f"{workload.kind}/{workload.name}"), 0)
-            more = batch.replicas - (1 if itself else known)
-            if more > 0:
-                member = self._accounts.member_of(workload)
-                waiting.append(member._replace(amounts=tuple(amount * more for amount in member.amounts)))
-        return waiting
-
-    def _replicas_there(self) -> dict[tuple[str, str], int]:
-        """Return how many workloads of each set run or wait."""
-        counts: dict[tuple[str, str], int] = {}
-        for workload in self._trial.columns.snapshot.workloads:
-            if workload.owner and (
-                workload.key in self._accounts.running or workload.key in self._accounts.waiting
-            ):
-                for owner in sets_of(workload.owner):
-                    key = (workload.namespace, owner)
-                    counts[key] = counts.get(key, 0) + 1
-        return counts
 
     def concerns(self, workload: Workload) -> bool:
         """Whether a workload is under a quota."""
@@ -115,67 +109,164 @@ class Claims:
     def decide(self, workload: Workload, shape: Shape) -> Decision:
         """Return what becomes of one more replica; where it runs, trial and standing show it done."""
         newcomer = self._sized(workload, shape)
-        candidates = [each for each in self._accounts.evictable if each.key not in self._gone]
-        decision = decide(
-            self.rules, newcomer, self._nodes(shape), candidates, budgets=self._left_of_budgets()
-        )
+        nodes = self._nodes(shape)
+        decision = self._decided(newcomer, nodes, self._candidates())
+        if decision.verdict != "admit" and self._spares():
+            other = self._decided(newcomer, nodes, self._candidates(spares=False))
+            decision = decision._replace(spared=self._spared_of(other.victims))
         if decision.verdict != "refuse":
-            for victim in decision.victims:
-                self._trial.evict(self._workload(victim))
-                self._leave(victim)
-            self._evicted += decision.victims
+            self.evict(decision.victims)
             self._trial.place(shape, self._trial.row_of[decision.node])
             self._enter(newcomer._replace(node=decision.node))
         return decision
 
-    def decide_together(
-        self, workload: Workload, shape: Shape, count: int
-    ) -> tuple[Decision, GangFound | None]:
-        """Return what becomes of so many more replicas, all or none; where they run, that is done.
+    def _decided(self, newcomer: Member, nodes: Nodes, candidates: Sequence[Member]) -> Decision:
+        """Return what is decided of one; where not all sets were looked at, the search for gangs helps."""
+        steps_max, budgets = max(STEPS_MIN, self._steps_left), self._left_of_budgets()
+        found = decide(self.rules, newcomer, nodes, candidates, budgets=budgets, steps_max=steps_max)
+        self._steps_left -= found.steps
+        if found.proven:
+            return found
+        columns = self._columns(nodes)
+        rows = columns.rows_of(candidates)
+        other = gang_victims(self.rules, found.claim, columns, candidates=rows, budgets=budgets, steps_max=1)
+        return better_of(found, other.found, nodes)
 
-        The rest of what stands against them on nodes is tried afterwards: where it does, none runs.
+    def decide_together(self, wanted: Sequence[Wanted]) -> tuple[Decision, GangFound | None]:
+        """Return what becomes of replicas of one quota, all or none; where they run, that is done.
+
+        Their right is judged on what they ask for in all, and their use before is that before any of them.
         """
-        one = self._sized(workload, shape)
-        members = [one._replace(key=f"{one.key}.{number}") for number in range(count)]
+        members: list[Member] = []
+        for each in wanted:
+            one = self._sized(each.workload, each.shape)
+            members += [one._replace(key=f"{one.key}.{number:07d}") for number in range(each.replicas)]
+        shapes = [each.shape for each in wanted for _ in range(each.replicas)]
+        kinds = {shape: number for number, shape in enumerate(dict.fromkeys(shapes))}
         claim = self.rules.claim(members)
-        nodes = self._nodes(shape)
-        counted = [each for each in self._accounts.running.values() if each.key not in self._gone]
-        columns = GangColumns(self.standing, counted, nodes)
-        evictable = [each for each in self._accounts.evictable if each.key not in self._gone]
-        search = gang_victims(
-            self.rules, claim, columns, candidates=columns.rows_of(evictable), budgets=self._left_of_budgets()
-        )
-        refusals = tuple(self.rules.refusals(claim.quota, claim.amounts))
-        found = search.found
-        if found is not None and self._carried_out(workload, shape, found):
-            return Decision(
-                "preempt", claim, victims=found.victims, cost=found.cost, proven=found.proven
-            ), found
-        barred = why_barred(self.rules, claim, turns=search.turns)
-        return Decision("refuse", claim, proven=search.proven, refusals=refusals, barred=barred), None
+        columns = self._columns(room_for_all(self._trial, self._accounts.capacity, shapes))
 
-    def _carried_out(self, workload: Workload, shape: Shape, found: GangFound) -> bool:
-        """Whether victims leave and a gang is placed; nothing is changed where a node does not take one."""
-        trial = self._trial
-        mark = trial.mark()
-        for victim in found.victims:
-            trial.evict(self._workload(victim))
-        for node in found.nodes:
-            row = trial.row_of[node]
-            if not trial.feasible(shape)[row]:
-                trial.undo(mark)
-                return False
-            trial.place(shape, row)
+        def search(*, spares: bool) -> GangSearch:
+            return gang_victims(
+                self.rules,
+                claim,
+                columns,
+                allowed=open_to(self._trial, shapes, columns.nodes),
+                candidates=columns.rows_of(self._candidates(spares=spares)),
+                budgets=self._left_of_budgets(),
+                kinds=[kinds[shape] for shape in shapes],
+                accepts=lambda victims, nodes: self._takes(shapes, nodes, victims),
+            )
+
+        first = search(spares=True)
+        spared: tuple[Member, ...] = ()
+        if self._spares() and (first.found is None or first.found.victims):
+            other = search(spares=False).found
+            spared = self._spared_of(other.victims if other is not None else ())
+        found = self._carried_out(wanted, first.found) if first.found is not None else None
+        if found is not None:
+            verdict: Verdict = "preempt" if found.victims else "admit"
+            decision = Decision(verdict, claim, victims=found.victims, cost=found.cost, proven=found.proven)
+            return decision._replace(spared=spared, victims_min=found.victims_min), found
+        refusals = tuple(self.rules.refusals(claim.quota, claim.amounts))
+        barred = why_barred(self.rules, claim, turns=first.turns)
+        proven = first.proven and first.found is None
+        return Decision("refuse", claim, proven=proven, refusals=refusals, barred=barred, spared=spared), None
+
+    def evict(self, victims: Sequence[Member]) -> None:
+        """Let victims leave."""
+        for victim in victims:
+            self._trial.evict(self._workload(victim))
+            self._leave(victim)
+        self._evicted += victims
+
+    def put(self, wanted: Wanted, nodes: Sequence[str]) -> None:
+        """Place replicas on nodes that have room for them."""
+        for node in nodes:
+            self._trial.place(wanted.shape, self._trial.row_of[node])
+        self.take(wanted.workload, len(nodes))
+
+    def _columns(self, nodes: Nodes) -> GangColumns:
+        """Return all who count as columns; who is on the way out counts until gone."""
+        counted = (*self._accounts.running.values(), *self._accounts.leaving.values())
+        return GangColumns(self.standing, [each for each in counted if each.key not in self._gone], nodes)
+
+    def _takes(self, shapes: Sequence[Shape], nodes: Sequence[str], victims: Sequence[Member]) -> bool:
+        """Whether nodes would take these shapes once victims have gone."""
+        mark = self._trial.mark()
+        fits = placed_on(self._trial, shapes, nodes, map(self._workload, victims))
+        self._trial.undo(mark)
+        return fits
+
+    # Those who are on their way out
+
+    def leaving(self) -> list[Member]:
+        """Return who is on the way out, and not waited for yet, by name."""
+        there = [each for each in self._accounts.leaving.values() if each.key not in self._gone]
+        return sorted(there, key=lambda each: each.key)
+
+    def let_go(self, leaving: Sequence[Member]) -> None:
+        """Judge what follows as if these were gone."""
+        for member in leaving:
+            self._trial.evict(self._workload(member))
+            self._leave(member)
+
+    def place(self, workload: Workload, shape: Shape, replicas: int) -> dict[str, int]:
+        """Place as many replicas as may run and have room, and return how many on each node."""
+        counts = place_replicas(self._trial, shape, self.admits(workload, replicas))
+        self.take(workload, sum(counts.values()))
+        return {self._trial.nodes[row].name: count for row, count in counts.items()}
+
+    def is_in_the_way(self, member: Member, one: Member, nodes: Mapping[str, int], *, evicting: bool) -> bool:
+        """Whether one who is on the way out keeps new members from nodes; else it is counted again.
+
+        In the way is who has no room beside them, or brings their quota above a bound. Where somebody is
+        evicted for them, it is everybody whose use of quotas has a part in who may be.
+        """
+        shape, row = self._trial.shape_of(self._workload(member)), self._trial.row_of[member.node]
+        self._return(member)
+        if (
+            (member.node in nodes and not self._trial.feasible(shape)[row])
+            or is_above(self.rules, one)
+            or (evicting and share_something(self.book, member.quota, one.quota))
+        ):
+            self._leave(member)
+            return True
+        self._trial.place(shape, row)
+        return False
+
+    def _candidates(self, *, spares: bool = True) -> list[Member]:
+        """Return who could be evicted still; those who have not run long enough are spared."""
+        spared = self._accounts.spared if spares else {}
+        return [
+            each for each in self._accounts.evictable if each.key not in self._gone and each.key not in spared
+        ]
+
+    def _spares(self) -> bool:
+        return any(key not in self._gone for key in self._accounts.spared)
+
+    def _spared_of(self, members: Sequence[Member]) -> tuple[Member, ...]:
+        return tuple(each for each in members if each.key in self._accounts.spared)
+
+    def _carried_out(self, wanted: Sequence[Wanted], found: GangFound) -> GangFound | None:
+        """Let victims leave and place a gang, on other nodes if need be; None where nodes do not take it."""
+        goes = [self._workload(victim) for victim in found.victims]
+        nodes = placed_all(self._trial, wanted, found.nodes, goes)
+        if not nodes:
+            return None
+        if tuple(nodes) != found.nodes:
+            found = found._replace(nodes=tuple(nodes), proven=False)
         for victim in found.victims:
             self._leave(victim)
         self._evicted += found.victims
-        self.take(workload, len(found.nodes))
-        return True
+        for each in wanted:
+            self.take(each.workload, each.replicas)
+        return found
 
     @property
-    def evictable(self) -> int:
-        """How many could be evicted at most."""
-        return len(self._accounts.evictable)
+    def accounts(self) -> Accounts:
+        """Who runs and who waits where nothing is asked for."""
+        return self._accounts
 
     def judged(self, workload: Workload) -> Decision:
         """Return what quotas alone say to one more replica that is not to evict anyone."""
@@ -183,24 +274,32 @@ class Claims:
         refusals = tuple(self.rules.refusals(claim.quota, claim.amounts))
         return Decision("refuse" if refusals else "admit", claim, refusals=refusals)
 
-    def tried(self, workload: Workload, shape: Shape, quota: Quota) -> Decision:
-        """Return what would become of one more replica if a quota were another; nothing is changed."""
+    def under(self, quota: Quota) -> "Claims":
+        """Return these claims as they stand, on the same trial, if a quota were another."""
+        found = copy(self)
         running = [member for members in self.standing.members for member in members.values()]
-        standing = Standing(self.book.with_quota(quota), running, self.standing.order)
-        rules = Rules(standing, standing.entitlements(self._demand, self._accounts.capacity))
-        candidates = [each for each in self._accounts.evictable if each.key not in self._gone]
-        return decide(
-            rules,
-            self._sized(workload, shape),
-            self._nodes(shape),
-            candidates,
-            budgets=self._left_of_budgets(),
-        )
+        found.book = self.book.with_quota(quota)
+        found.standing = Standing(found.book, running, self.standing.order)
+        found.rules = Rules(found.standing, found._entitled())  # noqa: SLF001 - the copy is one of these
+        found._steps_left = STEPS_MIN  # noqa: SLF001 - the copy is one of these
+        found._changes = []  # noqa: SLF001 - the copy is one of these
+        found._gone, found._evicted = set(self._gone), list(self._evicted)  # noqa: SLF001 - and so here
+        return found
 
-    @property
-    def members(self) -> int:
-        """How many run under quotas."""
-        return sum(len(each) for each in self.standing.members)
+    def ask_as(self, workload: Workload) -> None:
+        """Judge what follows as if what is asked for of a workload counted as this one does."""
+        if "fair" in self.book.modes:
+            replaced = (
+                msgspec.structs.replace(each, workload=workload) if each.key == workload.key else each
+                for each in self._asked
+            )
+            self._demand = demand_of(self._accounts, tuple(replaced))
+            self.rules = Rules(self.standing, self._entitled())
+
+    def _entitled(self) -> tuple[Terms, ...]:
+        """Return what quotas are entitled to by those who run before the question, and all who ask."""
+        before = (*self._accounts.running.values(), *self._accounts.leaving.values())
+        return Standing(self.book, before).entitlements(self._demand, self._accounts.capacity)
 
     def _newcomer(self, workload: Workload) -> Member:
         self._newcomers += 1
@@ -221,25 +320,8 @@ class Claims:
         return found
 
     def _nodes(self, shape: Shape) -> Nodes:
-        trial = self._trial
-        is_open = shape.open & ~trial.lost
-        wide = trial.wide_open(shape)
-        if wide is not None and (wide & is_open).any():
-            is_open = wide & is_open
-        names = [trial.columns.resources[column] for column in shape.columns]
-        free = trial.room.free[shape.columns]
-        rows = np.flatnonzero(is_open).tolist()
-        room = {trial.nodes[row].name: dict(zip(names, free[:, row].tolist(), strict=True)) for row in rows}
-
-        def verify(node: str, victims: Sequence[Member]) -> bool:
-            mark = trial.mark()
-            for victim in victims:
-                trial.evict(self._workload(victim))
-            fits = bool(trial.feasible(shape)[trial.row_of[node]])
-            trial.undo(mark)
-            return fits
-
-        return Nodes(room, self._accounts.capacity, verify)
+        nodes = room_for(self._trial, self._accounts.capacity, shape)
+        return nodes._replace(verify=lambda node, victims: self._takes([shape], [node], victims))
 
     def _left_of_budgets(self) -> list[int]:
         left = list(self._allowed)
@@ -257,24 +339,40 @@ class Claims:
         self._gone.add(member.key)
         self._changes.append((member, False))
 
+    def _return(self, member: Member) -> None:
+        """Let one that left run again."""
+        self.standing.add(member)
+        self._gone.discard(member.key)
+        self._changes.append((member, True))
+
     def apply(self, outcome: Outcome, workload: Workload) -> int:
         """Count what became of a batch; return how many of its new replicas are over their quota's min."""
-        for each in outcome.evicted:
-            member = self._accounts.running[each.workload]
+        goes = [self._accounts.running[each.workload] for each in outcome.evicted]
+        goes += [self._accounts.leaving[each.workload] for each in outcome.waits_for]
+        for member in goes:
             if member.key not in self._gone:
                 self._leave(member)
         if outcome.action != "place" or not self.concerns(workload):
             return 0
+        kinds = on_nodes(self._accounts, workload, outcome.nodes)
+        return sum(self._take_over(each, count) for each, count in kinds)
+
+    def _take_over(self, workload: Workload, replicas: int) -> int:
+        """Count replicas that have a place; return how many of them are over their quota's min."""
         one = self._accounts.member_of(workload)
-        fits = outcome.placed
+        fits = replicas
         for used, amount, least in zip(
             self.standing.own_used[one.quota], one.amounts, self.book.own_mins[one.quota], strict=True
         ):
             if least is not None:
                 left = least - used
                 fits = min(fits, max(0, left // amount if amount else (0 if left < 0 else fits)))
-        self.take(workload, outcome.placed)
-        return outcome.placed - fits
+        self.take(workload, replicas)
+        return replicas - fits
+
+    def parts(self, workload: Workload, shape: Shape) -> list[Part]:
+        """Return a workload on nodes of each size of GPUs."""
+        return parts_of(self._trial, self._accounts, workload, shape)
 
     def mark_both(self) -> tuple[Mark, int]:
         """Return a point in time to which trial and standing can go back together."""
@@ -295,6 +393,7 @@ class Claims:
             member, entered = self._changes.pop()
             if entered:
                 self.standing.remove(member)
+                self._gone.add(member.key)
             else:
                 self.standing.add(member)
                 self._gone.discard(member.key)

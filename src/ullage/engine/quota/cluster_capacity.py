@@ -5,6 +5,7 @@ from typing import Final
 import numpy as np
 
 from ullage.engine.columns import Columns
+from ullage.engine.quota.gpu_sizes import GpuSizes
 from ullage.engine.requests import gpu_gigabytes
 from ullage.model.quantity import INT64_MAX
 from ullage.model.resources import GPU_MEMORY
@@ -27,9 +28,11 @@ def cluster_capacity(columns: Columns) -> dict[str, int]:
 
 def _gpu_memory(columns: Columns, rows: list[int], gpus: list[str]) -> int:
     gigabytes = 0
+    sizes = GpuSizes(columns.snapshot)
     for name in gpus:
         column = columns.resource_index[name]
         for row in rows:
-            size = columns.rules_of(columns.nodes[row]).gpu_memory_gigabytes
-            gigabytes += int(columns.limit[row, column]) * (gpu_gigabytes(name, size) or 0)
+            if columns.limit[row, column]:
+                size = sizes.of(columns.nodes[row])
+                gigabytes += int(columns.limit[row, column]) * (gpu_gigabytes(name, size) or 0)
     return min(gigabytes, INT64_MAX)

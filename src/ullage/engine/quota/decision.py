@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from ullage.engine.quota.book import NO_QUOTA, Member, within
+from ullage.engine.quota.gang_victims import GangFound
 from ullage.engine.quota.rights import Claim, Refusal, Rules
 from ullage.engine.quota.standing import Standing
-from ullage.engine.quota.victims import STEPS_MAX, Cost, Nodes, Victims
+from ullage.engine.quota.victim_tally import Cost
+from ullage.engine.quota.victims import STEPS_MAX, Nodes, Victims
 
 Verdict = Literal["admit", "preempt", "refuse"]
 Barred = Literal["", "above-guarantee", "above-entitlement", "nobody-to-take", "would-take-turns"]
@@ -18,7 +20,8 @@ class Decision(NamedTuple):
     """What is decided of a workload, and every reason for it.
 
     `refusals` are the bounds it would pass as things stand; where there are none and it is refused, no node
-    has room. `borrows` if its quota then uses more than its min.
+    has room. `borrows` if its quota then uses more than its min. `spared` would have gone if they had run
+    for the minimum. No set of victims has fewer than `victims_min`; `steps` is what the search for them took.
     """
 
     verdict: Verdict
@@ -31,6 +34,9 @@ class Decision(NamedTuple):
     fits_now: bool = False
     barred: Barred = ""
     borrows: bool = False
+    spared: tuple[Member, ...] = ()
+    victims_min: int = 0
+    steps: int = 0
 
 
 def decide(
@@ -56,7 +62,13 @@ def decide(
     if search.found is None:
         barred = why_barred(rules, claim, turns=search.turns)
         return Decision(
-            "refuse", claim, proven=search.proven, refusals=refusals, fits_now=bool(node), barred=barred
+            "refuse",
+            claim,
+            proven=search.proven,
+            refusals=refusals,
+            fits_now=bool(node),
+            barred=barred,
+            steps=search.steps,
         )
     found = search.found
     return Decision(
@@ -69,6 +81,26 @@ def decide(
         refusals,
         bool(node),
         borrows=borrows,
+        victims_min=found.victims_min,
+        steps=search.steps,
+    )
+
+
+def better_of(decision: Decision, gang: GangFound | None, nodes: Nodes) -> Decision:
+    """Return a decision about one, with the victims that a search for gangs has found if these cost less."""
+    if gang is None or not gang.victims or (decision.cost is not None and decision.cost <= gang.cost):
+        return decision
+    (node,) = gang.nodes
+    if not nodes.verify(node, gang.victims):
+        return decision
+    return decision._replace(
+        verdict="preempt",
+        node=node,
+        victims=gang.victims,
+        cost=gang.cost,
+        proven=False,
+        barred="",
+        victims_min=max(decision.victims_min, gang.victims_min),
     )
 
 

@@ -11,7 +11,7 @@ from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import Amounts, Book, Member
 from ullage.engine.quota.standing import DEFAULT_ORDER
 from ullage.model.cluster import Workload
-from ullage.model.resources import Resources
+from ullage.model.resources import NOTHING, Resources
 
 POOL: Final = "cluster"
 """The one node of a replay: all the room of the cluster."""
@@ -20,8 +20,9 @@ POOL: Final = "cluster"
 class Arrival(NamedTuple):
     """A workload that comes; one without a duration runs on once it runs.
 
-    A gang of several replicas is one arrival. `leaves_seconds` is when it is withdrawn, whether it runs or
-    waits; `runs` means that it ran already when the record began.
+    A gang of several replicas is one arrival; `others` are members of another kind, with how many there are
+    of each. `leaves_seconds` is when it is withdrawn, whether it runs or waits; `runs` means that it ran
+    already when the record began.
     """
 
     workload: Workload
@@ -30,11 +31,17 @@ class Arrival(NamedTuple):
     replicas: int = 1
     leaves_seconds: int | None = None
     runs: bool = False
+    others: tuple[tuple[Workload, int], ...] = ()
 
     @property
     def key(self) -> str:
         """Arrivals are known by their workload."""
         return self.workload.key
+
+    @property
+    def parts(self) -> tuple[tuple[Workload, int], ...]:
+        """All that comes, with how many there are of each."""
+        return ((self.workload, self.replicas), *self.others)
 
 
 class CapacityChange(NamedTuple):
@@ -78,10 +85,9 @@ def jobs_of(accounts: Accounts, arrivals: Iterable[Arrival]) -> list[Job]:
     found: list[Job] = []
     for arrival in sorted(arrivals, key=lambda each: (each.at_seconds, each.key)):
         one = accounts.member_of(arrival.workload)
-        times = arrival.replicas
+        if arrival.replicas > 1 or arrival.others:
+            one = _summed(accounts, arrival)
         member = one._replace(
-            amounts=tuple(amount * times for amount in one.amounts) if times > 1 else one.amounts,
-            takes=one.takes * times if times > 1 else one.takes,
             node=POOL,
             created_seconds=arrival.at_seconds,
             budgets=(),
@@ -102,3 +108,11 @@ def jobs_of(accounts: Accounts, arrivals: Iterable[Arrival]) -> list[Job]:
             )
         )
     return found
+
+
+def _summed(accounts: Accounts, arrival: Arrival) -> Member:
+    """Return all members of a gang as one."""
+    parts = [(accounts.member_of(workload), count) for workload, count in arrival.parts]
+    amounts = zip(*([amount * count for amount in one.amounts] for one, count in parts), strict=True)
+    takes = sum((one.takes * count for one, count in parts), NOTHING)
+    return parts[0][0]._replace(amounts=tuple(map(sum, amounts)), takes=takes)

@@ -5,6 +5,7 @@ already dearer than the best. The hard thing is members that are alike: the one 
 but only where nobody else who may go stands between the two, in the order of going or of labels.
 """
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ullage.engine.quota.gang_columns import Flags, Ints
 from ullage.engine.quota.gang_judge import Judge
 from ullage.engine.quota.gang_packing import Gang, Packed, packing
-from ullage.engine.quota.victims import Cost
+from ullage.engine.quota.victim_tally import Cost
 
 CANDIDATES_MAX: Final = 40
 MEMBERS_MAX: Final = 32
@@ -22,6 +23,14 @@ STEPS_MAX: Final = 3_000
 
 PACKING_STEPS_MAX: Final = 20_000
 """How many placements are tried in all the packings of a search."""
+
+
+Accepts = Callable[[Ints, tuple[int, ...]], bool]
+"""Whether nothing but room stands against victims, by row, and the node rows of a gang's members."""
+
+
+OTHER_STEPS_MAX: Final = 200
+"""How many placements are tried in one packing where something but room stands against the first."""
 
 
 class Exact(NamedTuple):
@@ -37,8 +46,19 @@ class Exact(NamedTuple):
 class ExactSearch:
     """A search over all sets of a few members; `start` is a set that is enough, if one is known."""
 
-    def __init__(self, judge: Judge, gang: Gang, usable: Flags, start: Ints | None, steps_max: int) -> None:
+    def __init__(
+        self,
+        judge: Judge,
+        gang: Gang,
+        usable: Flags,
+        start: Ints | None,
+        *,
+        steps_max: int,
+        accepts: Accepts | None = None,
+    ) -> None:
         self._judge = judge
+        self._accepts = accepts
+        self._accepted: dict[bytes, tuple[int, ...]] = {}
         self._gang = gang
         self._steps = steps_max
         self._rows: Ints = self._preferred(np.flatnonzero(usable))
@@ -64,9 +84,15 @@ class ExactSearch:
         proven = self._steps > 0 and self._certain
         if self._best is None:
             return Exact(None, (), None, self._turns, proven)
-        free = self._room_after(self._best)
-        nodes = packing(self._gang, free).nodes or self._packing(self._best).nodes
+        nodes = self._first_nodes(self._best)
         return Exact(self._best, nodes or (), self._cost, self._turns, proven and nodes is not None)
+
+    def _first_nodes(self, rows: Ints) -> tuple[int, ...] | None:
+        """Return the first nodes by name that have the gang when these have gone."""
+        first = packing(self._gang, self._room_after(rows)).nodes
+        if first is not None and (self._accepts is None or self._accepts(rows, first)):
+            return first
+        return self._accepted.get(rows.tobytes()) or self._packing(rows).nodes
 
     def _preferred(self, rows: Ints) -> Ints:
         """Return rows in the order they are tried: good sets are found early, so that others are cut."""
@@ -99,7 +125,26 @@ class ExactSearch:
             for before, place in zip([None, *order.tolist()], order.tolist(), strict=False):
                 run += before is not None and alike[before] != alike[place]
                 runs[place][which] = run
-        return [(*kind, *run) for kind, run in zip(alike, runs, strict=True)]
+        kinds = [(*kind, *run) for kind, run in zip(alike, runs, strict=True)]
+        moved = self._moved(kinds)
+        return [(*kind, place if kind in moved else -1) for place, kind in enumerate(kinds)]
+
+    def _moved(self, kinds: list[tuple[object, ...]]) -> set[tuple[object, ...]]:
+        """Return the kinds of which the preferred one need not be legal where another is.
+
+        In mode nos one stays over-quota the longer, the later it comes in label order.
+        """
+        columns, modes = self._judge.columns, self._judge.columns.standing.book.modes
+        found: set[tuple[object, ...]] = set()
+        last: dict[tuple[object, ...], int] = {}
+        for kind, row in zip(kinds, self._rows.tolist(), strict=True):
+            if self._judge.own[row] or modes[columns.quota[row]] != "nos":
+                continue
+            rank = int(columns.rank[row])
+            if last.get(kind, rank) < rank:
+                found.add(kind)
+            last[kind] = rank
+        return found
 
     def _needs(self) -> tuple[Ints, Ints]:
         """Return what each candidate gives at most of what is short, over all nodes, and how short it is."""
@@ -149,16 +194,37 @@ class ExactSearch:
         rows = self._rows[list(chosen)]
         packed = self._packing(rows)
         self._certain &= packed.certain
-        if packed.nodes is None or self._judge.lacks(rows):
-            return False
-        if self._judge.too_high(rows):
+        if packed.nodes is None or self._judge.lacks(rows) or self._judge.too_high(rows):
             return False
         if len(self._judge.coming_back(rows)):
             self._turns = True
             return False
         cost = self._judge.cost(rows)
-        if self._cost is None or cost < self._cost:
-            self._best, self._cost = rows, cost
+        if self._cost is not None and cost >= self._cost:
+            return True
+        if not self._is_accepted(rows, packed.nodes):
+            return False
+        self._best, self._cost = rows, cost
+        return True
+
+    def _is_accepted(self, rows: Ints, nodes: tuple[int, ...]) -> bool:
+        """Whether nothing but room is against a set with some nodes; if something is, nothing is proven."""
+        accepts = self._accepts
+        if accepts is None or accepts(rows, nodes):
+            self._accepted[rows.tobytes()] = nodes
+            return True
+        self._certain = False
+        other = packing(
+            self._gang,
+            self._room_after(rows),
+            max(1, min(self._packing_steps, OTHER_STEPS_MAX)),
+            largest_first=True,
+            accepts=lambda tried: accepts(rows, tried),
+        )
+        self._packing_steps -= other.steps
+        if other.nodes is None:
+            return False
+        self._accepted[rows.tobytes()] = other.nodes
         return True
 
     def _packing(self, rows: Ints) -> Packed:

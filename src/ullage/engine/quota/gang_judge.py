@@ -16,7 +16,7 @@ from ullage.engine.quota.book import NO_QUOTA, Member
 from ullage.engine.quota.gang_columns import Columns, Flags, Ints, bounds
 from ullage.engine.quota.rights import Claim, Refusal, Rules
 from ullage.engine.quota.standing import Standing
-from ullage.engine.quota.victims import Cost
+from ullage.engine.quota.victim_tally import Cost
 from ullage.model.resources import NOTHING
 
 MOST = np.iinfo(np.int64).max
@@ -42,7 +42,7 @@ class Judge:
         count, width = len(book.quotas), len(book.resources)
         self._used: Ints = np.array(standing.used, np.int64).reshape(count, width)
         self._own_used: Ints = np.array(standing.own_used, np.int64).reshape(count, width)
-        self._entitled: Ints = bounds(rules.entitlements, MOST).reshape(-1, width)
+        self._entitled: Ints = bounds(rules.entitlements, MOST).reshape(count, width)
         self._own_mins: Ints = bounds(book.own_mins, MOST).reshape(count, width)
         promised = [rules.bound_of(quota, "min") for quota in range(count)]
         self._promised: Ints = bounds(promised, LEAST).reshape(count, width)

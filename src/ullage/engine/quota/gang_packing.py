@@ -4,7 +4,7 @@ Members of one size that may go to the same nodes are one class. A packing is ex
 by name to each member in turn, and goes back where that leaves no place for the others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -39,15 +39,24 @@ class Packed(NamedTuple):
     steps: int
 
 
-def gang_of(members: Sequence[Member], columns: Columns, allowed: Flags | None) -> Gang:
-    """Return a gang by classes; `allowed` has a row for each member as given and a column for each node."""
+def gang_of(
+    members: Sequence[Member], columns: Columns, allowed: Flags | None, kinds: Sequence[int] | None = None
+) -> Gang:
+    """Return a gang by classes; `allowed` has a row for each member as given and a column for each node.
+
+    Members of different `kinds` are of different classes, whatever their size.
+    """
     order = sorted(range(len(members)), key=lambda place: members[place].key)
     everywhere = np.ones(len(columns.nodes), np.bool_)
     classes: dict[tuple[object, ...], list[int]] = {}
     masks: list[Flags] = []
     for number, place in enumerate(order):
         mask = everywhere if allowed is None else allowed[place]
-        kind = (members[place].takes, b"" if allowed is None else mask.tobytes())
+        kind = (
+            members[place].takes,
+            b"" if allowed is None else mask.tobytes(),
+            0 if kinds is None else kinds[place],
+        )
         found = classes.get(kind)
         if found is None:
             found = classes[kind] = []
@@ -83,11 +92,17 @@ def slots(free: Ints, size: Ints, most: int) -> Ints:
 
 
 def packing(
-    gang: Gang, free: Ints, steps_max: int = PACKING_STEPS_MAX, *, largest_first: bool = False
+    gang: Gang,
+    free: Ints,
+    steps_max: int = PACKING_STEPS_MAX,
+    *,
+    largest_first: bool = False,
+    accepts: Callable[[tuple[int, ...]], bool] | None = None,
 ) -> Packed:
     """Return nodes that have all members together: the first by name for each in turn, in order of keys.
 
-    `largest_first` answers sooner whether there are any, but not with the first.
+    `largest_first` answers sooner whether there are any, but not with the first. What `accepts` says no to is
+    passed over.
     """
     if gang.fits_none:
         return Packed(None, certain=True, steps=0)
@@ -104,7 +119,7 @@ def packing(
     def go_on() -> bool:
         nonlocal steps
         if len(chosen) == len(order):
-            return True
+            return accepts is None or accepts(_in_order(order, chosen))
         kind = gang.class_of[order[len(chosen)]]
         state = (len(chosen), latest[kind], left.tobytes())
         if state in failed or not _could_fit(gang, order[len(chosen) :], left):
@@ -126,13 +141,19 @@ def packing(
             latest[kind] = before
             chosen.pop()
             left[node] += size
-        failed.add(state)
+        if accepts is None:
+            failed.add(state)
         return False
 
     if not go_on():
         return Packed(None, steps > 0, steps_max - steps)
+    return Packed(_in_order(order, chosen), certain=True, steps=steps_max - steps)
+
+
+def _in_order(order: Sequence[int], chosen: Sequence[int]) -> tuple[int, ...]:
+    """Return what was chosen for members in some order in the order of the members."""
     nodes = dict(zip(order, chosen, strict=True))
-    return Packed(tuple(nodes[number] for number in range(len(order))), certain=True, steps=steps_max - steps)
+    return tuple(nodes[number] for number in range(len(order)))
 
 
 def _could_fit(gang: Gang, waiting: Sequence[int], left: Ints) -> bool:

@@ -4,7 +4,7 @@ The rules are those for one workload; the claim's right is judged on the sum. Sm
 full and proven; for large ones a good set comes with a bound on how few victims any set has.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,11 +13,15 @@ from ullage.engine.quota.book import Member
 from ullage.engine.quota.gang_bounds import victims_min
 from ullage.engine.quota.gang_columns import Columns, Flags, Ints
 from ullage.engine.quota.gang_exact import CANDIDATES_MAX, MEMBERS_MAX, STEPS_MAX, ExactSearch
+from ullage.engine.quota.gang_exact import Accepts as RowsAccepted
 from ullage.engine.quota.gang_judge import Judge
 from ullage.engine.quota.gang_packing import Gang, gang_of
 from ullage.engine.quota.gang_search import search
 from ullage.engine.quota.rights import Claim, Rules
-from ullage.engine.quota.victims import Cost
+from ullage.engine.quota.victim_tally import Cost
+
+Accepts = Callable[[Sequence[Member], Sequence[str]], bool]
+"""Whether nothing but room stands against victims and the nodes of a claim's members, in its order."""
 
 
 class GangFound(NamedTuple):
@@ -57,15 +61,19 @@ def gang_victims(
     allowed: Flags | None = None,
     candidates: Flags | None = None,
     budgets: Sequence[int] = (),
+    kinds: Sequence[int] | None = None,
+    accepts: Accepts | None = None,
     steps_max: int = STEPS_MAX,
 ) -> GangSearch:
     """Return the best set of victims that is found for the members of a claim.
 
     `allowed` says which nodes (`columns.nodes`) may have each member of the claim, all where it is not given.
     `candidates` are the rows that may be evicted, `budgets` how many members each of them still lets go.
+    Where more than room may stand against a set, members differ by `kinds`, and `accepts` is asked about
+    victims and the nodes of the members; a large case comes unasked.
     """
     judge = Judge(rules, claim, columns, budgets)
-    gang = gang_of(claim.members, columns, allowed)
+    gang = gang_of(claim.members, columns, allowed, kinds)
     usable = judge.takeable if candidates is None else judge.takeable & candidates
     free = columns.free[:, gang.resources]
     least = None if gang.fits_none else victims_min(judge, gang, usable, free)
@@ -74,8 +82,10 @@ def gang_victims(
     outcome = search(judge, gang, usable)
     chosen = outcome.chosen
     if int(usable.sum()) <= CANDIDATES_MAX and len(gang.members) <= MEMBERS_MAX:
-        start = None if chosen is None else chosen.rows
-        exact = ExactSearch(judge, gang, usable, start, steps_max).run()
+        asked = None if accepts is None else _asked(judge, gang, accepts)
+        fits = chosen is not None and (asked is None or asked(chosen.rows, tuple(chosen.nodes.tolist())))
+        start = chosen.rows if chosen is not None and fits else None
+        exact = ExactSearch(judge, gang, usable, start, steps_max=steps_max, accepts=asked).run()
         turns = outcome.turns or exact.turns
         if exact.rows is not None and exact.nodes:
             found = _found(judge, gang, exact.rows, np.array(exact.nodes), least, proven=exact.proven)
@@ -88,13 +98,28 @@ def gang_victims(
     return GangSearch(found, outcome.turns, proven=False)
 
 
+def _asked(judge: Judge, gang: Gang, accepts: Accepts) -> RowsAccepted:
+    """Return a question about rows as one about victims and nodes by name, in the order of the claim."""
+
+    def asked(rows: Ints, nodes: tuple[int, ...]) -> bool:
+        victims = [judge.columns.members[row] for row in rows.tolist()]
+        return accepts(victims, _by_member(judge, gang, nodes))
+
+    return asked
+
+
+def _by_member(judge: Judge, gang: Gang, nodes: Sequence[int]) -> tuple[str, ...]:
+    names = judge.columns.nodes
+    place_of = {member.key: names[row] for member, row in zip(gang.members, nodes, strict=True)}
+    return tuple(place_of[member.key] for member in judge.claim.members)
+
+
 def _found(judge: Judge, gang: Gang, rows: Ints, nodes: Ints, least: int, *, proven: bool) -> GangFound:
     """Return a set with its cost; a set of nobody, or a proven one, has no gap."""
     members = judge.columns.members
-    place_of = {member.key: judge.columns.nodes[row] for member, row in zip(gang.members, nodes, strict=True)}
     return GangFound(
         tuple(members[row] for row in np.sort(rows).tolist()),
-        tuple(place_of[member.key] for member in judge.claim.members),
+        _by_member(judge, gang, nodes.tolist()),
         judge.cost(rows),
         proven or not len(rows),
         len(rows) if proven else least,

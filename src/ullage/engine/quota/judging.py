@@ -4,14 +4,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ullage.engine.placement.outcome import Evicted, Outcome
+from ullage.engine.placement.outcome import Evicted, Leaving, Outcome, Spared
 from ullage.engine.placement.shapes import Shape
 from ullage.engine.quota.book import NO_QUOTA, Book, Member
 from ullage.engine.quota.changes import Changes
+from ullage.engine.quota.claim_rooms import Wanted
 from ullage.engine.quota.claims import Claims
 from ullage.engine.quota.decision import Decision
+from ullage.engine.quota.gpu_parts import Part, on_nodes
 from ullage.engine.quota.ordering import by_entitlement
-from ullage.engine.quota.threats import threats_to
+from ullage.engine.quota.threats import Threats
 from ullage.engine.quota.told import Words
 from ullage.engine.quota.validation import in_force
 from ullage.model.cluster import Batch, Quota, Workload
@@ -22,7 +24,7 @@ EVICTING_MAX: Final = 200
 """Replicas of one batch for which victims are looked for one after the other."""
 ONE_BY_ONE_MAX: Final = 400
 """Workloads that could be evicted up to which the victims of each replica are searched for exactly."""
-NO_CHANGE: Final = "no single change of a quota lets it run: ask for less, or wait until others are done"
+SPARED_TOLD: Final = 3
 
 
 def is_under_quota(quotas: Iterable[Quota], batches: Sequence[Batch]) -> bool:
@@ -33,11 +35,15 @@ def is_under_quota(quotas: Iterable[Quota], batches: Sequence[Batch]) -> bool:
 
 
 class Judged(NamedTuple):
-    """What quotas made of a batch, and what they have against the rest of it; none where only room lacks."""
+    """What quotas made of a batch, and what they have against the rest of it; none where only room lacks.
+
+    `proven` if it is sure that nobody can be evicted for the rest.
+    """
 
     outcome: Outcome
     refusal: Refusal | None
     barred: str
+    proven: bool = True
 
 
 class QuotaJudging:
@@ -46,7 +52,8 @@ class QuotaJudging:
     def __init__(self, claims: Claims, types: ResourceTypes) -> None:
         self.claims = claims
         self._words = Words(claims.rules, types)
-        self._changes = Changes(claims, types)
+        self.changes = Changes(claims, types)
+        self._types = types
 
     def in_turns(self, batches: Sequence[Batch]) -> list[Batch]:
         """Return batches in the order of entitlement: the quota that has least of its own goes first."""
@@ -55,18 +62,114 @@ class QuotaJudging:
         bounds = [rules.bound_of(quota, "guaranteed") for quota in places]
         return by_entitlement(batches, self.claims.member_of, self.claims.standing.used, bounds)
 
-    def refusal_of(self, asked: Workload, shape: Shape, count: int) -> Refusal | None:
+    def refusal_of(self, asked: Workload, count: int) -> Refusal | None:
         """Return what quotas have against one more of a workload that is not to evict anyone."""
         decision = self.claims.judged(asked)
-        return self._refusal(asked, shape, count, decision) if decision.refusals else None
+        if not decision.refusals:
+            return None
+        one = Outcome(asked.key, asked.kind, 1, 1, "ok", ())
 
-    def evicting(self, asked: Workload, shape: Shape, outcome: Outcome, *, together: bool) -> Judged:
-        """Return an outcome with as many more replicas as can run where others go; the trial shows it."""
+        def attempt(claims: Claims) -> Outcome:
+            return one if not claims.judged(asked).refusals else one._replace(placed=0)
+
+        return self.changes.named(self.refusal(asked, count, decision), asked, 1, attempt)
+
+    def keep(self, asked: Workload, nodes: Mapping[str, int]) -> None:
+        """Count replicas that stay where they are."""
+        for each, count in on_nodes(self.claims.accounts, asked, nodes.items()):
+            self.claims.take(each, count)
+
+    def placed(self, asked: Workload, shape: Shape, outcome: Outcome) -> Judged:
+        """Return an outcome with as many replicas as can run, each for itself; the trial shows it.
+
+        What is refused names the changes of quotas that let all of them run.
+        """
+        claims = self.claims
+        mark = claims.mark_both()
+        judged = self._placed(asked, shape, outcome)
+        if judged.refusal is None:
+            return judged
+        claims.undo_both(mark)
+
+        def attempt(changed: Claims) -> Outcome:
+            start = changed.mark_both()
+            found = self.under(changed)._placed(asked, shape, outcome)  # noqa: SLF001 - one of these
+            changed.undo_both(start)
+            return found.outcome
+
+        refusal = self.changes.named(judged.refusal, asked, outcome.replicas, attempt)
+        judged = self._placed(asked, shape, outcome)
+        return judged._replace(refusal=refusal)
+
+    def placed_free(self, asked: Workload, shape: Shape, outcome: Outcome) -> Outcome:
+        """Return an outcome with as many replicas as may run and have room while nobody goes."""
+        return self._free(self.claims.parts(asked, shape), asked, outcome)
+
+    def _free(self, parts: Sequence[Part], asked: Workload, outcome: Outcome) -> Outcome:
+        for part in parts:
+            if part.workload is not asked:
+                self.claims.ask_as(part.workload)
+            nodes = self.claims.place(part.workload, part.shape, outcome.replicas - outcome.placed)
+            outcome = with_counts(outcome, nodes)
+        return outcome
+
+    def _placed(self, asked: Workload, shape: Shape, outcome: Outcome) -> Judged:
+        """Place replicas where there is room, then where others go: one size of GPUs after the other."""
+        claims = self.claims
+        parts = claims.parts(asked, shape)
+        outcome = self._free(parts, asked, outcome)
+        if len(parts) == 1:
+            return self.evicting(parts[0].workload, parts[0].shape, outcome)
+        left = list(parts)
+        judged = Judged(outcome, None, "")
+        while left and judged.outcome.placed < outcome.replicas:
+            tried = [self._tried(part, judged.outcome) for part in left]
+            best = left.pop(min(range(len(left)), key=tried.__getitem__))
+            claims.ask_as(best.workload)
+            judged = self.evicting(best.workload, best.shape, judged.outcome)
+        return judged
+
+    def _tried(self, part: Part, outcome: Outcome) -> tuple[int, int]:
+        """Return how few of a batch run on nodes of one size of GPUs, and how many go for them."""
+        mark = self.claims.mark_both()
+        self.claims.ask_as(part.workload)
+        found = self.evicting(part.workload, part.shape, outcome).outcome
+        self.claims.undo_both(mark)
+        return -found.placed, len(found.evicted)
+
+    def evicting(self, asked: Workload, shape: Shape, outcome: Outcome) -> Judged:
+        """Return an outcome with as many more replicas as can run where others go; the trial shows it.
+
+        Who is on the way out is waited for before anybody more is evicted, and nobody is evicted whose quota
+        gives enough by those. Where the same go whether they are waited for or not, they are not.
+        """
+        claims = self.claims
+        if outcome.placed == outcome.replicas or not claims.leaving():
+            return self._evicting(asked, shape, outcome)
+        mark = claims.mark_both()
+        now = self._evicting(asked, shape, outcome)
+        claims.undo_both(mark)
+        leaving = claims.leaving()
+        claims.let_go(leaving)
+        later = claims.place(asked, shape, outcome.replicas - outcome.placed)
+        judged = self._evicting(asked, shape, with_counts(outcome, later))
+        found = judged.outcome
+        new = Counter(dict(found.nodes)) - Counter(dict(outcome.nodes))
+        if not new:
+            claims.undo_both(mark)
+            return judged
+        same = (now.outcome.nodes, now.outcome.evicted) == (found.nodes, found.evicted)
+        one, evicting = claims.accounts.member_of(asked), bool(found.evicted) and not same
+        needed = [each for each in leaving if claims.is_in_the_way(each, one, new, evicting=evicting)]
+        waits_for = tuple(self.told_leaving(each) for each in needed)
+        return judged._replace(outcome=found._replace(waits_for=(*found.waits_for, *waits_for)))
+
+    def _evicting(self, asked: Workload, shape: Shape, outcome: Outcome) -> Judged:
         rest = outcome.replicas - outcome.placed
         if not rest:
             return Judged(outcome, None, "")
-        if (together and rest > 1) or self.claims.evictable > ONE_BY_ONE_MAX:
-            found, decision = self._at_once(asked, shape, outcome, together=together)
+        if len(self.claims.accounts.evictable) > ONE_BY_ONE_MAX:
+            found, decision = self._at_once(asked, shape, outcome)
         else:
             found, decision = self._one_by_one(asked, shape, outcome)
         rest = found.replicas - found.placed
@@ -74,14 +177,15 @@ class QuotaJudging:
             return Judged(found, None, "")
         if decision.verdict != "refuse":
             return Judged(found, None, f"victims were looked for only for {EVICTING_MAX} replicas")
-        refusal = self._refusal(asked, shape, rest, decision) if decision.refusals else None
-        return Judged(found, refusal, self._words.barred(decision))
+        found = self.with_spared(found, decision)
+        refusal = self.refusal(asked, rest, decision) if decision.refusals else None
+        return Judged(found, refusal, self.barred(decision), decision.proven)
 
     def _one_by_one(self, asked: Workload, shape: Shape, outcome: Outcome) -> tuple[Outcome, Decision]:
         """Evict for one replica after the other, each time by the exact search, until one is refused."""
         most = min(outcome.replicas, outcome.placed + EVICTING_MAX)
         while True:
-            labels = self._labels()
+            labels = self.labels()
             decision = self.claims.decide(asked, shape)
             if decision.verdict == "refuse":
                 return outcome, decision
@@ -89,16 +193,18 @@ class QuotaJudging:
             if outcome.placed == most:
                 return outcome, decision
 
-    def _at_once(
-        self, asked: Workload, shape: Shape, outcome: Outcome, *, together: bool
-    ) -> tuple[Outcome, Decision]:
-        """Evict for all replicas that are left; where some may run without others, for as many as can."""
+    def _at_once(self, asked: Workload, shape: Shape, outcome: Outcome) -> tuple[Outcome, Decision]:
+        """Evict for as many of the replicas that are left as can run, all of them as one claim.
+
+        That they are judged as one is for speed, so that it is not proven that nobody else would do.
+        """
         fits, fails = 0, outcome.replicas - outcome.placed + 1
-        labels = self._labels()
+        labels = self.labels()
         tried = fails - 1
         while True:
             mark = self.claims.mark_both()
-            decision, gang = self.claims.decide_together(asked, shape, tried)
+            decision, gang = self.claims.decide_together([Wanted(asked, shape, tried)])
+            decision = decision._replace(proven=decision.proven and tried == 1)
             if gang is not None:
                 if tried + 1 == fails:
                     return self._with(outcome, decision, gang.nodes, labels), decision
@@ -107,7 +213,7 @@ class QuotaJudging:
             else:
                 refused = decision
                 fails = tried
-            if together or fails == 1:
+            if fails == 1:
                 return outcome, refused
             tried = max(1, (fits + fails) // 2)
 
@@ -115,39 +221,65 @@ class QuotaJudging:
         self, outcome: Outcome, decision: Decision, nodes: Sequence[str], labels: dict[str, str]
     ) -> Outcome:
         """Return an outcome with replicas on some nodes more, and those that went for them."""
-        counts = Counter(dict(outcome.nodes))
-        counts.update(nodes)
-        return outcome._replace(
-            placed=outcome.placed + len(nodes),
-            nodes=tuple(sorted(counts.items())),
-            evicted=(*outcome.evicted, *(self._evicted(victim, labels) for victim in decision.victims)),
-            fewest_proven=outcome.fewest_proven and decision.proven,
+        found = self.with_spared(with_nodes(outcome, nodes), decision)
+        return found._replace(
+            evicted=(*found.evicted, *(self.told(victim, labels) for victim in decision.victims)),
+            fewest_proven=found.fewest_proven and decision.proven,
+            evicted_min=found.evicted_min + decision.victims_min,
         )
+
+    def with_spared(self, outcome: Outcome, decision: Decision) -> Outcome:
+        """Return an outcome that names those who would have gone if they had run for longer."""
+        known = {each.workload for each in outcome.spared}
+        more = tuple(
+            Spared(each.key, each.node, self._quota_name(each), self.claims.accounts.spared[each.key])
+            for each in decision.spared
+            if each.key not in known
+        )
+        return outcome._replace(spared=(*outcome.spared, *more)) if more else outcome
+
+    def barred(self, decision: Decision) -> str:
+        """Return why nobody is evicted, and who would be, had they run for longer."""
+        told = self._words.barred(decision)
+        if not decision.spared:
+            return told
+        names = ", ".join(each.key for each in decision.spared[:SPARED_TOLD])
+        more = len(decision.spared) - SPARED_TOLD
+        names += f" and {more} more" if more > 0 else ""
+        accounts = self.claims.accounts
+        least, left = (
+            accounts.run_time.least_seconds,
+            max(accounts.spared[each.key] for each in decision.spared),
+        )
+        return f"{names} ran for less than {least} s and would be evicted for it in {left} s"
 
     def with_threats(self, outcomes: Sequence[Outcome], asked: Mapping[str, Workload]) -> list[Outcome]:
         """Return outcomes with who of them is over quota in the end, and who could evict them later."""
         claims = self.claims
         claims.undo(0)
         for outcome in outcomes:
-            claims.apply(outcome._replace(placed=0), asked[outcome.subject])
+            claims.apply(outcome._replace(placed=0, nodes=()), asked[outcome.subject])
         over = [claims.apply(outcome, asked[outcome.subject]) for outcome in outcomes]
-        found = [
+        claims.undo(0)
+        threats = Threats(claims.accounts, outcomes, asked) if any(over) else None
+        return [
             outcome._replace(
-                over_quota=count,
-                threats=threats_to(claims.standing, claims.quota_of(asked[outcome.subject])) if count else (),
+                over_quota=count, threats=threats.to(outcome.subject) if threats and count else ()
             )
             for outcome, count in zip(outcomes, over, strict=True)
         ]
-        claims.undo(0)
-        return found
 
-    def _refusal(self, asked: Workload, shape: Shape, count: int, decision: Decision) -> Refusal:
-        reason = "; ".join(filter(None, (self._words.refusals(decision), self._words.barred(decision))))
-        remedies = tuple(self._changes.that_help(asked, shape, decision))
-        remedy = "; or ".join(each.text for each in remedies) or NO_CHANGE
-        return Refusal(asked.key, count, reason, remedy=remedy, remedies=remedies)
+    def under(self, claims: Claims) -> "QuotaJudging":
+        """Return the judging of the same question under other claims."""
+        return QuotaJudging(claims, self._types)
 
-    def _labels(self) -> dict[str, str]:
+    def refusal(self, asked: Workload, count: int, decision: Decision) -> Refusal:
+        """Return what quotas have against so many of a workload."""
+        reason = "; ".join(filter(None, (self._words.refusals(decision), self.barred(decision))))
+        return Refusal(asked.key, count, reason)
+
+    def labels(self) -> dict[str, str]:
+        """Return the label of everybody who runs."""
         standing = self.claims.standing
         return {
             key: label
@@ -155,6 +287,26 @@ class QuotaJudging:
             for key, label in standing.labels(quota).items()
         }
 
-    def _evicted(self, victim: Member, labels: dict[str, str]) -> Evicted:
-        quota = "" if victim.quota == NO_QUOTA else self.claims.book.quotas[victim.quota].name
-        return Evicted(victim.key, victim.node, quota, labels.get(victim.key, ""), victim.takes)
+    def told(self, victim: Member, labels: Mapping[str, str]) -> Evicted:
+        """Return a victim as it is told of, with the label it had."""
+        return Evicted(
+            victim.key, victim.node, self._quota_name(victim), labels.get(victim.key, ""), victim.takes
+        )
+
+    def told_leaving(self, member: Member) -> Leaving:
+        """Return one who is waited for as it is told of."""
+        return Leaving(member.key, member.node, self._quota_name(member), member.takes)
+
+    def _quota_name(self, member: Member) -> str:
+        return "" if member.quota == NO_QUOTA else self.claims.book.quotas[member.quota].name
+
+
+def with_nodes(outcome: Outcome, nodes: Iterable[str]) -> Outcome:
+    """Return an outcome with one replica more on each of these nodes."""
+    return with_counts(outcome, Counter(nodes))
+
+
+def with_counts(outcome: Outcome, nodes: Mapping[str, int]) -> Outcome:
+    """Return an outcome with so many replicas more on some nodes."""
+    counts = Counter(dict(outcome.nodes)) + Counter(nodes)
+    return outcome._replace(placed=sum(counts.values()), nodes=tuple(sorted(counts.items())))

@@ -140,3 +140,9 @@ class Claim(NamedTuple):
     priority: int
     right: Right | None
     reach: int
+
+
+def is_above(rules: Rules, one: Member) -> bool:
+    """Whether quotas use more than their bounds on what a member counts for, as things stand."""
+    refusals = rules.refusals(one.quota, one.amounts)
+    return any(each.short > one.amounts[each.resource] for each in refusals)

@@ -1,304 +1,298 @@
 """Who is evicted when owners claim back what they lend: in which order, and after how much.
 
-The order is that of claims that take one workload each: no disruption budget broken, lowest priority,
-youngest, name. It holds among workloads that free the same; a claim may rather take one of its own size, so
-only `free` is sure whatever is claimed: what claims find without any eviction.
+The order is that of claims as small as can be, by each quota that may claim: it may differ from one to the
+other, so every place in it says whose claims it is about. What no quota reaches alone is looked for by all
+together, and by one large claim: a claim takes one workload of its size rather than several small ones.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from ullage.engine.columns import Columns
 from ullage.engine.quota.accounts import Accounts
-from ullage.engine.quota.book import Amounts, Member, Terms, within
-from ullage.engine.quota.contention import Contention, Way
+from ullage.engine.quota.book import Amounts, Member, Terms
+from ullage.engine.quota.claimed_back import NO_LIMIT, ClaimedBack
+from ullage.engine.quota.gpu_sizes import GpuSizes
 from ullage.engine.quota.rights import Rules
+from ullage.engine.quota.room import quota_room
 from ullage.engine.quota.shares import unused
 from ullage.engine.quota.standing import OVER_QUOTA
 from ullage.engine.requests import with_gpu_memory
 from ullage.model.quantity import INT64_MAX
-from ullage.model.resources import Resources
+from ullage.model.resources import NOTHING, Resources
 
+Way = Literal["in-order", "together", "one-claim"]
+"""Whose claims take a workload: small ones of each claimant, of all claimants one after the other, or one
+claim that is larger than what is claimed first."""
 Outcome = Literal["claimable", "too-little", "within-bounds", "frees-nothing"]
 """Whether it can be claimed now; if not: others may not claim so much, its quota or itself is within what it
 is safe for by then, or it holds nothing that owners could claim."""
 
 
-class PodRisk(NamedTuple):
-    """A workload that goes as the `rank`-th of its quota, when more of something is claimed than is said.
+class Going(NamedTuple):
+    """A place in the order: it goes as the `rank`-th of `of` when of something more is claimed than is said.
 
-    `claimed_first` is what claims find free and what those before it free, which is `before`. In mode fair
-    others must also ask for `asked_first` of something beyond their demand; None where no demand is enough.
+    `claimed_first` is None for what its claimants do not take it for. One claim knows no order: rank is 0,
+    and `claimed_first` what it asks for.
     """
 
-    member: Member
     rank: int
-    before: Amounts
+    of: int
+    way: Way
+    claimants: tuple[int, ...]
     claimed_first: Terms
-    asked_first: Terms | None
+
+
+class PodRisk(NamedTuple):
+    """A workload that runs above the min of its quota, or can be claimed all the same."""
+
+    member: Member
+    goes: tuple[Going, ...]
     outcome: Outcome
 
 
 class Claimant(NamedTuple):
-    """Another quota: what it leaves of its min, and how much it may claim at most, if nobody else does.
+    """A quota that could claim: what it finds free, leaves of its min, and may claim at most if alone.
 
-    None where its min names no bound.
+    None where nothing bounds it.
     """
 
     quota: int
+    free: Terms
     within_min: Amounts
     at_most: Terms
 
 
-class QuotaRisk(NamedTuple):
-    """The workloads above the min of a quota in the order in which they go."""
+class QuotaRisks(NamedTuple):
+    """Everybody at risk, in order; `complete` if everything was looked at."""
 
-    quota: int
-    free: Terms
     claimants: tuple[Claimant, ...]
     pods: tuple[PodRisk, ...]
+    complete: bool
 
 
-def risks(accounts: Accounts) -> list[QuotaRisk]:
-    """Return the risks of every quota that has workloads above its min which could be evicted."""
-    return risks_of(accounts).of_all(accounts.evictable)
+def risks(accounts: Accounts) -> QuotaRisks:
+    """Return who is at risk in a cluster."""
+    return risks_of(accounts).of_all()
 
 
 def risks_of(accounts: Accounts) -> "Risks":
     """Return the risks of the quotas of a cluster."""
-    room = node_room(accounts.columns)
-    allowed = [each.allowed for each in accounts.budgets.all]
-    return Risks(accounts.rules, accounts.waiting.values(), accounts.capacity, room, allowed)
+    return Risks(
+        accounts.rules,
+        accounts.waiting.values(),
+        accounts.capacity,
+        room=node_room(accounts.columns),
+        evictable=accounts.evictable,
+        budgets=[each.allowed for each in accounts.budgets.all],
+    )
 
 
 class Risks:
-    """The risks of the quotas of one standing; `room` is what nodes that take workloads have left in all."""
+    """The risks of one standing; `room` is what nodes that take workloads have left in all."""
 
     def __init__(
         self,
         rules: Rules,
         waiting: Iterable[Member],
         capacity: Mapping[str, int],
+        *,
         room: Mapping[str, int],
+        evictable: Sequence[Member],
         budgets: Sequence[int] = (),
     ) -> None:
         self._rules = rules
-        self._standing = rules.standing
         self._book = rules.book
+        self._waiting = tuple(waiting)
+        self._capacity = capacity
         self._room = room
-        self._budgets = budgets
-        fair = "fair" in self._book.modes
-        self._contention = Contention(self._standing, waiting, capacity) if fair else None
-        self._claimants: list[Claimant] = []
+        self._evictable = evictable
+        self.back = ClaimedBack(
+            rules, self._waiting, capacity, room=room, candidates=evictable, budgets=budgets
+        )
 
-    def of_all(self, evictable: Sequence[Member]) -> list[QuotaRisk]:
-        """Return the risk of every quota that has some, by name."""
-        self._claimants = [self.claimant(place) for place in range(len(self._book.quotas))]
-        by_quota: dict[int, list[Member]] = {}
-        for member in evictable:
-            by_quota.setdefault(member.quota, []).append(member)
-        found = (self._of(place, by_quota.get(place, ())) for place in range(len(self._book.quotas)))
-        return [each for each in found if each.pods]
+    def of_all(self) -> QuotaRisks:
+        """Return everybody who is above a min or could be claimed."""
+        book, standing = self._book, self._rules.standing
+        labels = [standing.labels(place) for place in range(len(book.quotas))]
+        over = {
+            each.key: each
+            for each in self._evictable
+            if each.quota >= 0 and labels[each.quota][each.key] == OVER_QUOTA
+        }
+        claimants = self.claimants() if self._evictable else ()
+        walks = _Walks(self.back, claimants)
+        walks.alone()
+        for key, member in over.items():
+            if key not in walks.reached:
+                walks.one_claim(member)
+        if not over.keys() <= walks.reached:
+            walks.together({each.quota for each in over.values()})
+        found = walks.places()
+        members = {each.key: each for each in self._evictable if each.key in found} | over
+        pods = [PodRisk(each, found.get(key, ()), walks.outcome(each)) for key, each in members.items()]
+        return QuotaRisks(claimants, tuple(sorted(pods, key=_in_order)), not self.back.cut_short)
 
-    def _of(self, quota: int, evictable: Sequence[Member]) -> QuotaRisk:
-        labels = self._standing.labels(quota)
-        over = [each for each in evictable if labels[each.key] == OVER_QUOTA]
-        claimants = tuple(each for each in self._claimants if each.quota != quota and _can_claim(each))
-        if not over:
-            return QuotaRisk(quota, (), claimants, ())
-        free, reach = self._free(quota), _reach(claimants, len(self._book.resources))
-        judge = _NosJudge(self._rules, quota) if self._is_nos(quota) else self._fair_judge(quota)
-        taken = [0] * len(self._book.resources)
-        pods = []
-        for rank, member in enumerate(eviction_order(over, self._budgets), 1):
-            before = tuple(taken)
-            first = tuple(
-                None if most is None else max(0, most + gone) for most, gone in zip(free, before, strict=True)
-            )
-            asked = judge.asked_first(before)
-            outcome = self._outcome(member, first, reach, judge, before)
-            pods.append(PodRisk(member, rank, before, first, asked, outcome))
-            for place, amount in enumerate(member.amounts):
-                taken[place] += amount
-            judge.take(member)
-        sure = tuple(None if most is None else max(0, most) for most in free)
-        return QuotaRisk(quota, sure, claimants, tuple(pods))
-
-    def _outcome(
-        self, member: Member, first: Terms, reach: "_Reach", judge: "_NosJudge | _FairJudge", before: Amounts
-    ) -> Outcome:
-        named = [place for place, most in enumerate(first) if most is not None and member.amounts[place]]
-        if not named:
-            return "frees-nothing"
-        if not judge.may_go(member, before):
-            return "within-bounds"
-        limits = reach.at_most if judge.is_above_entitlement(before) else reach.within_min
-        for place in named:
-            most = limits[place]
-            if most is None or most > (first[place] or 0):
-                return "claimable"
-        return "too-little"
-
-    def _free(self, quota: int) -> Terms:
-        """Return what claims find without an eviction; below 0 where more is used than all mins together."""
-        book = self._book
-        if not self._is_nos(quota):
-            return tuple(self._room.get(name, 0) if name in book.shared else None for name in book.resources)
-        sums, used = self._standing.book.sum_of_mins, self._standing.sum_of_use()
-        found: list[int | None] = []
-        for place, name in enumerate(book.resources):
-            if all(book.mins[each][place] is None for each in book.nos_places):
-                found.append(None)
-            else:
-                left = sums[place] - used[place]
-                found.append(min(left, self._room[name]) if name in self._room else left)
-        return tuple(found)
+    def claimants(self) -> tuple[Claimant, ...]:
+        """Return the quotas that could claim something."""
+        found = (self.claimant(place) for place in range(len(self._book.quotas)))
+        return tuple(each for each in found if any(most is None or most > 0 for most in each.at_most))
 
     def claimant(self, quota: int) -> Claimant:
-        """Return how much a quota may claim, by its right and within the max of all above it."""
-        book, standing = self._book, self._standing
+        """Return how much a quota may claim, by its right and within every max, if others make room there."""
+        book, standing = self._book, self._rules.standing
         own = standing.own_used[quota]
-        bound = self._rules.bound_of(quota, "guaranteed")
         used: Sequence[int] = own
-        if self._contention is not None and not self._is_nos(quota):
-            bound, used = self._contention.alone(quota), standing.used[quota]
+        bound = self._rules.bound_of(quota, "guaranteed")
+        if book.modes[quota] == "fair":
+            bound, used = self._alone(quota), standing.used[quota]
         at_most = []
         for place, most in enumerate(bound):
             rooms = [
-                limit - standing.used[above][place]
+                limit - standing.used[quota][place]
                 for above in book.chains[quota]
                 if (limit := book.maxes[above][place]) is not None
             ]
             rooms += [] if most is None else [most - used[place]]
             at_most.append(max(0, min(rooms)) if rooms else None)
-        return Claimant(quota, unused(own, book.own_mins[quota]), tuple(at_most))
+        free = quota_room(self._rules, quota, self._room).admitted
+        return Claimant(quota, free, unused(own, book.own_mins[quota]), tuple(at_most))
 
-    def _is_nos(self, quota: int) -> bool:
-        return self._book.modes[quota] == "nos"
-
-    def _fair_judge(self, quota: int) -> "_FairJudge":
-        assert self._contention is not None  # noqa: S101 - made where some quota is in mode fair
-        return _FairJudge(self._rules, self._contention, self._contention.way_of(quota), quota)
-
-
-class _Reach(NamedTuple):
-    """What all claimants together may claim within their mins, and at most; None where one has no bound."""
-
-    within_min: Terms
-    at_most: Terms
+    def _alone(self, quota: int) -> Terms:
+        """Return what a quota is entitled to if it alone asks for everything."""
+        book = self._book
+        offered = book.amounts({name: self._capacity.get(name, 0) for name in book.shared})
+        everything = tuple(0 if each >= INT64_MAX else min(each, NO_LIMIT) for each in offered)
+        asking = Member("", quota, everything, NOTHING)
+        return self._rules.standing.entitlements((*self._waiting, asking), self._capacity)[quota]
 
 
-def _reach(claimants: Sequence[Claimant], resources: int) -> _Reach:
-    within_min: list[int | None] = [0] * resources
-    at_most = list(within_min)
-    for claimant in claimants:
-        for place, (least, most) in enumerate(zip(claimant.within_min, claimant.at_most, strict=True)):
-            unbounded = most is None or at_most[place] is None
-            at_most[place] = None if unbounded else (at_most[place] or 0) + (most or 0)
-            within_min[place] = None if unbounded else (within_min[place] or 0) + least
-    return _Reach(tuple(within_min), tuple(at_most))
+class _Key(NamedTuple):
+    """A workload that goes at one place for one resource."""
+
+    member: str
+    rank: int
+    way: Way
+    claimed_first: int
 
 
-def _can_claim(claimant: Claimant) -> bool:
-    return any(most is None or most > 0 for most in claimant.at_most)
+class _Walks:
+    """The orders of all claimants for all resources, as places of workloads."""
+
+    def __init__(self, back: ClaimedBack, claimants: Sequence[Claimant]) -> None:
+        self._back = back
+        self._claimants = claimants
+        self._count = len(back.rules.book.resources)
+        self._found: list[dict[_Key, list[int]]] = [{} for _ in range(self._count)]
+        self._lengths: dict[tuple[int, int], int] = {}
+        self._nobody_left: set[int] = set()
+        self.reached: set[str] = set()
+
+    def alone(self) -> None:
+        """Let each quota claim by itself."""
+        for claimant, resource in self._claims():
+            order = self._back.order([claimant.quota], resource)
+            self._lengths[claimant.quota, resource] = len(order.gone)
+            if order.has_right:
+                self._nobody_left.add(resource)
+            for rank, gone in enumerate(order.gone, 1):
+                key = _Key(gone.member.key, rank, "in-order", gone.claimed_first)
+                self._found[resource].setdefault(key, []).append(claimant.quota)
+                self.reached.add(gone.member.key)
+
+    def _claims(self) -> list[tuple[Claimant, int]]:
+        """Return who may claim more of which resource than is free."""
+        found = []
+        for claimant in self._claimants:
+            for resource, (free, most) in enumerate(zip(claimant.free, claimant.at_most, strict=True)):
+                if free is not None and free < NO_LIMIT and (most is None or most > free):
+                    found.append((claimant, resource))
+        return found
+
+    def together(self, borrowers: Collection[int]) -> None:
+        """Let all quotas that borrow nothing themselves claim what is their own, one after the other."""
+        quotas = [each.quota for each in self._claimants if each.quota not in borrowers]
+        for resource in range(self._count):
+            order = self._back.order(quotas, resource, own=True)
+            for rank, gone in enumerate(order.gone, 1):
+                if gone.member.key not in self.reached:
+                    key = _Key(gone.member.key, rank, "together", gone.claimed_first)
+                    self._found[resource][key] = list(gone.claimants)
+            for quota in quotas:
+                length = self._lengths.get((quota, resource), 0)
+                self._lengths[quota, resource] = max(length, len(order.gone))
+        self.reached |= {key.member for found in self._found for key in found}
+
+    def one_claim(self, member: Member) -> None:
+        """Look for one claim that takes a workload."""
+        for claimant, resource in self._claims():
+            amount = claim_that_takes(self._back, claimant, resource, [member])
+            if amount is not None:
+                key = _Key(member.key, 0, "one-claim", amount)
+                self._found[resource].setdefault(key, []).append(claimant.quota)
+                self.reached.add(member.key)
+
+    def places(self) -> dict[str, tuple[Going, ...]]:
+        """Return the places of each workload; those of one rank for the same claimants are one."""
+        merged: dict[tuple[str, int, Way, tuple[int, ...]], dict[int, int]] = {}
+        for resource, found in enumerate(self._found):
+            for key, quotas in found.items():
+                place = (key.member, key.rank, key.way, tuple(quotas))
+                merged.setdefault(place, {})[resource] = key.claimed_first
+        places: dict[str, list[Going]] = {}
+        for (name, rank, way, claimants), first in merged.items():
+            of = max(self._lengths.get((quota, each), 0) for quota in claimants for each in first)
+            terms = tuple(first.get(resource) for resource in range(self._count))
+            places.setdefault(name, []).append(Going(rank, of, way, claimants, terms))
+        return {name: tuple(sorted(each)) for name, each in places.items()}
+
+    def outcome(self, member: Member) -> Outcome:
+        """Return whether a workload can be claimed, and why it cannot."""
+        if member.key in self.reached:
+            return "claimable"
+        held = {resource for resource, amount in enumerate(member.amounts) if amount}
+        asked = {
+            resource
+            for each in self._claimants
+            for resource, most in enumerate(each.at_most)
+            if most is None or most > 0
+        }
+        if asked and not held & asked:
+            return "frees-nothing"
+        return "within-bounds" if held & self._nobody_left else "too-little"
 
 
-def eviction_order(members: Sequence[Member], budgets: Sequence[int] = ()) -> list[Member]:
-    """Return members in the order in which claims that each take one of them take them.
+def claim_that_takes(
+    back: ClaimedBack, claimant: Claimant, resource: int, members: Sequence[Member]
+) -> int | None:
+    """Return how much one claim asks for that takes one of these equal workloads; None without one.
 
-    `budgets` says how many each disruption budget still lets go; those that would break one go last.
+    Of claims for which one of them is enough the largest leaves the fewest others in its stead; beyond that,
+    the largest claim that is granted takes most.
     """
-    left = list(budgets)
-    going: list[Member] = []
-    protected: list[Member] = []
-    for member in sorted(members, key=lambda each: (each.priority, -each.created_seconds, each.key)):
-        if any(left[budget] <= 0 for budget in member.budgets):
-            protected.append(member)
-            continue
-        going.append(member)
-        for budget in member.budgets:
-            left[budget] -= 1
-    return [*going, *protected]
+    quota, free, most = claimant.quota, claimant.free[resource], claimant.at_most[resource]
+    size = members[0].amounts[resource]
+    if free is None or not size or members[0].quota == quota:
+        return None
+    names = {each.key for each in members}
+    least = min(free + size, most or 0) if most is not None else free + size
+    if names & back.by_one(quota, resource, least):
+        return least
+    largest = back.largest(quota, resource, free, free + size * len(members) if most is None else most)
+    return largest if names & back.by_one(quota, resource, largest) else None
 
 
-class _NosJudge:
-    """Mode nos: a workload goes while its quota is above its min and it is itself above it, in label order.
-
-    The sum up to a workload in label order, less those that went, is kept in a tree of partial sums.
-    """
-
-    def __init__(self, rules: Rules, quota: int) -> None:
-        standing = rules.standing
-        self._bound = rules.book.own_mins[quota]
-        self._entitlement = rules.bound_of(quota, "guaranteed")
-        self._used = tuple(standing.own_used[quota])
-        members = standing.members[quota]
-        self._place = {key: number for number, key in enumerate(standing.labels(quota), 1)}
-        self._sums = [[0] * len(self._bound) for _ in range(len(members) + 1)]
-        for member in members.values():
-            self._add(member, 1)
-
-    def _add(self, member: Member, sign: int) -> None:
-        number = self._place[member.key]
-        while number < len(self._sums):
-            for place, amount in enumerate(member.amounts):
-                self._sums[number][place] += sign * amount
-            number += number & -number
-
-    def take(self, member: Member) -> None:
-        """Count a member as gone."""
-        self._add(member, -1)
-
-    def asked_first(self, before: Amounts) -> None:
-        """Return nothing: claims within min need no demand beside them."""
-        del before
-
-    def may_go(self, member: Member, before: Amounts) -> bool:
-        """Whether a member is above the min when those before it are gone."""
-        total = [0] * len(self._bound)
-        number = self._place[member.key]
-        while number:
-            total = [each + more for each, more in zip(total, self._sums[number], strict=True)]
-            number -= number & -number
-        left = [used - gone for used, gone in zip(self._used, before, strict=True)]
-        return not within(total, self._bound) and not within(left, self._bound)
-
-    def is_above_entitlement(self, before: Amounts) -> bool:
-        """Whether the quota is above what claims beyond the min of others respect."""
-        left = [used - gone for used, gone in zip(self._used, before, strict=True)]
-        return not within(left, self._entitlement)
-
-
-class _FairJudge:
-    """Mode fair: a workload goes while its quota is above its entitlement, which demand of others lowers."""
-
-    def __init__(self, rules: Rules, contention: Contention, way: Way, quota: int) -> None:
-        self._least = contention.least[quota]
-        self._way = way
-        self._used = tuple(rules.standing.used[quota])
-
-    def take(self, member: Member) -> None:
-        """Do nothing: what counts is the use of the quota alone."""
-
-    def asked_first(self, before: Amounts) -> Terms:
-        """Return what others must ask for more before the quota is above its entitlement."""
-        return self._way.until_below([used - gone for used, gone in zip(self._used, before, strict=True)])
-
-    def may_go(self, member: Member, before: Amounts) -> bool:
-        """Whether the quota is above what it is entitled to if everybody asks for everything."""
-        del member
-        return not within([used - gone for used, gone in zip(self._used, before, strict=True)], self._least)
-
-    def is_above_entitlement(self, before: Amounts) -> bool:
-        """Whether others may claim as much as they are entitled to: in this mode always."""
-        del before
-        return True
+def _in_order(pod: PodRisk) -> tuple[object, ...]:
+    """Return the place of a workload among all: by rank, those in no order last."""
+    ranks = [each.rank for each in pod.goes if each.rank]
+    return not pod.goes, min(ranks) if ranks else INT64_MAX, pod.member.quota, pod.member.key
 
 
 def node_room(columns: Columns) -> dict[str, int]:
     """Return what the nodes that take workloads have left in all, GPU memory included."""
     total: dict[str, int] = {}
     free, bounded = columns.free, columns.bounded
+    sizes = GpuSizes(columns.snapshot)
     for row, node in enumerate(columns.nodes):
         if node.state != "ready":
             continue
@@ -307,7 +301,6 @@ def node_room(columns: Columns) -> dict[str, int]:
             for name, column in columns.resource_index.items()
             if name in node.capacity
         }
-        gigabytes = columns.rules_of(node).gpu_memory_gigabytes
-        for name, amount in with_gpu_memory(Resources(left), gigabytes).items():
+        for name, amount in with_gpu_memory(Resources(left), sizes.of(node)).items():
             total[name] = min(INT64_MAX, total.get(name, 0) + amount)
     return total

@@ -5,13 +5,14 @@ by level, those that leave some of their min unused lend in proportion to it, in
 is borrowed beside them and lent by their parent, or to all that is unused where that is less.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ullage.engine.quota.book import NO_QUOTA, Amounts, Book, Terms
 from ullage.engine.quota.divisors import divided
 from ullage.engine.quota.rights import Rules
 from ullage.engine.quota.standing import OVER_QUOTA, Standing
+from ullage.model.resources import NOTHING, Resources
 
 
 class QuotaShare(NamedTuple):
@@ -83,9 +84,12 @@ def entitlements(rules: Rules) -> list[Terms]:
     """Return up to where each quota may claim: its share, or its min with what it is guaranteed above it.
 
     In mode nos each quota is entitled for its own workloads; a parent's entitlement is the sum of all below.
+    None is above its max, beyond which nothing runs.
     """
     book = rules.book
-    own: list[Terms] = [rules.bound_of(place, "guaranteed") for place in range(len(book.quotas))]
+    own: list[Terms] = [
+        _at_most(rules.bound_of(place, "guaranteed"), book.maxes[place]) for place in range(len(book.quotas))
+    ]
     found = [list(terms) for terms in own]
     for place in book.nos_places:
         for above in book.chains[place][1:]:
@@ -94,7 +98,23 @@ def entitlements(rules: Rules) -> list[Terms]:
                 for resource, amount in enumerate(own[place]):
                     if amount is not None:
                         sums[resource] = (sums[resource] or 0) + amount
-    return [tuple(terms) for terms in found]
+    return [_at_most(terms, most) for terms, most in zip(found, book.maxes, strict=True)]
+
+
+def _at_most(amounts: Sequence[int | None], most: Terms) -> Terms:
+    """Return amounts where they are below a bound, and the bound where they are not."""
+    return tuple(
+        amount if amount is None or bound is None else min(amount, bound)
+        for amount, bound in zip(amounts, most, strict=True)
+    )
+
+
+def borrowed_and_lent(standing: Standing) -> tuple[Resources, Resources]:
+    """Return what all workloads together borrow and have lent, inside a tree too, each counted once."""
+    book = standing.book
+    borrowed = (beyond(used, least) for used, least in zip(standing.own_used, book.own_mins, strict=True))
+    lends = lent(standing).own
+    return sum(map(book.readable, borrowed), NOTHING), sum(map(book.readable, lends), NOTHING)
 
 
 def lent(standing: Standing) -> Lent:

@@ -88,15 +88,22 @@ class Standing:
     def labels(self, quota: int, newest: Member | None = None) -> dict[str, Label]:
         """Return the labels of a quota's own members in label order; `newest` counts as created last."""
         bound = self.book.own_mins[quota]
-        total = [0] * len(bound)
-        found: dict[str, Label] = {}
+        return {
+            key: IN_QUOTA if within(total, bound) else OVER_QUOTA
+            for key, total in self.sums_in_order(quota, newest).items()
+        }
+
+    def sums_in_order(self, quota: int, newest: Member | None = None) -> dict[str, Amounts]:
+        """Return what a quota's own members use up to each of them, in label order."""
+        total = [0] * len(self.book.resources)
+        found: dict[str, Amounts] = {}
         ordered = sorted(
             self.members[quota].values(), key=lambda each: (each is newest, *self.order_of(each))
         )
         for member in ordered:
             for place, amount in enumerate(member.amounts):
                 total[place] += amount
-            found[member.key] = IN_QUOTA if within(total, bound) else OVER_QUOTA
+            found[member.key] = tuple(total)
         return found
 
     def is_over_quota(self, member: Member, newest: Member | None = None) -> bool:
@@ -104,6 +111,8 @@ class Standing:
         bound = self.book.own_mins[member.quota]
         if within(self.own_used[member.quota], bound):
             return False
+        if member is newest:
+            return True
         return self.labels(member.quota, newest)[member.key] == OVER_QUOTA
 
     def unused(self) -> list[int]:

@@ -6,42 +6,36 @@ that adds one victim at a time may cut both. The hard thing is the rule against 
 that makes enough room may fall to it while a larger one does not, so such sets are extended further.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ullage.engine.quota.book import NO_QUOTA, Member, Terms
+from ullage.engine.quota.book import NO_QUOTA, Member
 from ullage.engine.quota.rights import Claim, Refusal, Rules
-from ullage.engine.quota.standing import OVER_QUOTA
+from ullage.engine.quota.victim_order import candidates_of
+from ullage.engine.quota.victim_search import Needs, NodeSearch
+from ullage.engine.quota.victim_tally import Candidate, Cost, Tally
 
 STEPS_MAX: Final = 200_000
-"""How many sets a search looks at before it settles for the best it has."""
+"""How many steps a search makes before it settles for the best it has: one is one candidate looked at."""
 
 USELESS_MAX: Final = 14
 """Up to how many members that free nothing needed are tried as well, where only they could help."""
 
-
-class Cost(NamedTuple):
-    """What a set of victims costs, by weight: the first that differs decides."""
-
-    own: int
-    quotas_below: int
-    in_quota: int
-    budgets_broken: int
-    victims: int
-    share: Fraction
-    priority: int
-    youth: tuple[int, ...]
-    names: tuple[str, ...]
+DIVES_MAX: Final = 32
+"""Nodes for which a good set is looked for before all sets are."""
 
 
 class Found(NamedTuple):
-    """The best set that was found and the node it makes room on; `proven` if no other can be better."""
+    """The best set that was found and the node it makes room on; `proven` if no other can be better.
+
+    Else no set has fewer victims than `victims_min`.
+    """
 
     victims: tuple[Member, ...]
     node: str
     cost: Cost
     proven: bool
+    victims_min: int = 1
 
 
 class Nodes(NamedTuple):
@@ -53,18 +47,20 @@ class Nodes(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What came of a search: the best set if any, and whether turns would have been taken by some."""
+    """What came of a search: the best set if any, whether turns would have been taken by some, its steps."""
 
     found: Found | None
     turns: bool
     proven: bool
+    steps: int = 0
 
 
-class _Need(NamedTuple):
-    """Something short, by how much, and how much of it a member gives back."""
+class _Shortage(NamedTuple):
+    """Something that quotas lack, by how much, and how much of it each candidate gives back, by key."""
 
     short: int
-    given: Callable[[Member], int]
+    place: int
+    given: Mapping[str, int]
 
 
 class Victims:
@@ -84,189 +80,175 @@ class Victims:
         self._claim = claim
         self._nodes = nodes
         self._budgets = budgets
-        self._left = steps_max
+        self._left = self._steps_max = steps_max
         self._used_before = [list(used) for used in self._standing.used]
-        self._promised: list[Terms] = [
-            rules.bound_of(quota, "min") for quota in range(len(rules.book.quotas))
-        ]
-        self._labels = {
-            key: label
-            for quota in range(len(rules.book.quotas))
-            for key, label in self._standing.labels(quota).items()
-        }
-        self._kinds: dict[str, tuple[object, ...]] = {}
         self._best: Found | None = None
         self._turns = False
         self._cut_short = False
+        self._more_than_room = False
+        self._node = ""
 
-    def best(self, candidates: Sequence[Member]) -> Search:
-        """Return the best legal set out of these running members."""
-        candidates = sorted(
-            (each for each in candidates if self._rules.may_be_taken(each, self._claim)), key=self._preference
-        )
-        self._kinds = self._kinds_of(candidates)
-        refusals = self._rules.refusals(self._claim.quota, self._claim.amounts)
-        quota_needs = [self._quota_need(each) for each in refusals]
-        places = range(len(candidates))
-        anywhere = {place for place in places if any(need.given(candidates[place]) for need in quota_needs)}
-        on_node: dict[str, set[int]] = {}
-        for place in places:
-            on_node.setdefault(candidates[place].node, set()).add(place)
-        for node in self._nodes.free:
-            needs = [*self._room_needs(node), *quota_needs]
-            here = {
-                place
-                for place in on_node.get(node, ())
-                if any(need.given(candidates[place]) for need in needs)
-            }
-            useful = sorted(anywhere | here)
-            if self._try(node, needs, [candidates[place] for place in useful]):
-                self._try_with_useless(node, needs, candidates, useful)
+    def best(self, candidates: Sequence[Member], start: Found | None = None) -> Search:
+        """Return the best legal set out of these running members; `start` is one that is known."""
+        self._best = start
+        found = candidates_of(self._rules, self._claim, candidates)
+        self._tally = self._tally_of(found)
+        least = self._look(found)
+        told_apart = [each._replace(kind=place) for place, each in enumerate(found)]
+        if self._more_than_room and found != told_apart:
+            self._look(told_apart)
         proven = not self._cut_short and self._left > 0
-        found = self._best._replace(proven=proven) if self._best else None
-        return Search(found, self._turns, proven)
+        steps = self._steps_max - self._left
+        if self._best is None:
+            return Search(None, self._turns, proven, steps)
+        least = len(self._best.victims) if proven else least
+        return Search(self._best._replace(proven=proven, victims_min=least), self._turns, proven, steps)
 
-    def _try_with_useless(
-        self, node: str, needs: "Sequence[_Need]", candidates: Sequence[Member], useful: Sequence[int]
+    def _look(self, candidates: list[Candidate]) -> int:
+        """Look at all nodes, those that need few victims first; return how many go at least."""
+        shortages = [
+            self._shortage(each, candidates)
+            for each in self._rules.refusals(self._claim.quota, self._claim.amounts)
+        ]
+        searches: list[tuple[int, str, NodeSearch, list[int]]] = []
+        on_node: dict[str, list[int]] = {}
+        for place, each in enumerate(candidates):
+            on_node.setdefault(each.member.node, []).append(place)
+        helpful = [any(each.given[candidate.member.key] for each in shortages) for candidate in candidates]
+        anywhere = {place for place, helps in enumerate(helpful) if helps}
+        for node in self._nodes.free:
+            rooms = self._room(node)
+            here = on_node.get(node, [])
+            given = {name: [candidates[place].member.takes.of(name) for place in here] for name in rooms}
+            if any(sum(given[name]) < short for name, short in rooms.items()):
+                continue
+            gives = {place for number, place in enumerate(here) if any(given[name][number] for name in rooms)}
+            useful = sorted(anywhere | gives)
+            search = self._search(node, rooms, shortages, [candidates[place] for place in useful])
+            least = search.victims_min()
+            if least is not None:
+                searches.append((least, node, search, useful))
+        searches.sort(key=lambda each: each[:2])
+        for _, node, search, _ in searches[:DIVES_MAX]:
+            self._run(node, search, search.dive)
+        for _, node, search, useful in searches:
+            self._run(node, search, search.run)
+            if search.fell:
+                self._look_with_useless(node, shortages, candidates, useful)
+        return max(1, searches[0][0]) if searches else 1
+
+    def _look_with_useless(
+        self,
+        node: str,
+        shortages: Sequence[_Shortage],
+        candidates: Sequence[Candidate],
+        useful: Iterable[int],
     ) -> None:
         """Look once more with those that free nothing needed, where a set that is enough fell to a rule."""
-        useless = sorted(set(range(len(candidates))).difference(useful))
-        if len(useless) > USELESS_MAX:
+        useless = len(candidates) - len(set(useful))
+        if useless > USELESS_MAX:
             self._cut_short = True
         elif useless:
-            self._try(node, needs, [candidates[place] for place in (*useful, *useless)])
+            search = self._search(node, self._room(node), shortages, candidates)
+            self._run(node, search, search.run)
 
-    def _preference(self, member: Member) -> tuple[object, ...]:
-        """Return the order in which members are tried: good sets are found early, so that others are cut."""
-        return (
-            member.quota == self._claim.quota,
-            self._labels.get(member.key) != OVER_QUOTA,
-            bool(member.budgets),
-            member.priority,
-            -member.created_seconds,
-            member.key,
+    def _run(self, node: str, search: NodeSearch, look: Callable[[], None]) -> None:
+        self._node = node
+        search.work_left = self._left
+        look()
+        self._left = search.work_left
+
+    def _search(
+        self,
+        node: str,
+        rooms: Mapping[str, int],
+        shortages: Sequence[_Shortage],
+        candidates: Sequence[Candidate],
+    ) -> NodeSearch:
+        given = [
+            (
+                *((each.member.takes.of(name) if each.member.node == node else 0) for name in rooms),
+                *(shortage.given[each.member.key] for shortage in shortages),
+            )
+            for each in candidates
+        ]
+        needs = Needs(
+            (*rooms.values(), *(each.short for each in shortages)),
+            given,
+            (*(self._tally.room_place(name) for name in rooms), *(-1 for _ in shortages)),
+            (*(self._place_of(name, candidates) for name in rooms), *(each.place for each in shortages)),
+        )
+        return NodeSearch(self._tally, candidates, needs, self._accepts, lambda: self._cost_known)
+
+    def _place_of(self, name: str, candidates: Sequence[Candidate]) -> int:
+        """Return where quotas count a resource of nodes; -1 where they count it in another way."""
+        resources = self._rules.book.resources
+        place = resources.index(name) if name in resources else -1
+        members = (each.member for each in candidates if not each.own)
+        return place if all(each.takes.of(name) <= each.amounts[place] for each in members) else -1
+
+    @property
+    def _cost_known(self) -> Cost | None:
+        return self._best.cost if self._best else None
+
+    def _room(self, node: str) -> dict[str, int]:
+        """Return what is short on a node."""
+        free = self._nodes.free[node]
+        wanted = self._claim.members[0].takes.items()
+        short = {name: amount - free.get(name, 0) for name, amount in wanted if amount}
+        return {name: lack for name, lack in short.items() if lack > 0}
+
+    def _shortage(self, refusal: Refusal, candidates: Sequence[Candidate]) -> _Shortage:
+        place, book = refusal.resource, self._rules.book
+        if refusal.barrier == "sum-of-min":
+            within = frozenset(book.nos_places)
+        else:
+            within = frozenset(quota for quota, chain in enumerate(book.chains) if refusal.quota in chain)
+        members = (each.member for each in candidates)
+        return _Shortage(
+            refusal.short,
+            place,
+            {each.key: each.amounts[place] if each.quota in within else 0 for each in members},
         )
 
-    def _room_needs(self, node: str) -> Iterator[_Need]:
-        free = self._nodes.free[node]
-        for resource, amount in self._claim.members[0].takes.items():
-            short = amount - free.get(resource, 0)
-            if amount and short > 0:
-                yield _Need(short, _taken_from(node, resource))
+    def _tally_of(self, candidates: Sequence[Candidate]) -> Tally:
+        taken = (name for each in candidates for name in each.member.takes)
+        asked = self._claim.members[0].takes
+        capacity = {name: self._nodes.capacity.get(name) or 1 for name in (*taken, *asked)}
+        return Tally(self._rules, self._claim, capacity, self._budgets)
 
-    def _quota_need(self, refusal: Refusal) -> _Need:
-        place, chains = refusal.resource, self._rules.book.chains
-        if refusal.barrier == "sum-of-min":
-            pool = frozenset(self._rules.book.nos_places)
-            return _Need(refusal.short, lambda each: each.amounts[place] if each.quota in pool else 0)
-        within = frozenset(quota for quota, chain in enumerate(chains) if refusal.quota in chain)
-        return _Need(refusal.short, lambda each: each.amounts[place] if each.quota in within else 0)
-
-    def _try(self, node: str, needs: Sequence[_Need], candidates: Sequence[Member]) -> bool:
-        """Look at all sets that make room on a node; whether one that is enough fell to another rule."""
-        given = [tuple(need.given(each) for need in needs) for each in candidates]
-        rest = [tuple(0 for _ in needs)] * (len(candidates) + 1)
-        for place in range(len(candidates) - 1, -1, -1):
-            rest[place] = tuple(one + more for one, more in zip(given[place], rest[place + 1], strict=True))
-        fell = False
-
-        def extend(start: int, chosen: list[Member], short: tuple[int, ...]) -> None:
-            nonlocal fell
-            self._left -= 1
-            if self._left <= 0 or (chosen and not self._is_promising(chosen)):
-                return
-            if max(short, default=0) <= 0:
-                if self._is_allowed(node, chosen):
-                    self._keep(node, chosen)
-                    return
-                fell = True
-            skipped: set[tuple[object, ...]] = set()
-            for place in range(start, len(candidates)):
-                if any(lack > left for lack, left in zip(short, rest[place], strict=True)):
-                    return
-                member = candidates[place]
-                kind = self._kinds[member.key]
-                if kind in skipped:
-                    continue
-                skipped.add(kind)
-                after = tuple(lack - more for lack, more in zip(short, given[place], strict=True))
-                extend(place + 1, [*chosen, member], after)
-
-        extend(0, [], tuple(need.short for need in needs))
-        return fell
-
-    def _kinds_of(self, candidates: Sequence[Member]) -> dict[str, tuple[object, ...]]:
-        """Return what makes two members the same for every rule but the last ties: the first of them goes.
-
-        They are alike only where nobody of another kind stands between them, in the order in which they are
-        visited and in the order of labels: whose turn comes before decides what is legal.
-        """
-        alike: dict[str, tuple[object, ...]] = {
-            member.key: (
-                member.quota,
-                member.amounts,
-                member.takes,
-                member.node,
-                member.priority,
-                member.budgets,
-                self._labels.get(member.key),
-            )
-            for member in candidates
-        }
-        counted = [member for member in candidates if member.quota != NO_QUOTA]
-        by_label = [member.key for member in sorted(counted, key=self._standing.order_of)]
-        visited = [member.key for member in self._in_visiting_order(counted)]
-        kinds = dict(alike)
-        for order in (by_label, visited):
-            run = 0
-            for place, key in enumerate(order):
-                run += place > 0 and alike[order[place - 1]] != alike[key]
-                kinds[key] += (run,)
-        return kinds
-
-    def _in_visiting_order(self, members: Sequence[Member]) -> list[Member]:
-        ordered = sorted(members, key=self._standing.order_of, reverse=True)
-        return sorted(ordered, key=lambda each: each.priority)
-
-    def _is_promising(self, chosen: Sequence[Member]) -> bool:
-        """Whether a set is legal, and could with what is added to it still be the best."""
-        if self._best is not None and self._cost(chosen)[:7] > self._best.cost[:7]:
+    def _accepts(self) -> bool:
+        """Whether the chosen set may be it, or no larger one is better; the best is kept."""
+        cost = self._tally.cost()
+        if self._best is not None and (cost, self._node) >= (self._best.cost, self._best.node):
+            return True
+        members = [each.member for each in self._tally.chosen]
+        if not self._is_allowed(members):
             return False
-        return self._is_legal(chosen)
-
-    def _is_legal(self, chosen: Sequence[Member]) -> bool:
-        standing = self._standing
-        counted = [each for each in chosen if each.quota != NO_QUOTA]
-        taken: list[Member] = []
-        try:
-            for victim in self._in_visiting_order(counted):
-                if not self._rules.may_be_taken(victim, self._claim):
-                    return False
-                standing.remove(victim)
-                taken.append(victim)
-        finally:
-            for victim in taken:
-                standing.add(victim)
+        self._best = Found(tuple(sorted(members, key=lambda each: each.key)), self._node, cost, proven=False)
         return True
 
-    def _is_allowed(self, node: str, chosen: Sequence[Member]) -> bool:
+    def _is_allowed(self, chosen: Sequence[Member]) -> bool:
         """Whether nothing but room stands against a set that makes enough of it."""
         standing = self._standing
-        member = self._claim.members[0]._replace(node=node)
+        member = self._claim.members[0]._replace(node=self._node)
         for victim in chosen:
             standing.remove(victim)
         standing.add(member)
         try:
             if not self._ends_in_bounds(chosen):
                 return False
-            if any(self._could_come_back(victim, member) for victim in chosen):
+            if self._could_come_back(chosen, member):
                 self._turns = True
                 return False
         finally:
             standing.remove(member)
             for victim in chosen:
                 standing.add(victim)
-        return self._nodes.verify(node, chosen)
+        if self._nodes.verify(self._node, chosen):
+            return True
+        self._more_than_room = True
+        return False
 
     def _ends_in_bounds(self, chosen: Sequence[Member]) -> bool:
         """Whether quotas of the claim that gave victims end within their entitlement, or their use before."""
@@ -286,58 +268,15 @@ class Victims:
                         return False
         return True
 
-    def _could_come_back(self, victim: Member, newcomer: Member) -> bool:
+    def _could_come_back(self, chosen: Sequence[Member], newcomer: Member) -> bool:
         """Whether a victim in mode nos could take the newcomer in its turn, room on nodes left aside."""
-        if victim.quota == NO_QUOTA or self._rules.book.modes[victim.quota] != "nos":
-            return False
-        return self._rules.may_be_taken(newcomer, self._rules.claim([victim]), newest=newcomer)
-
-    def _keep(self, node: str, chosen: Sequence[Member]) -> None:
-        cost = self._cost(chosen)
-        if self._best is None or (cost, node) < (self._best.cost, self._best.node):
-            ordered = tuple(sorted(chosen, key=lambda each: each.key))
-            self._best = Found(ordered, node, cost, proven=False)
-
-    def _cost(self, chosen: Sequence[Member]) -> Cost:
-        under: dict[int, int] = {}
-        taken: dict[str, int] = {}
-        lowered: dict[int, list[int]] = {}
-        for victim in chosen:
-            for budget in victim.budgets:
-                under[budget] = under.get(budget, 0) + 1
-            for resource, amount in victim.takes.items():
-                taken[resource] = taken.get(resource, 0) + amount
-            for quota in self._rules.book.chains[victim.quota] if victim.quota != NO_QUOTA else ():
-                used = lowered.setdefault(quota, list(self._used_before[quota]))
-                for place, amount in enumerate(victim.amounts):
-                    used[place] -= amount
-        own = self._claim.quota
-        return Cost(
-            sum(victim.quota == own for victim in chosen),
-            sum(self._ends_below(quota, used) for quota, used in lowered.items()),
-            sum(
-                victim.quota not in (own, NO_QUOTA) and self._labels[victim.key] != OVER_QUOTA
-                for victim in chosen
-            ),
-            sum(max(0, number - self._budgets[budget]) for budget, number in under.items()),
-            len(chosen),
-            max(
-                (Fraction(amount, self._nodes.capacity.get(name) or 1) for name, amount in taken.items()),
-                default=Fraction(0),
-            ),
-            max(victim.priority for victim in chosen),
-            tuple(sorted(-victim.created_seconds for victim in chosen)),
-            tuple(sorted(victim.key for victim in chosen)),
-        )
-
-    def _ends_below(self, quota: int, used: Sequence[int]) -> bool:
-        """Whether a quota that gave victims, other than the claim's, ends below what is its own."""
-        if self._claim.quota != NO_QUOTA and quota in self._rules.book.chains[self._claim.quota]:
-            return False
+        modes = self._rules.book.modes
+        kinds = {
+            (victim.quota, victim.amounts, victim.priority): victim
+            for victim in chosen
+            if victim.quota != NO_QUOTA and modes[victim.quota] == "nos"
+        }
         return any(
-            most is not None and after < most for after, most in zip(used, self._promised[quota], strict=True)
+            self._rules.may_be_taken(newcomer, self._rules.claim([victim]), newest=newcomer)
+            for victim in kinds.values()
         )
-
-
-def _taken_from(node: str, resource: str) -> Callable[[Member], int]:
-    return lambda member: member.takes.of(resource) if member.node == node else 0

@@ -1,7 +1,8 @@
 """Nodes that stand in for each other, and losses that are alike because they are losses of such nodes.
 
 Two nodes are alike if no rule and no sum can tell them apart: equal room and size, equal workloads on them,
-open to the same shapes, the same zones and volumes. Then losing one means what losing the other means.
+open to the same shapes, the same zones, volumes and local disks. Then losing one means what losing the other
+means.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from ullage.engine.placement.local_disks import DiskRule, LocalDisks
 from ullage.engine.placement.node_columns import Flags
 from ullage.engine.placement.rules import EVERY, Fixed
 from ullage.engine.placement.shapes import Shape
@@ -29,6 +31,7 @@ def classes_of(
     labels = [trial.node_columns.topology(label) for label in sorted(trial.rules.labels)]
     codes = [topology.codes.tolist() for topology in labels if not topology.is_by_node]
     columns = [*codes, *_volume_columns(trial, shapes)]
+    disks = _disks(trial, shapes)
     groups: dict[tuple[object, ...], list[int]] = {}
     for row in range(len(trial.nodes)):
         key = (
@@ -40,6 +43,7 @@ def classes_of(
             tuple(reached.get(row, ())),
             seen_on(row),
             _preferred(trial, row),
+            disks.of(row).signature() if disks is not None else None,
         )
         groups.setdefault(key, []).append(row)
     return list(groups.values())
@@ -84,6 +88,12 @@ def _volume_columns(trial: Trial, shapes: Sequence[Shape]) -> list[list[int]]:
     for driver, limits in volumes.attachments.limits.items():
         columns += [limits.tolist(), volumes.attachments.used[driver].tolist()]
     return columns
+
+
+def _disks(trial: Trial, shapes: Sequence[Shape]) -> LocalDisks | None:
+    """Return the local disks of nodes where some volume wants one."""
+    wanted = any(isinstance(rule, DiskRule) for shape in shapes for rule in shape.local_rules)
+    return trial.volumes.disks if wanted else None
 
 
 def _preferred(trial: Trial, row: int) -> object:

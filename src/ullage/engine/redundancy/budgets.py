@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ullage.engine.placement.selectors import requirements_of, selects
+from ullage.engine.redundancy.daemons import is_promise
 from ullage.model.admission import DisruptionBudget
 from ullage.model.cluster import Snapshot, Workload
 
@@ -80,7 +81,8 @@ class Budgets:
         scale: Counter[tuple[str, str]] = Counter()
         for run in snapshot.workloads.runs():
             for workload in run:
-                if workload.namespace not in self._by_namespace or workload.state in ENDED:
+                ended = workload.state in ENDED or is_promise(workload)
+                if ended or workload.namespace not in self._by_namespace:
                     continue
                 owner = (workload.namespace, workload.owner)
                 scale[owner] += not workload.terminating

@@ -1,4 +1,4 @@
-"""Workloads that belong to their node: daemons of it, and parts of the node itself."""
+"""Workloads that belong to their node: daemons of it, parts of the node, and what is promised there."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -11,11 +11,20 @@ from ullage.model.constraints import Constraints, NodeSelector, NodeSelectorTerm
 
 DAEMON_SET: Final = "DaemonSet/"
 DAEMONS: Final = (DAEMON_SET, "Node/")
+RESERVATION: Final = "Reservation"
+"""The kind of what stands on a node for a promise whose workload the cluster does not know."""
+PROMISED: Final = "ullage.dev/promised"
+"""The label of what stands on a node for a promise: it does not run yet, and nobody evicts or moves it."""
 
 
 def is_daemon(workload: Workload) -> bool:
     """Whether a workload belongs to its node and is started on no other."""
-    return workload.owner.startswith(DAEMONS)
+    return workload.owner.startswith(DAEMONS) or is_promise(workload)
+
+
+def is_promise(workload: Workload) -> bool:
+    """Whether a workload stands for a promise of the ledger, and not for something that runs."""
+    return PROMISED in workload.labels
 
 
 def daemons_of(snapshot: Snapshot) -> list[Workload]:

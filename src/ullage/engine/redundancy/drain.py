@@ -15,7 +15,7 @@ from ullage.engine.columns import Columns
 from ullage.engine.placement.node_columns import CORDON
 from ullage.engine.placement.shapes import size_of
 from ullage.engine.redundancy.budgets import Budget, Budgets, amount_of
-from ullage.engine.redundancy.daemons import is_daemon
+from ullage.engine.redundancy.daemons import is_daemon, is_promise
 from ullage.engine.redundancy.local_volumes import volume_only_on
 from ullage.engine.redundancy.losses import is_unowned, why_nowhere
 from ullage.engine.trial import Trial
@@ -79,7 +79,8 @@ class _Draining:
         self._budgets = Budgets(columns.snapshot)
         wholes = self._trial.wholes()
         there = [each for each in columns.snapshot.workloads if each.holds_capacity and each.node in names]
-        self._daemons = [each for each in there if is_daemon(each)]
+        self._promised = [each for each in there if is_promise(each)]
+        self._daemons = [each for each in there if is_daemon(each) and not is_promise(each)]
         self._ending = [each for each in there if not is_daemon(each) and each.terminating]
         moving = [each for each in there if not is_daemon(each) and not each.terminating]
         self._moving = sorted(
@@ -93,6 +94,7 @@ class _Draining:
         refusals = [
             self._blocked(each) or stuck[each.key] for each in self._moving if self._stays(each, stuck)
         ]
+        refusals += [why_promised(each) for each in self._promised]
         concerned = sorted({number for each in self._moving for number in self._budgets.of(each)})
         mirrors = [each.key for each in self._daemons if each.owner.startswith(OF_THE_NODE)]
         return Drain(
@@ -214,6 +216,13 @@ class _Draining:
             reason = f"it tolerates the cordon, so it may be started on {trial.nodes[back].name} again"
             refusal = Refusal(workload.key, 1, reason, remedy="stop it, or taint the node with NoExecute")
         return refusal
+
+
+def why_promised(workload: Workload) -> Refusal:
+    """Return why what stands for a promise does not leave its node."""
+    reason = f"it is promised on node {workload.node}, and does not run yet"
+    remedy = f"release its reservation (ullage ledger show --capacity node/{workload.node}), or let it expire"
+    return Refusal(workload.key, 1, reason, remedy=remedy)
 
 
 def why_blocked(budget: Budget) -> str:

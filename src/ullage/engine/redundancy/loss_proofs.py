@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ullage.engine.placement.exact import prove
 from ullage.engine.placement.exact_model import Wanted
+from ullage.engine.placement.local_disks import disks_are_decided
 from ullage.engine.redundancy.losses import Losses, LossReport, Move
 from ullage.engine.trial import Trial
 
@@ -47,7 +48,9 @@ def _every_node_was_filled(trial: Trial, wanted: Sequence[Wanted]) -> bool:
     if len(wanted) > 1:
         return False
     shape, replicas = wanted[0]
-    return replicas == 1 or (not shape.wide_rules and trial.devices.are_all_it_takes(shape))
+    if replicas == 1:
+        return disks_are_decided(shape)
+    return not shape.wide_rules and trial.devices.are_all_it_takes(shape)
 
 
 def _name_of(keys: Sequence[str]) -> str:

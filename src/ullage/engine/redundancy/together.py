@@ -10,8 +10,15 @@ from typing import Final, NamedTuple
 
 from ullage.engine.columns import Columns
 from ullage.engine.redundancy.budgets import Budgets
-from ullage.engine.redundancy.daemons import is_daemon
-from ullage.engine.redundancy.drain import OF_THE_NODE, Drain, drain, how_to_unblock, why_blocked
+from ullage.engine.redundancy.daemons import is_daemon, is_promise
+from ullage.engine.redundancy.drain import (
+    OF_THE_NODE,
+    Drain,
+    drain,
+    how_to_unblock,
+    why_blocked,
+    why_promised,
+)
 from ullage.engine.redundancy.losses import is_unowned
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Workload
@@ -109,6 +116,9 @@ class _Emptying:
         self._of_the_cluster: set[str] = set()
         for each in columns.snapshot.workloads:
             if not each.holds_capacity or each.terminating:
+                continue
+            if is_promise(each):
+                self.fixed.setdefault(each.node, []).append(why_promised(each))
                 continue
             if is_daemon(each):
                 if each.owner.startswith(OF_THE_NODE):

@@ -8,6 +8,9 @@ from typing import Final, NamedTuple
 from ullage.model.errors import InputError
 
 _NUMBER: Final = re.compile(r"\s*-?[0-9]{1,30}(\.[0-9]{1,30})?(e[-+]?[0-9]{1,3})?\s*", re.IGNORECASE)
+_ENDLESS: Final = re.compile(r"\s*-?Infinity\s*")
+NUMBER_MAX: Final = 1_000_000.0
+"""Numbers further from zero, endless ones too, mean no more than this: nothing that is measured is larger."""
 _WHOLE: Final = re.compile(r"\s*-?[0-9]{1,18}\s*")
 DISK_TEMPLATES: Final = (
     "diskless", "file", "sharedfile", "plain", "blockdev", "drbd", "rbd", "ext", "gluster",
@@ -24,12 +27,12 @@ class Asked(NamedTuple):
 
 
 def number(what: str) -> Callable[[str], float]:
-    """Return a reader of a number."""
+    """Return a reader of a number, which may be `Infinity` as Haskell writes it."""
 
     def read(text: str) -> float:
-        if not _NUMBER.fullmatch(text):
+        if not _NUMBER.fullmatch(text) and not _ENDLESS.fullmatch(text):
             raise InputError(f"{what}: cannot parse string '{text}'")
-        return float(text)
+        return min(max(float(text), -NUMBER_MAX), NUMBER_MAX)
 
     return read
 

@@ -178,10 +178,15 @@ def _instance(name: str, fields: Fields, nodes: frozenset[str]) -> Instance:
     return msgspec.structs.replace(base, primary=primary, secondary=secondary)
 
 
-def _base_instance(name: str, fields: Fields) -> Instance:
-    """Return what an instance of the cluster and one that is asked for have in common."""
+def _base_instance(name: str, fields: Fields, *, wanted: bool = False) -> Instance:
+    """Return what an instance of the cluster and one that is asked for have in common.
+
+    One that is wanted may have sizes below zero: no policy allows these, and the answer says so.
+    """
     disks = tuple(
-        Disk(each.whole("size") * MIB, each.whole("spindles") if each.has("spindles") else None)
+        Disk(
+            each.whole("size", signed=wanted) * MIB, each.whole("spindles") if each.has("spindles") else None
+        )
         for each in fields.objects("disks")
     )
     template = fields.choice("disk_template", "DiskTemplate", get_args(DiskTemplate))
@@ -194,13 +199,13 @@ def _base_instance(name: str, fields: Fields) -> Instance:
     state = fields.values.get("admin_state")
     return Instance(
         name,
-        fields.whole("memory") * MIB,
+        fields.whole("memory", signed=wanted) * MIB,
         disks,
-        fields.whole("vcpus") * 1000,
+        fields.whole("vcpus", signed=wanted) * 1000,
         status=_STATUS.get(state, "running") if isinstance(state, str) else "running",
         template=cast("DiskTemplate", template),
         tags=fields.texts("tags"),
-        spindle_use=fields.whole("spindle_use"),
+        spindle_use=fields.whole("spindle_use", signed=wanted),
         forthcoming=fields.values.get("forthcoming") is True,
         networks=tuple(networks),
         disk_bytes=fields.whole("disk_space_total") * MIB,
@@ -235,7 +240,7 @@ def _wanted(fields: Fields, request: Fields) -> Wanted:
     group = owner.text("group_name") if owner.has("group_name") else None
     hosts = fields.whole("required_nodes", signed=True)
     described = Fields(fields.values, f"invalid data for instance '{name}'")
-    return Wanted(_base_instance(name, described), hosts, group)
+    return Wanted(_base_instance(name, described, wanted=True), hosts, group)
 
 
 def _instances(fields: Fields) -> tuple[str, ...]:

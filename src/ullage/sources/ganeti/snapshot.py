@@ -2,7 +2,9 @@
 
 The hard thing is what a node really has left. An instance takes memory only while it runs, processors unless
 it is switched off, and disk only where that is on the node. The copy that drbd keeps on a second node, and
-what else fills a disk there, is kept back as reserve, because no workload of that node holds it.
+what else fills a disk there, is kept back as reserve, because no workload of that node holds it. An instance
+that is still to come (forthcoming) is promised its place on both nodes already: it counts as if it ran, but
+what nodes report as free is without it.
 """
 
 from collections.abc import Iterable
@@ -102,19 +104,26 @@ def snapshot_of(cluster: GanetiCluster, name: str = "") -> Snapshot:
 
 
 def _kept_back(cluster: GanetiCluster, exclusive: frozenset[str]) -> dict[str, Resources]:
-    """Return, by node, the disk and spindles that are taken there by others than its own instances."""
+    """Return, by node, the disk and spindles that are taken there by others than its own instances.
+
+    Copies of instances that are still to come add to what a node reports: nothing of them is on it yet.
+    """
     own = dict.fromkeys((node.name for node in cluster.nodes), 0)
-    copies, spindles = dict(own), dict(own)
+    copies, coming, spindles = dict(own), dict(own), dict(own)
     for each in cluster.instances:
-        if each.template in LOCAL_TEMPLATES and not each.forthcoming:
+        if each.template not in LOCAL_TEMPLATES:
+            continue
+        if not each.forthcoming:
             own[each.primary] += each.disk_total_bytes
-            if each.secondary:
-                copies[each.secondary] += each.disk_total_bytes
-                spindles[each.secondary] += each.spindles_total or 0
+        if each.secondary:
+            kept = coming if each.forthcoming else copies
+            kept[each.secondary] += each.disk_total_bytes
+            spindles[each.secondary] += each.spindles_total or 0
     found = {}
     for node in cluster.nodes:
         name = node.name
-        amounts = {DISK: max(copies[name], node.disk_bytes - node.disk_free_bytes - own[name])}
+        others = max(copies[name], node.disk_bytes - node.disk_free_bytes - own[name])
+        amounts = {DISK: others + coming[name]}
         if name in exclusive:
             amounts[SPINDLES] = spindles[name]
         found[name] = Resources(amounts)
@@ -147,15 +156,14 @@ def _group(group: GanetiGroup) -> Group:
 
 
 def _workload(instance: Instance, exclusive: frozenset[str]) -> Workload:
-    """Return an instance; one that is still to come waits, whatever node it will be on."""
-    is_placed = not instance.forthcoming
+    """Return an instance; one that is still to come holds its place, though nothing runs there yet."""
     requests = requests_of(instance, is_exclusive=instance.primary in exclusive)
     return Workload(
         instance.name,
         kind=KIND,
-        node=instance.primary if is_placed else "",
-        standby=instance.secondary if is_placed else "",
-        state="ok" if is_placed else "init",
+        node=instance.primary,
+        standby=instance.secondary,
+        state="paused" if instance.forthcoming else "ok",
         requests=requests,
         limits=Resources({name: requests.of(name) for name in (CPU, MEMORY)}),
         labels=labels_of(instance.tags),

@@ -97,7 +97,8 @@ def whole(text: str, maximum: int, *, remedy: str, signed: bool = False) -> int:
     """Return a whole number of decimal digits, at most a maximum; a minus only where signed."""
     digits = text[1:] if signed and text[:1] == "-" else text
     if not digits or not DIGITS.issuperset(digits):
-        raise FieldError(f"{quoted(text)} is no number", remedy)
+        is_negative = len(text) > 1 and text[0] == "-" and DIGITS.issuperset(text[1:])
+        raise FieldError(f"{quoted(text)} is {'below zero' if is_negative else 'no number'}", remedy)
     if len(digits) > NUMBER_CHARACTERS_MAX or int(digits) > maximum:
         raise FieldError(f"{quoted(text)} is too large", f"the most is {maximum}")
     return int(text)

@@ -198,7 +198,7 @@ class LogicalVolume(Record, frozen=True, kw_only=True):
 
 
 class VolumeGroup(Record, frozen=True, kw_only=True):
-    """An LVM volume group; size and free are whole extents."""
+    """An LVM volume group; size and free are whole extents. `attributes` are those that vgs prints."""
 
     name: str
     uuid: str
@@ -209,6 +209,7 @@ class VolumeGroup(Record, frozen=True, kw_only=True):
     free_extents: Amount
     physical_volumes: tuple[PhysicalVolume, ...] = ()
     logical_volumes: tuple[LogicalVolume, ...] = ()
+    attributes: str = ""
 
 
 class LvmFacts(Record, frozen=True, kw_only=True):

@@ -13,7 +13,8 @@ from ullage.sources.host.machine import Machine
 from ullage.sources.host.reading import TEXT_CHARACTERS_MAX
 
 _REPORT = ("--reportformat", "json", "--units", "b", "--nosuffix", "-o")
-VGS = ("vgs", *_REPORT, "vg_name,vg_uuid,vg_size,vg_free,vg_extent_size,vg_extent_count,vg_free_count")
+_VG = "vg_name,vg_uuid,vg_size,vg_free,vg_extent_size,vg_extent_count,vg_free_count,vg_attr"
+VGS = ("vgs", *_REPORT, _VG)
 PVS = ("pvs", *_REPORT, "pv_name,vg_name,pv_uuid,pv_size,pv_free,pv_pe_count,pv_pe_alloc_count,pv_attr")
 LVS = ("lvs", *_REPORT, "lv_name,vg_name,lv_uuid,lv_size,lv_attr,lv_layout,pool_lv,origin")
 COMMANDS = (VGS, PVS, LVS)
@@ -30,6 +31,7 @@ class VgRow(msgspec.Struct, frozen=True):
     vg_extent_size: Amount
     vg_extent_count: Amount
     vg_free_count: Amount
+    vg_attr: str = ""
 
 
 class PvRow(msgspec.Struct, frozen=True):
@@ -138,6 +140,7 @@ def assemble(groups: tuple[VgRow, ...], physical: tuple[PvRow, ...], logical: tu
                 extent_size_bytes=group.vg_extent_size,
                 total_extents=group.vg_extent_count,
                 free_extents=group.vg_free_count,
+                attributes=group.vg_attr,
                 physical_volumes=tuple(sorted(members[group.vg_name], key=lambda pv: (pv.name, pv.uuid))),
                 logical_volumes=tuple(sorted(volumes[group.vg_name], key=lambda lv: (lv.name, lv.uuid))),
             )

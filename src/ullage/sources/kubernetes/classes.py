@@ -31,6 +31,8 @@ SYSTEM_CLASSES: Final = (
 """The priority classes that every cluster has."""
 
 NEVER: Final = "Never"
+WORKLOAD_CLASS_PREFIX: Final = "workloadpriorityclass/"
+"""How priority classes of Kueue are called here: one may have the name of a class of Kubernetes."""
 
 
 class ClassNames(NamedTuple):
@@ -72,6 +74,11 @@ def read_priority_class(wire: PriorityClassWire) -> PriorityClass:
     return PriorityClass(wire.metadata.name, wire.value, bool(wire.global_default), preempts)
 
 
+def read_workload_class(wire: PriorityClassWire) -> PriorityClass:
+    """A WorkloadPriorityClass of Kueue."""
+    return PriorityClass(f"{WORKLOAD_CLASS_PREFIX}{wire.metadata.name}", wire.value)
+
+
 class Classes:
     """The RuntimeClasses and PriorityClasses that are known; of two with one name the later counts."""
 
@@ -87,6 +94,15 @@ class Classes:
         """The class of pods that name none: of several global defaults the lowest, as in Kubernetes."""
         defaults = (each for each in self._priorities.values() if each.global_default)
         return min(defaults, key=lambda each: (each.value, each.name), default=None)
+
+    def priority(self, name: str) -> int | None:
+        """The value of a priority class; None for one that is not known."""
+        found = self._priorities.get(name)
+        return None if found is None else found.value
+
+    def workload_priority(self, name: str) -> int | None:
+        """The value of a WorkloadPriorityClass of Kueue; None for one that is not known."""
+        return self.priority(f"{WORKLOAD_CLASS_PREFIX}{name}")
 
     def unknown(self, names: ClassNames) -> list[str]:
         """The classes that nobody has described."""
@@ -144,6 +160,33 @@ class Classes:
             for key, value in (runtime.node_selector.items() if runtime is not None else ())
             if stated.get(key, value) != value
         ]
+
+
+class QueuePriority(NamedTuple):
+    """What somebody says of a priority in a queue of Kueue: a number, or a class of one or the other kind."""
+
+    value: int | None = None
+    workload_class: str = ""
+    priority_class: str = ""
+
+    def among(self, classes: Classes) -> int | None:
+        """Return the number; None where nothing is said, or the class is not known."""
+        if self.value is not None:
+            return self.value
+        if self.workload_class:
+            return classes.workload_priority(self.workload_class)
+        return classes.priority(self.priority_class)
+
+    def unknown(self, classes: Classes) -> list[str]:
+        """Return the class that nobody has described."""
+        if self.among(classes) is not None or not (self.workload_class or self.priority_class):
+            return []
+        if self.workload_class:
+            return [f"WorkloadPriorityClass {self.workload_class}"]
+        return [f"PriorityClass {self.priority_class}"]
+
+
+NO_QUEUE_PRIORITY: Final = QueuePriority()
 
 
 def with_priority(workload: Workload, priority: PriorityClass, *, needs_preemption: bool) -> Workload:

@@ -17,13 +17,16 @@ from ullage.model.storage import Claim
 from ullage.model.table import Table
 from ullage.sources.decode_errors import place_text
 from ullage.sources.input_files import InputFile
-from ullage.sources.kubernetes import baremetal, dynamic_devices, wire
+from ullage.sources.kubernetes import dynamic_devices, wire
 from ullage.sources.kubernetes.amounts import Amounts
+from ullage.sources.kubernetes.baremetal_objects import DECODERS as BAREMETAL
+from ullage.sources.kubernetes.baremetal_objects import Baremetal
 from ullage.sources.kubernetes.classes import Classes, ClassNames, class_names
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.items import NODE, POD, Item, Kind
 from ullage.sources.kubernetes.kueue import CLUSTER_QUEUE, COHORT, LOCAL_QUEUE, Kueue
-from ullage.sources.kubernetes.kueue_workloads import WORKLOAD, KueueWorkloads
+from ullage.sources.kubernetes.kueue_jobs import WORKLOAD
+from ullage.sources.kubernetes.kueue_workloads import KueueWorkloads
 from ullage.sources.kubernetes.nodes import DEVICES_MAX, GPU_MODEL_LABELS, NodeReader
 from ullage.sources.kubernetes.object_kinds import OBJECT_KINDS, Known, ObjectRows
 from ullage.sources.kubernetes.objects import with_claims, with_class
@@ -43,10 +46,6 @@ MISFILED_POD: Final = Kind("apps", "Pod")
 _NODE: Final = msgspec.json.Decoder(wire.NodeWire)
 _POD: Final = msgspec.json.Decoder(wire.PodWire)
 _NODE_METRICS: Final = msgspec.json.Decoder(wire.NodeMetricsWire)
-_DRIVE: Final = msgspec.json.Decoder(baremetal.DriveWire)
-_VOLUME_GROUP: Final = msgspec.json.Decoder(baremetal.GroupWire)
-_AVAILABLE: Final = msgspec.json.Decoder(baremetal.CapacityWire)
-_BAREMETAL_NODE: Final = msgspec.json.Decoder(baremetal.BaremetalNodeWire)
 
 Seen = tuple[str, int, Path]
 """Where an object stands: source, document, path. (A Document would hold on to the bytes of its file.)"""
@@ -61,7 +60,7 @@ class ClusterReading:
         self._began = False
         self.file_has_types = False
         self._use(types)
-        self._disks = baremetal.DriveReader()
+        self._disks = Baremetal()
         self._nodes: dict[str, Node] = {}
         self._pods: dict[str, Workload] = {}
         self._actual: dict[str, Resources] = {}
@@ -72,6 +71,7 @@ class ClusterReading:
         self._classless: dict[str, frozenset[str]] = {}
         self._unresolved: dict[str, ClassNames] = {}
         self._seen: dict[str, dict[str, Seen]] = {}
+        self._newest_seconds: int | None = None
         self.unknowns = Unknowns()
         self._handlers: dict[Kind, Callable[[Item], None]] = {
             NODE: self._node,
@@ -85,10 +85,7 @@ class ClusterReading:
             Kind(dynamic_devices.GROUP, "ResourceSlice"): self._slice,
             Kind(dynamic_devices.GROUP, "ResourceClaim"): self._device_claim,
             Kind("metrics.k8s.io", "NodeMetrics"): self._node_metrics,
-            Kind(baremetal.GROUP, "Drive"): self._drive,
-            Kind(baremetal.GROUP, "LogicalVolumeGroup"): self._volume_group,
-            Kind(baremetal.GROUP, "AvailableCapacity"): self._available,
-            Kind(baremetal.GROUP, "Node"): self._baremetal_node,
+            **dict.fromkeys(BAREMETAL, self._disk_object),
             Kind(TYPES_GROUP, ONE_TYPE): _read_before,
         }
 
@@ -151,6 +148,7 @@ class ClusterReading:
         self._expand_sets(tables)
         self._leave_out_lost_pods(sees_nodes=sees_nodes)
         self._fill_in_claims({claim.key: claim for claim in tables["claims"]})
+        self._disks.resolve(self._nodes, tables["claims"], tables["volumes"], self._pods.values())
         nodes = self._whole_nodes()
         self._say_what_is_missing(classes)
         self._say_what_is_not_found(tables)
@@ -158,8 +156,10 @@ class ClusterReading:
             resource_types=self._types,
             nodes=Table(nodes),
             workloads=Table(self._pods.values()),
+            reservations=Table(self._disks.reservations),
             pod_groups=Table(self._groups.rows()),
             unknowns=self.unknowns.lines(),
+            taken_seconds=self._newest_seconds,
         )
         objects = {name: Table(rows) for name, rows in tables.items()}
         return check_snapshot(msgspec.structs.replace(snapshot, **objects))
@@ -183,6 +183,14 @@ class ClusterReading:
         self._once(item, "node", node.name)
         self._nodes[node.name] = node
         self._disks.node(decoded.metadata)
+        for condition in (decoded.status.conditions if decoded.status else None) or ():
+            if condition.last_heartbeat_time is not None:
+                self._was_at(int(condition.last_heartbeat_time.timestamp()))
+
+    def _was_at(self, seconds: int | None) -> None:
+        """Take note of a moment that is over: the newest of them is when the cluster was seen, at least."""
+        if seconds is not None and (self._newest_seconds is None or seconds > self._newest_seconds):
+            self._newest_seconds = seconds
 
     def _pod(self, item: Item) -> None:
         decoded = item.decode(_POD)
@@ -190,6 +198,8 @@ class ClusterReading:
         key = workload.key
         self._once(item, "pod", key, again=self._pods.get(key) == workload)
         self._pods[key] = workload
+        self._was_at(workload.created_seconds)
+        self._was_at(workload.started_seconds)
         spec = decoded.spec
         if spec is None:
             return
@@ -240,19 +250,8 @@ class ClusterReading:
         except Fault as fault:
             raise fault.under("usage") from None
 
-    def _drive(self, item: Item) -> None:
-        decoded = item.decode(_DRIVE)
-        self._disks.drives[decoded.metadata.name] = decoded
-
-    def _volume_group(self, item: Item) -> None:
-        decoded = item.decode(_VOLUME_GROUP)
-        self._disks.groups[decoded.metadata.name] = decoded
-
-    def _available(self, item: Item) -> None:
-        self._disks.available(item.decode(_AVAILABLE))
-
-    def _baremetal_node(self, item: Item) -> None:
-        self._disks.baremetal_node(item.decode(_BAREMETAL_NODE))
+    def _disk_object(self, item: Item) -> None:
+        self._disks.take(item)
 
     def _resolve_classes(self, classes: Classes) -> None:
         """Add what admission would have added to pods that name classes only."""
@@ -294,7 +293,8 @@ class ClusterReading:
         self._pods |= {workload.key: workload for workload in waiting}
         self._pods |= {key: self._groups.applied(pod) for key, pod in self._pods.items() if pod.gang}
         self._kueue.know(tables["namespaces"])
-        self._pods |= self._queued_jobs.with_queues(self._pods, self._kueue)
+        classes = Classes(priorities=tables["priority_classes"])
+        self._pods |= self._queued_jobs.with_queues(self._pods, self._kueue, classes)
         self._queued_jobs.say(self.unknowns.examples, self._pods, self._kueue)
         queued, odd = self._queued_jobs.missing(self._pods, self._kueue, known)
         self._pods |= {workload.key: workload for workload in queued}
@@ -319,22 +319,19 @@ class ClusterReading:
 
     def _whole_nodes(self) -> list[Node]:
         """The nodes with what other objects say of them: disks, use, and volumes that can be attached."""
-        disks = self._disks.disks(set(self._nodes))
         nodes = []
         for name, node in self._nodes.items():
-            known: dict[str, Any] = {}
-            if name in disks:
-                known |= {"drives": disks[name].drives, "volume_groups": disks[name].volume_groups}
+            known = self._disks.of_node(name)
             if name in self._actual:
-                known["actual"] = self._actual[name]
+                known = {**known, "actual": self._actual[name]}
             if self._attach_limits.get(name):
-                known["attach_limits"] = self._attach_limits[name]
+                known = {**known, "attach_limits": self._attach_limits[name]}
             nodes.append(msgspec.structs.replace(node, **known) if known else node)
         return nodes
 
     def _say_what_is_missing(self, classes: Classes) -> None:
         say = self.unknowns.examples
-        say("not read: disks of unknown nodes or classes", self._disks.unplaced)
+        self._disks.say(say)
         say("not read: resources of the reserved domain", list(self._amounts.names_left_out))
         for line in self._devices.lines(self._nodes):
             self.unknowns.say(line)

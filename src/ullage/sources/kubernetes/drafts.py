@@ -12,7 +12,14 @@ import msgspec
 from ullage.model.cluster import Batch, Node, Workload
 from ullage.model.delta import Delta
 from ullage.model.storage import Claim
-from ullage.sources.kubernetes.classes import Classes, ClassNames, class_names, with_priority
+from ullage.sources.kubernetes.classes import (
+    NO_QUEUE_PRIORITY,
+    Classes,
+    ClassNames,
+    QueuePriority,
+    class_names,
+    with_priority,
+)
 from ullage.sources.kubernetes.daemons import daemon_pods
 from ullage.sources.kubernetes.object_kinds import Known
 from ullage.sources.kubernetes.objects import with_claims, with_class
@@ -24,7 +31,10 @@ DAEMON_SET: Final = "DaemonSet"
 
 
 class Draft(NamedTuple):
-    """A batch whose classes and claims may not have been read yet, or whose priority is the default."""
+    """A batch whose classes and claims may not have been read yet, or whose priority is the default.
+
+    `priority` is what it has in a queue of Kueue, which counts before the others.
+    """
 
     workload: Workload
     replicas: int
@@ -32,6 +42,7 @@ class Draft(NamedTuple):
     by_default: bool
     states_preemption: bool
     classless: frozenset[str]
+    priority: QueuePriority = NO_QUEUE_PRIORITY
 
 
 class Lookup(NamedTuple):
@@ -79,6 +90,11 @@ def completed(draft: Draft, lookup: Lookup, nodes: Iterable[Node] | None) -> tup
     default = lookup.classes.default
     if draft.by_default and default is not None:
         workload = with_priority(workload, default, needs_preemption=not draft.states_preemption)
+    priority = draft.priority.among(lookup.classes)
+    if priority is not None:
+        workload = msgspec.structs.replace(workload, priority=priority)
+    unknown = draft.priority.unknown(lookup.classes)
+    odd += [f"{one_line(each)} is not known; it adds nothing" for each in unknown]
     if workload.volumes:
         volumes = with_class(workload.volumes, draft.classless, lookup.default_class)
         volumes = with_claims(volumes, lookup.find_claim, workload.namespace)

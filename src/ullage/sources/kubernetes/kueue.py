@@ -31,10 +31,12 @@ GROUP: Final = "kueue.x-k8s.io"
 CLUSTER_QUEUE: Final = Kind(GROUP, "ClusterQueue")
 COHORT: Final = Kind(GROUP, "Cohort")
 LOCAL_QUEUE: Final = Kind(GROUP, "LocalQueue")
+PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 COHORT_PREFIX: Final = "cohort/"
 """How quotas of cohorts are called: a cohort may have the name of a queue."""
 DEFAULT_WEIGHT: Final = Fraction(1)
 NOT_STOPPED: Final = "None"
+NEVER: Final = "Never"
 _NUMBER: Final = msgspec.json.Decoder(str | int | float)
 
 
@@ -69,6 +71,7 @@ class _ShareSpec(Wire):
     fair_sharing: _FairSharing | None = None
     namespace_selector: LabelSelector | None = None
     stop_policy: str | None = None
+    preemption: dict[str, Any] | None = None
 
 
 class _Used(Wire):
@@ -122,6 +125,7 @@ class _Share(NamedTuple):
     selector: LabelSelector | None = None
     stopped: bool = False
     used: Resources | None = None
+    evicts: bool = True
 
 
 class _Local(NamedTuple):
@@ -162,6 +166,7 @@ class Kueue:
             spec.namespace_selector,
             _is_stopped(spec.stop_policy),
             _used(wire.status, self._amounts),
+            _evicts(spec.preemption or {}),
         )
 
     def know(self, namespaces: Iterable[Namespace]) -> None:
@@ -236,6 +241,14 @@ class Kueue:
             [key for key, local in self._locals.items() if self._is_shut_out(local)],
         )
         examples(
+            "not simulated: ClusterQueues that by their preemption never evict: here they claim their own",
+            [name for name, share in queues if not share.evicts],
+        )
+        examples(
+            "not simulated: lending limits where nobody is evicted; what is idle is lent all the same",
+            [name for name, share in every if share.parent and share.bounds.lending],
+        )
+        examples(
             "not simulated: preemption policies, admission checks and uncovered resources of ClusterQueues",
             [name for name, _ in queues],
         )
@@ -253,10 +266,24 @@ class Kueue:
 
 def queue_of(value: Any) -> str:
     """Return the queue that an object names for all its pods; nothing where it names none."""
+    return _label_of(value, QUEUE_LABEL)
+
+
+def class_in_queue_of(value: Any) -> str:
+    """Return the WorkloadPriorityClass that an object names for its queue; nothing where it names none."""
+    return _label_of(value, PRIORITY_LABEL) if queue_of(value) else ""
+
+
+def workload_class_of(pod: Workload) -> str:
+    """Return the WorkloadPriorityClass that a pod names itself; nothing where it names none."""
+    return pod.labels.get(PRIORITY_LABEL, "")
+
+
+def _label_of(value: Any, label: str) -> str:
     metadata = value.get("metadata")
     labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    queue = labels.get(QUEUE_LABEL) if isinstance(labels, dict) else None
-    return queue if isinstance(queue, str) else ""
+    text = labels.get(label) if isinstance(labels, dict) else None
+    return text if isinstance(text, str) else ""
 
 
 def with_queue(workload: Workload, queue: str) -> Workload:
@@ -280,6 +307,11 @@ def _quota(name: str, share: _Share, least: Resources, queues: tuple[str, ...] =
         queues=queues,
         stated_used=share.used,
     )
+
+
+def _evicts(policy: Mapping[str, Any]) -> bool:
+    """Whether a queue evicts anybody at all; without a word on it, it never does."""
+    return any((policy.get(each) or NEVER) != NEVER for each in ("reclaimWithinCohort", "withinClusterQueue"))
 
 
 def _is_stopped(policy: str | None) -> bool:

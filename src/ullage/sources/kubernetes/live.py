@@ -6,6 +6,7 @@ one line each, and the answer goes on without it as far as it stays true.
 """
 
 import gc
+import time
 from collections.abc import Iterator
 from typing import Final
 
@@ -19,7 +20,7 @@ from ullage.sources.input_files import InputFile
 from ullage.sources.kubernetes.cluster_reading import MISFILED_POD, ClusterReading
 from ullage.sources.kubernetes.items import NODE, POD, Item, Kind, Page, items_of
 from ullage.sources.kubernetes.kubeconfig import find_access
-from ullage.sources.kubernetes.kueue_workloads import WORKLOAD
+from ullage.sources.kubernetes.kueue_jobs import WORKLOAD
 from ullage.sources.kubernetes.live_discovery import Listed, discover
 from ullage.sources.kubernetes.live_lists import (
     PAGE_ITEMS,
@@ -101,7 +102,7 @@ class LiveSource:
                     snapshot = self._read(server)
                 except ExpiredError:
                     continue
-                return msgspec.structs.replace(snapshot, name=self.name)
+                return msgspec.structs.replace(snapshot, name=self.name, taken_seconds=int(time.time()))
         finally:
             server.close()
         raise server.error(

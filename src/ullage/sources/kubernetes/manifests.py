@@ -21,14 +21,16 @@ from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
 from ullage.sources.documents import Document, JsonDocument, read_documents
 from ullage.sources.kubernetes.amounts import Amounts
+from ullage.sources.kubernetes.classes import QueuePriority
 from ullage.sources.kubernetes.constraint_rules import check_constraints
 from ullage.sources.kubernetes.daemons import as_daemon
 from ullage.sources.kubernetes.drafts import Draft, completed, draft_of, lookup_of
 from ullage.sources.kubernetes.faults import Fault, wrong_type
 from ullage.sources.kubernetes.items import POD, Item, Kind, Page, items_of
-from ullage.sources.kubernetes.kueue import queue_of, with_queue
+from ullage.sources.kubernetes.kueue import class_in_queue_of, queue_of, with_queue
+from ullage.sources.kubernetes.kueue_jobs import WORKLOAD, read_job
 from ullage.sources.kubernetes.object_kinds import OBJECT_KINDS, OWN_GROUP, Known, ObjectRows
-from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE, claimed
+from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE, claimed, template_group
 from ullage.sources.kubernetes.pod_groups import POD_GROUPS, PodGroups
 from ullage.sources.kubernetes.pod_sets import POD_SETS, PodSet, has_no_pods, known_kind, stated
 from ullage.sources.kubernetes.pods import PodReader, object_name, template_names_no_class
@@ -194,7 +196,12 @@ class ManifestReader:
             raise error.at(self._source) from None
         lookup = lookup_of(objects, self._known, self._objects.default_class())
         batches = []
+        workloads = [each.workload for each in self._drafts.values()]
+        jobs = {(each.namespace, each.owner) for each in workloads if each.kind != WORKLOAD.name}
         for draft in self._drafts.values():
+            workload = draft.workload
+            if workload.kind == WORKLOAD.name and (workload.namespace, workload.owner or None) in jobs:
+                continue  # its job is here itself
             if isinstance(draft, Batch):
                 batches.append(draft)
                 continue
@@ -219,6 +226,8 @@ class ManifestReader:
             self._take_own(item)
         elif kind in POD_GROUPS:
             self._once(item, f"{kind.name} of {kind.group}", self._groups.take(item))
+        elif kind == WORKLOAD:
+            self._take_job(item)
         elif kind == POD or kind in POD_SETS:
             if kind != item.kind:
                 self._warnings.append(
@@ -232,6 +241,14 @@ class ManifestReader:
             self._take_pods(item, kind, self._custom)
         else:
             self._not_read[one_line(kind.name)] += 1
+
+    def _take_job(self, item: Item) -> None:
+        """Make a draft of each set of pods of a Workload of Kueue."""
+        job, odd = read_job(item, self._pods, self._namespace, of_cluster=False)
+        self._once(item, WORKLOAD.name, job.key)
+        self._warnings += odd
+        for draft in job.sets:
+            self._add(item, draft)
 
     def _take_own(self, item: Item) -> None:
         """Hand a document of our own over; inside a Kubernetes List it has no place."""
@@ -287,6 +304,7 @@ class ManifestReader:
             state="init",
             owner=workload.owner if kind == POD else f"{kind.name}/{owner.name}",
             created_seconds=None,
+            started_seconds=None,
             terminating=False,
         )
         workload = with_queue(workload, queue_of(owner.value))
@@ -296,7 +314,8 @@ class ManifestReader:
             workload = msgspec.structs.replace(workload, volumes=(*workload.volumes, *added))
         if kind == DAEMON_SET:
             workload = as_daemon(workload)
-        return draft_of(workload, pod.spec or PodSpec(), classless)
+        found = draft_of(workload, pod.spec or PodSpec(), classless)
+        return found._replace(priority=QueuePriority(workload_class=class_in_queue_of(owner.value)))
 
     def _claim_templates(self, owner: _Object) -> tuple[list[Volume], frozenset[str]]:
         """The volumes of a StatefulSet, and those of them that name no class.
@@ -315,8 +334,13 @@ class ManifestReader:
                 storage_class, size_bytes = claimed(template.spec, self._amounts)
             except Fault as fault:
                 raise fault.under(*path, index, "spec") from None
+            try:
+                group = template_group(template)
+            except Fault as fault:
+                raise fault.under(*path, index) from None
             volume_name = (template.metadata and template.metadata.name) or f"volume-{index}"
-            volumes.append(Volume(volume_name, f"{volume_name}-{owner.name}", storage_class, size_bytes))
+            claim = f"{volume_name}-{owner.name}"
+            volumes.append(Volume(volume_name, claim, storage_class, size_bytes, storage_group=group))
             if template_names_no_class(template):
                 classless.add(volume_name)
         return volumes, frozenset(classless)

@@ -17,7 +17,7 @@ from ullage.model.table import Table
 from ullage.sources.kubernetes import admission_objects as admission
 from ullage.sources.kubernetes import storage_objects as storage
 from ullage.sources.kubernetes.amounts import Amounts
-from ullage.sources.kubernetes.classes import read_priority_class, read_runtime_class
+from ullage.sources.kubernetes.classes import read_priority_class, read_runtime_class, read_workload_class
 from ullage.sources.kubernetes.items import Item, Kind
 from ullage.sources.kubernetes.objects import (
     DEFAULT_NAMESPACE,
@@ -34,6 +34,7 @@ _QUOTA: Final = msgspec.json.Decoder(QuotaWire)
 _RUNTIME_CLASS: Final = msgspec.json.Decoder(RuntimeClassWire)
 _PRIORITY_CLASS: Final = msgspec.json.Decoder(PriorityClassWire)
 NOS: Final = "nos.nebuly.com"
+KUEUE: Final = "kueue.x-k8s.io"
 OWN_GROUP: Final = "ullage.dev"
 
 
@@ -68,6 +69,9 @@ OBJECT_KINDS: Final[Mapping[Kind, ObjectKind]] = {
     ),
     Kind("scheduling.k8s.io", "PriorityClass"): ObjectKind(
         "priority_classes", _PRIORITY_CLASS, lambda wire, *_: read_priority_class(wire)
+    ),
+    Kind(KUEUE, "WorkloadPriorityClass"): ObjectKind(
+        "priority_classes", _PRIORITY_CLASS, lambda wire, *_: read_workload_class(wire)
     ),
     Kind("node.k8s.io", "RuntimeClass"): ObjectKind(
         "runtime_classes", _RUNTIME_CLASS, lambda wire, amounts, _: read_runtime_class(wire, amounts)

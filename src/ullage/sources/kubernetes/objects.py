@@ -17,14 +17,16 @@ from ullage.model.resources import Resources
 from ullage.model.settings import parse_fraction
 from ullage.model.storage import Claim
 from ullage.sources.kubernetes.amounts import Amounts
+from ullage.sources.kubernetes.baremetal import STORAGE_GROUP
 from ullage.sources.kubernetes.faults import Fault, decoded
 from ullage.sources.kubernetes.storage_objects import CLASS_ANNOTATION
-from ullage.sources.kubernetes.wire import NULL, ClaimSpec, ClaimWire, QuotaSpec, QuotaWire
+from ullage.sources.kubernetes.wire import NULL, ClaimSpec, ClaimTemplate, ClaimWire, QuotaSpec, QuotaWire
 
 DEFAULT_NAMESPACE: Final = "default"
 BOUND_ANNOTATION: Final = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE_ANNOTATION: Final = "volume.kubernetes.io/selected-node"
 QuotaKind = Literal["ElasticQuota", "CompositeElasticQuota"]
+_LABELS: Final[msgspec.json.Decoder[dict[str, str] | None]] = msgspec.json.Decoder(dict[str, str] | None)
 _NUMBER: Final = msgspec.json.Decoder(str | int | float)
 
 
@@ -66,7 +68,19 @@ def read_claim(wire: ClaimWire, amounts: Amounts, namespace: str = DEFAULT_NAMES
         selector=spec.selector,
         selected_node=annotations.get(SELECTED_NODE_ANNOTATION, ""),
         terminating=wire.metadata.deletion_timestamp is not None,
+        storage_group=(wire.metadata.labels or {}).get(STORAGE_GROUP, ""),
     )
+
+
+def template_group(template: ClaimTemplate | None) -> str:
+    """The storage group of claims that a template makes; raises a Fault."""
+    if template is None or template.metadata is None or template.metadata.labels == NULL:
+        return ""
+    try:
+        labels = decoded(_LABELS, template.metadata.labels) or {}
+    except Fault as fault:
+        raise fault.under("metadata", "labels") from None
+    return labels.get(STORAGE_GROUP, "")
 
 
 def _is_bound(phase: str | None, spec: ClaimSpec, annotations: Mapping[str, str]) -> bool:

@@ -18,7 +18,7 @@ from ullage.sources.kubernetes.amounts import Amounts
 from ullage.sources.kubernetes.classes import NEVER
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.interned import Interned, reader
-from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE, claimed
+from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE, claimed, template_group
 from ullage.sources.kubernetes.pod_constraints import constraint_texts, read_constraints, selects_namespaces
 from ullage.sources.kubernetes.pod_shapes import Shape, ShapeReader, shape_texts
 from ullage.sources.kubernetes.wire import (
@@ -69,6 +69,7 @@ class PodReader:
         name = object_name(metadata)
         shape, constraints = self._template(spec, status)
         created = metadata.creation_timestamp
+        started = status.start_time if status else None
         try:
             labels, gang = self._labels(metadata.labels)
         except Fault as fault:
@@ -95,6 +96,7 @@ class PodReader:
             priority_class=sys.intern(spec.priority_class_name or ""),
             runtime_class=sys.intern(spec.runtime_class_name or ""),
             host_path=any(volume.host_path is not None for volume in spec.volumes or ()),
+            started_seconds=None if started is None else int(started.timestamp()),
         )
 
     def _template(self, spec: PodSpec, status: PodStatus | None) -> tuple[Shape, Constraints]:
@@ -139,7 +141,12 @@ class PodReader:
                 storage_class, size_bytes = claimed(template.spec if template else None, self._amounts)
             except Fault as fault:
                 raise fault.under("ephemeral", "volumeClaimTemplate", "spec") from None
-            return Volume(wire.name, f"{pod_name}-{wire.name}", storage_class, size_bytes, inline=True)
+            try:
+                group = template_group(template)
+            except Fault as fault:
+                raise fault.under("ephemeral", "volumeClaimTemplate") from None
+            claim = f"{pod_name}-{wire.name}"
+            return Volume(wire.name, claim, storage_class, size_bytes, inline=True, storage_group=group)
         driver, attributes = (
             (wire.csi.driver, wire.csi.volume_attributes) if wire.csi is not None else ("", None)
         )

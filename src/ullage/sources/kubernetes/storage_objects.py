@@ -106,6 +106,7 @@ class ClassObject(Wire):
 
     metadata: Described
     provisioner: str = ""
+    parameters: dict[str, str] | None = None
     volume_binding_mode: BindingMode | None = None
     allowed_topologies: list[_Topology] | None = None
 
@@ -206,6 +207,7 @@ def read_storage_class(wire: ClassObject) -> StorageClass:
             for term in wire.allowed_topologies or ()
         ),
         default=any(annotations.get(each) == "true" for each in DEFAULT_ANNOTATIONS),
+        parameters=wire.parameters or {},
     )
 
 

@@ -160,6 +160,7 @@ class PodStatus(Wire):
     """How a pod is doing."""
 
     phase: str | None = None
+    start_time: Time | None = None
     conditions: Raw = NULL
     container_statuses: list[ContainerStatus] | None = None
     init_container_statuses: list[ContainerStatus] | None = None
@@ -179,6 +180,7 @@ class Condition(Wire):
     type: str
     status: str = ""
     reason: str | None = None
+    last_heartbeat_time: Time | None = None
 
 
 class NodeMetadata(Wire):
@@ -251,6 +253,7 @@ class ClaimStatus(Wire):
 class ClaimMetadata(Named):
     """What is known of a claim apart from its disk space."""
 
+    labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     deletion_timestamp: Time | None = None
 

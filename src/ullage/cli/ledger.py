@@ -1,0 +1,158 @@
+"""`ullage ledger show|history|verify|expire|extend|bind|release|backup`."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from ullage.cli.groups import SharingGroup
+from ullage.cli.options import HOLD_SECONDS_MAX, OWN_LEDGER_OPTION, asks, prints
+
+if TYPE_CHECKING:
+    from ullage.service.answer import Answer
+    from ullage.service.asked import Asked
+
+_HELP: Final = """What is promised, to whom, until when; and whether that is so.
+
+`ullage fit --commit` writes promises; every question counts those of --ledger FILE. A ledger is one file, for
+one cluster.
+"""
+_SHOW_HELP: Final = """What is promised, and what that leaves of nodes, quotas and disks.
+
+--at REVISION shows the ledger as it was after any step of its history.
+"""
+_HISTORY_HELP: Final = """Every step with what was asked, what was decided, and why.
+
+Name a reservation, an owner or a capacity (as capacity/node/n1) for the steps that are about it.
+"""
+_VERIFY_HELP: Final = """Prove that the ledger is what it says; exit code 2 when anything is found.
+
+Every page of the file is read, every link of the chain and every decision is made again, and all promises are
+added up.
+"""
+_EXPIRE_HELP: Final = """Give back what its time has come for.
+
+--orphans also releases what is in use by a workload that the cluster of -c does not have any more. What is
+not in use yet may be for one that is still to come: it ends at its own time.
+"""
+_STATES: Final = ("waiting", "reserved", "bound")
+
+
+@click.group("ledger", cls=SharingGroup, help=_HELP)
+def command() -> None:
+    """Group the commands about the ledger."""
+
+
+@command.command("show", help=_SHOW_HELP)
+@OWN_LEDGER_OPTION
+@click.option("--owner", metavar="OWNER", default="", help="Only what is promised to this owner.")
+@click.option("--capacity", metavar="CAPACITY", default="", help="Only of this capacity, as node/n1.")
+@click.option("--state", type=click.Choice(_STATES), default=None, help="Only what is in this state.")
+@click.option(
+    "--at",
+    "revision",
+    type=click.IntRange(min=0),
+    default=None,
+    metavar="REVISION",
+    help="As it was after this step.",
+)
+@prints
+def show(ledger: str, owner: str, capacity: str, state: str | None, revision: int | None) -> "Answer":
+    """Answer what is promised."""
+    from ullage.service.ledger_show import ShowQuestion, ledger_show
+
+    return ledger_show(ShowQuestion(ledger, owner, capacity, state or "", revision))
+
+
+@command.command("history", help=_HISTORY_HELP)
+@click.argument("subject", metavar="[reservation/R|owner/O|capacity/C]", default="")
+@OWN_LEDGER_OPTION
+@click.option(
+    "--after",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="REVISION",
+    help="Only the steps after this one.",
+)
+@prints
+def history(subject: str, ledger: str, after: int) -> "Answer":
+    """Answer what has happened."""
+    from ullage.service.ledger_history import HistoryQuestion, ledger_history
+
+    return ledger_history(HistoryQuestion(ledger, subject, after))
+
+
+@command.command("verify", help=_VERIFY_HELP)
+@OWN_LEDGER_OPTION
+@prints
+def verify(ledger: str) -> "Answer":
+    """Answer whether the ledger can be believed."""
+    from ullage.service.ledger_verify import ledger_verify
+
+    return ledger_verify(ledger)
+
+
+@command.command("expire", help=_EXPIRE_HELP)
+@click.option("--orphans", is_flag=True, help="Also what is in use by nobody whom the cluster of -c has.")
+@partial(asks, ledger=OWN_LEDGER_OPTION)
+def expire(asked: "Asked", *, orphans: bool) -> "Answer":
+    """Give back what has ended."""
+    from ullage.service.ledger_change import expire as expire_promises
+
+    return expire_promises(asked, orphans=orphans)
+
+
+@command.command("extend", help="Hold a reservation for so many seconds from now.")
+@click.argument("reservation", metavar="RESERVATION")
+@click.option(
+    "--hold",
+    "hold_seconds",
+    type=click.IntRange(1, HOLD_SECONDS_MAX),
+    required=True,
+    metavar="SECONDS",
+    help="How long from now.",
+)
+@OWN_LEDGER_OPTION
+@prints
+def extend(reservation: str, hold_seconds: int, ledger: str) -> "Answer":
+    """Hold a reservation longer."""
+    from ullage.service.ledger_change import extend as extend_promise
+
+    return extend_promise(ledger, reservation, hold_seconds)
+
+
+@command.command("bind", help="Note that what is held is in use: it does not expire any more.")
+@click.argument("reservation", metavar="RESERVATION")
+@click.option("--node", metavar="NODE", default="", help="The node, where it is held on several.")
+@OWN_LEDGER_OPTION
+@prints
+def bind(reservation: str, node: str, ledger: str) -> "Answer":
+    """Note that a reservation is in use."""
+    from ullage.service.ledger_change import bind as bind_promise
+
+    return bind_promise(ledger, reservation, node)
+
+
+@command.command("release", help="Give back a reservation, or some requests of it.")
+@click.argument("reservation", metavar="RESERVATION")
+@click.option(
+    "--request", "requests", multiple=True, metavar="NAME", help="Only this request; may be repeated."
+)
+@OWN_LEDGER_OPTION
+@prints
+def release(reservation: str, requests: tuple[str, ...], ledger: str) -> "Answer":
+    """Give back a reservation."""
+    from ullage.service.ledger_change import release as release_promise
+
+    return release_promise(ledger, reservation, requests)
+
+
+@command.command("backup", help="Copy the ledger to a new FILE while others use it, and prove the copy.")
+@click.argument("path", metavar="FILE", type=click.Path())
+@OWN_LEDGER_OPTION
+@prints
+def backup(path: str, ledger: str) -> "Answer":
+    """Copy the ledger."""
+    from ullage.service.ledger_backup import ledger_backup
+
+    return ledger_backup(ledger, path)

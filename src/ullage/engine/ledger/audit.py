@@ -1,0 +1,120 @@
+"""What is wrong or worth knowing in a ledger as it stands, looked at afresh.
+
+More promised than offered is no defect of the ledger: it never promises what is not there, but a drive may
+die, and a quota may be cut, under promises that stand. All else that is found here should not be.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from ullage.engine.ledger.room import TYPES
+from ullage.engine.ledger.state import LedgerState
+from ullage.engine.ledger.waiting import Queues
+from ullage.model.ledger_entry import FINAL, HOLDING
+from ullage.model.verdict import Finding
+
+_ORDER: Final = {"error": 0, "warning": 1, "info": 2}
+
+
+def audit(state: LedgerState) -> tuple[Finding, ...]:
+    """Return every finding, the worst first, then by code and subject."""
+    found = [*_sums(state), *_offers(state), *_entries(state), *_line(state)]
+    return tuple(sorted(found, key=lambda each: (_ORDER[each.severity], each.code, each.subject)))
+
+
+def _sums(state: LedgerState) -> Iterator[Finding]:
+    """Compare the sums that decisions were made with and those of the entries."""
+    for name in state.promised_capacities:
+        counted, summed = state.held(name), state.summed(name)
+        for resource in sorted({*counted, *summed}):
+            if counted.get(resource, 0) != summed.get(resource, 0):
+                yield Finding(
+                    "ledger-sum-wrong",
+                    "error",
+                    name,
+                    f"{name}: {counted.get(resource, 0)} of {resource} counted, entries hold "
+                    f"{summed.get(resource, 0)}",
+                    "rebuild the ledger from its journal",
+                )
+
+
+def _offers(state: LedgerState) -> Iterator[Finding]:
+    for name in state.promised_capacities:
+        capacity = state.capacity(name)
+        for resource, amount in sorted(state.summed(name).items()):
+            show = TYPES[resource].readable
+            if capacity is None:
+                yield Finding(
+                    "ledger-capacity-gone",
+                    "warning",
+                    name,
+                    f"{name}: {show(amount)} of {resource} promised, but it is not known any more",
+                    "release what was there, or supply it again",
+                )
+            elif resource not in capacity.unbounded and amount > capacity.offers.of(resource):
+                limit = capacity.offers.of(resource)
+                yield Finding(
+                    "ledger-over-promised",
+                    "warning",
+                    name,
+                    f"{name}: {show(amount)} of {resource} promised, {show(amount - limit)} more than the "
+                    f"{show(limit)} that it offers now",
+                    f"release {show(amount - limit)}, or supply more",
+                )
+
+
+def _entries(state: LedgerState) -> Iterator[Finding]:
+    for entry in state.entries:
+        if entry.state in FINAL:
+            what, remedy = (
+                f"has ended as {entry.state} and still stands",
+                "rebuild the ledger from its journal",
+            )
+            yield Finding("ledger-entry-ended", "error", entry.key, f"{entry.key} {what}", remedy)
+        if not entry.owner:
+            yield Finding(
+                "ledger-no-owner", "error", entry.key, f"{entry.key} has no owner", "release the reservation"
+            )
+        if entry.expires_seconds is None and entry.state != "BOUND":
+            yield Finding(
+                "ledger-no-expiry",
+                "error",
+                entry.key,
+                f"{entry.key} is {entry.state} and never expires",
+                "release the reservation, or bind it",
+            )
+        if entry.state in HOLDING and not entry.capacity:
+            yield Finding(
+                "ledger-no-capacity",
+                "error",
+                entry.key,
+                f"{entry.key} is {entry.state} but holds nothing that has a name",
+                "release the reservation",
+            )
+
+
+def _line(state: LedgerState) -> Iterator[Finding]:
+    """Compare the line with the entries of those who wait: each in the other, each with its place."""
+    in_line = [command.reservation for command in state.waiting]
+    entries = {entry.reservation: entry for entry in state.entries if entry.state == "WAITING"}
+    remedy = "rebuild the ledger from its journal"
+    for name in sorted({name for name in in_line if in_line.count(name) > 1}):
+        yield Finding("ledger-line-wrong", "error", name, f"{name} stands in line twice", remedy)
+    for name in sorted(set(in_line) ^ set(entries)):
+        what = (
+            "stands in line, but no entry waits" if name in in_line else "waits, but does not stand in line"
+        )
+        yield Finding("ledger-line-wrong", "error", name, f"{name} {what}", remedy)
+    queues = Queues({})
+    for command in state.waiting:
+        ahead = queues.standing(command)
+        queues.join(command)
+        position = ahead.position if ahead else 1
+        entry = entries.get(command.reservation)
+        if entry is not None and (entry.queue_position != position or not entry.blocked_by):
+            what = (
+                f"is told place {entry.queue_position} behind {entry.blocked_by or 'nobody'}, not {position}"
+            )
+            yield Finding(
+                "ledger-line-wrong", "error", command.reservation, f"{command.reservation} {what}", remedy
+            )

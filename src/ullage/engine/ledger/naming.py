@@ -1,0 +1,37 @@
+"""How reservations of plans are called: by kind, owner and number, so that each replica has its own name.
+
+The owner is the workload's key. Its kind stands in the name of the reservation alone: pods name the set that
+made them by kind and name, and that is how a promise to a set finds the pods that came of it.
+"""
+
+from typing import Final, NamedTuple
+
+OF_NODE: Final = "node "
+"""How the owner of what a node holds for itself begins; no namespace or workload is called so."""
+
+
+class Ordinal(NamedTuple):
+    """What the name of a reservation says: the kind of its owner, and which of its replicas it is for."""
+
+    kind: str
+    number: int
+
+
+def reservation_name(kind: str, owner: str, number: int) -> str:
+    """Return the name of the reservation for one replica of a workload."""
+    return f"{kind}/{owner}/{number}"
+
+
+def ordinal_of(reservation: str, owner: str) -> Ordinal:
+    """Return what a name says; nothing and 0 where it was not given by a plan."""
+    head, _, number = reservation.rpartition("/")
+    kind = head.removesuffix(f"/{owner}")
+    if kind == head or not kind or not (number.isascii() and number.isdecimal()):
+        return Ordinal("", 0)
+    return Ordinal(kind, int(number))
+
+
+def place_of_owner(owner: str) -> tuple[str, str]:
+    """Return the namespace and the name of an owner."""
+    namespace, _, name = owner.rpartition("/")
+    return namespace, name

@@ -1,0 +1,224 @@
+"""The commands that commit an answer of `fit`: a reservation for every replica that has a place.
+
+What was promised to a workload before is kept where the plan keeps it, resized where it changes, and given
+back where it goes. Whoever is evicted gives back its promise, too. The hard thing is what the ledger is told
+that nodes offer: the room of those that go, or that are promised anew, is part of it; that of others is not.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, cast
+
+import msgspec
+
+from ullage.engine.columns import Columns, RulesByPlace
+from ullage.engine.ledger.matching import Promise, kept_promises, promises_on_nodes, workloads_of
+from ullage.engine.ledger.naming import reservation_name
+from ullage.engine.ledger.promises import with_promises
+from ullage.engine.ledger.shape import REASON_LENGTH_MAX
+from ullage.engine.ledger.supply import supply_of
+from ullage.engine.placement.before import LimitRanges
+from ullage.engine.placement.fit import FitAnswer
+from ullage.engine.placement.outcome import Outcome, Served
+from ullage.engine.quota.accounts import counted_request
+from ullage.engine.quota.book import NO_QUOTA, Book
+from ullage.engine.quota.validation import in_force
+from ullage.engine.storage.capacities import capacities_of, class_of_place, disk_name, taken
+from ullage.model.cluster import Batch, Node, Snapshot, Workload
+from ullage.model.disk_plan import DiskCapacity, DiskRequest
+from ullage.model.drives import LocalClass
+from ullage.model.ledger import (
+    COMPUTE,
+    Expire,
+    Hold,
+    Refuse,
+    Release,
+    Reserve,
+    Resize,
+    Supply,
+    Together,
+    node_capacity,
+)
+from ullage.model.ledger_entry import LedgerEntry
+
+_Changes = Reserve | Release | Resize | Refuse
+_ORDER: Final[dict[type, int]] = {Release: 0, Resize: 1, Reserve: 2, Refuse: 3}
+"""What is given back comes first: others may be to have it."""
+
+
+class Committed(NamedTuple):
+    """What an answer is committed as; none where all of it is held already. `kept` are held as they were."""
+
+    command: Together | None
+    kept: tuple[str, ...]
+
+
+def committed(
+    snapshot: Snapshot,
+    entries: Iterable[LedgerEntry],
+    batches: Sequence[Batch],
+    found: FitAnswer,
+    expires_seconds: int,
+) -> Committed:
+    """Return the commands for an answer that was given about a cluster and the live entries of a ledger.
+
+    The snapshot is the one of the question before promises were counted in it, the entries are those whose
+    time had not come: the others end in the same step.
+    """
+    live = [entry for entry in entries if entry.holds]
+    plan = _Plan(snapshot, live, expires_seconds)
+    workloads = {batch.key: batch.workload for batch in batches}
+    for outcome in found.outcomes:
+        plan.take(outcome, workloads[outcome.subject])
+    if not plan.changes:
+        return Committed(None, tuple(plan.kept))
+    left = [entry for entry in live if entry.reservation not in plan.released]
+    before = msgspec.structs.replace(snapshot, workloads=snapshot.workloads.changed(drop=plan.gone))
+    changes = sorted(plan.changes, key=lambda each: _ORDER[type(each)])
+    named = {hold.capacity for each in changes if isinstance(each, Reserve) for hold in each.holds}
+    named |= {each.capacity for each in changes if isinstance(each, Resize)}
+    supplied = supply_of(Columns(with_promises(before, left)), left, named) if named else ()
+    supply = (Supply(supplied),) if supplied else ()
+    return Committed(Together((Expire(), *supply, *changes)), tuple(plan.kept))
+
+
+class _Plan:
+    """The changes that outcomes bring, and who gives up what for them."""
+
+    def __init__(self, snapshot: Snapshot, live: Sequence[LedgerEntry], expires_seconds: int) -> None:
+        self._snapshot = snapshot
+        self._expires_seconds = expires_seconds
+        self._holds = _Holds(snapshot)
+        self._entries: dict[str, list[LedgerEntry]] = {}
+        for entry in live:
+            self._entries.setdefault(entry.reservation, []).append(entry)
+        self._of_owner: dict[tuple[str, str], list[Promise]] = {}
+        self._of_workload: dict[str, str] = {}
+        for promise, workload in kept_promises(snapshot, promises_on_nodes(live)):
+            self._of_owner.setdefault((promise.kind, promise.owner), []).append(promise)
+            if workload is not None and workload.holds_capacity:
+                self._of_workload[workload.key] = promise.reservation
+        self.changes: list[_Changes] = []
+        self.kept: list[str] = []
+        self.released: set[str] = set()
+        self.gone: set[str] = set()
+
+    def take(self, outcome: Outcome, workload: Workload) -> None:
+        """Note what one outcome changes."""
+        leaving = [each.workload for each in outcome.evicted] + [each.workload for each in outcome.waits_for]
+        for key in leaving:
+            self.gone.add(key)
+            if key in self._of_workload:
+                self._release(self._of_workload[key])
+        kind, owner = outcome.kind, outcome.subject
+        promised = [each for of in (kind, "") for each in self._of_owner.get((of, owner), ())]
+        numbers = _free_numbers(promised)
+        if outcome.action == "keep":
+            self.kept += [each.reservation for each in promised]
+        elif outcome.placed or not outcome.refusal:
+            self._replace(outcome, workload, promised, numbers)
+        if outcome.refusal is not None:
+            reason = " ".join(outcome.refusal.reason.split())[:REASON_LENGTH_MAX]
+            name = reservation_name(kind, owner, next(numbers))
+            self.changes.append(Refuse(name, owner, COMPUTE, reason))
+
+    def _replace(
+        self, outcome: Outcome, workload: Workload, promised: Sequence[Promise], numbers: Iterator[int]
+    ) -> None:
+        """Keep what the plan keeps of promises, and reserve the rest of it."""
+        running = workloads_of(self._snapshot, outcome.kind, outcome.subject)
+        self.gone.update(each.key for each in running)
+        nodes = [name for name, count in outcome.nodes for _ in range(count)]
+        for promise in promised:
+            if promise.node in nodes:
+                nodes.remove(promise.node)
+                self._resize(promise, self._holds.of(outcome, workload, promise.node))
+            else:
+                self._release(promise.reservation)
+        disks = {name: _by_replica(outcome.disks, name) for name, _ in outcome.nodes}
+        for name, number in zip(nodes, numbers, strict=False):
+            holds = self._holds.of(outcome, workload, name)
+            if disks[name]:
+                holds += self._holds.of_disks(name, disks[name].pop(0))
+            reservation = reservation_name(outcome.kind, outcome.subject, number)
+            self.changes.append(Reserve(reservation, outcome.subject, self._expires_seconds, holds=holds))
+
+    def _resize(self, promise: Promise, holds: Iterable[Hold]) -> None:
+        """Change what a promise holds to what the plan has for it; disks stay as they are."""
+        known = {(each.request, each.capacity): each for each in self._entries[promise.reservation]}
+        changes = [
+            Resize(promise.reservation, hold.request, hold.capacity, hold.resources)
+            for hold in holds
+            if (hold.request, hold.capacity) in known
+            and known[hold.request, hold.capacity].resources != hold.resources
+        ]
+        self.changes += changes
+        if not changes:
+            self.kept.append(promise.reservation)
+
+    def _release(self, reservation: str) -> None:
+        if reservation not in self.released:
+            self.released.add(reservation)
+            self.changes.append(Release(reservation))
+
+
+class _Holds:
+    """What a replica takes of its node, of the quotas it is under, and of the disks that serve it."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._nodes = snapshot.nodes
+        self._rules = RulesByPlace(snapshot)
+        self._ranges = LimitRanges(snapshot)
+        self._book = Book(in_force(snapshot.quotas))
+
+    def of(self, outcome: Outcome, workload: Workload, node: str) -> tuple[Hold, ...]:
+        """Return what is held of a node and of quotas, a quota's parents too."""
+        holds = [Hold(COMPUTE, node_capacity(node), outcome.requests)]
+        place = self._book.place_of(workload.namespace, workload.labels)
+        if place != NO_QUOTA:
+            gigabytes = self._rules.of(self._nodes[node]).gpu_memory_gigabytes
+            counted = counted_request(self._ranges.completed(workload), gigabytes)
+            for above in self._book.chains[place]:
+                quota = self._book.quotas[above]
+                amounts = counted.only({*quota.min, *quota.max}).without_zeros()
+                if amounts:
+                    holds.append(Hold(COMPUTE, f"quota/{quota.name}", amounts))
+        return tuple(holds)
+
+    def of_disks(self, node: str, served: Iterable[Served]) -> tuple[Hold, ...]:
+        """Return what is held of the disks that were chosen."""
+        record: Node = self._nodes[node]
+        rules = self._rules.of(record)
+        mode = rules.storage_mode
+        disks = {disk.name: disk for disk in capacities_of(record, shared=mode == "zos", rules=rules)}
+        holds = []
+        for each in served:
+            request = DiskRequest(each.volume, cast("LocalClass", each.storage_class), each.size_bytes)
+            disk = disks.get(each.place) or _still_taken(record, each)
+            holds.append(Hold(each.volume, disk_name(disk), taken(request, disk, mode)))
+        return tuple(holds)
+
+
+def _still_taken(node: Node, served: Served) -> DiskCapacity:
+    """Return a disk that offers nothing until somebody has gone: the ledger will say what is missing."""
+    sizes = {drive.uuid: drive.size_bytes for drive in node.drives}
+    sizes.update((group.name, group.size_bytes) for group in node.volume_groups)
+    # A thin pool is named with its group: of both, the group is what has a class.
+    known = served.place if served.place in sizes else served.place.partition("/")[0]
+    return DiskCapacity(served.place, node.name, class_of_place(node, known), sizes[known])
+
+
+def _by_replica(served: Iterable[Served], node: str) -> list[list[Served]]:
+    """Return the disks of each replica on a node: the first name that comes again is of the next one."""
+    found: list[list[Served]] = []
+    for each in served:
+        if each.node == node:
+            if not found or any(other.volume == each.volume for other in found[-1]):
+                found.append([])
+            found[-1].append(each)
+    return found
+
+
+def _free_numbers(promised: Sequence[Promise]) -> Iterator[int]:
+    """Yield numbers that no live reservation of an owner has, the least first."""
+    used = {each.number for each in promised}
+    return (number for number in range(1, 1 << 31) if number not in used)

@@ -1,0 +1,359 @@
+"""Who goes, and after how much, when a quota claims more and more of one resource: by the rules of decisions.
+
+Claims are as small as can be, one unit after the other, so each takes one workload: the one that costs least
+of those that may be taken on the state that the claims before have left. Room on nodes is one pool here, and
+nobody could take the place of one unit back at once, so that rule is not asked. The hard thing is that every
+claim moves the rules: use, guarantees, shares and labels are those of the moment.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Final, Literal, NamedTuple
+
+from ullage.engine.quota.book import NO_QUOTA, Book, Member, plus, within
+from ullage.engine.quota.rights import Claim, Rules
+from ullage.engine.quota.room import quota_room
+from ullage.engine.quota.summed_standing import SummedStanding
+from ullage.engine.quota.victims import Nodes, Victims
+from ullage.model.quantity import INT64_MAX
+from ullage.model.resources import Resources
+
+LOOKS_MAX: Final = 1_000_000
+"""How many workloads are looked at for all orders together; after that orders end where they are."""
+SEARCHED_MAX: Final = 400
+"""Workloads that could go up to which single claims are looked at."""
+STEPS_MAX: Final = 2_000
+"""How many sets are looked at for one claim."""
+NO_LIMIT: Final = INT64_MAX >> 2
+"""What is claimed beyond this is taken to have no bound."""
+
+
+class Gone(NamedTuple):
+    """A workload that goes when more is claimed than `claimed_first`; `claimants` have claimed by then."""
+
+    member: Member
+    claimed_first: int
+    claimants: tuple[int, ...]
+
+
+class Order(NamedTuple):
+    """Who goes in order; `has_right` if claims ended with nobody left to take, not for want of a right."""
+
+    gone: tuple[Gone, ...]
+    has_right: bool
+
+
+class ClaimedBack:
+    """Claims on one standing, which is as it was after each question; `room` is what nodes have left."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        waiting: Iterable[Member],
+        capacity: Mapping[str, int],
+        *,
+        room: Mapping[str, int],
+        candidates: Iterable[Member],
+        budgets: Sequence[int] = (),
+    ) -> None:
+        self._standing = SummedStanding(rules.standing)
+        self.rules = Rules(self._standing, rules.entitlements)
+        self.room = room
+        self.budgets = budgets
+        self._fair = "fair" in rules.book.modes
+        self._capacity = capacity
+        self._waiting = tuple(waiting)
+        self._looks = LOOKS_MAX
+        self._largest: dict[tuple[int, int, int, int], int] = {}
+        self._by_one: dict[tuple[int, int, int], frozenset[str]] = {}
+        counted = [each for each in candidates if each.quota != NO_QUOTA]
+        shares = {id(each.takes): self._share(each.takes) for each in counted}
+        self.candidates = sorted(
+            counted,
+            key=lambda each: (shares[id(each.takes)], each.priority, -each.created_seconds, each.key),
+        )
+        self.places = {member.key: place for place, member in enumerate(self.candidates)}
+        self.kinds: dict[int, dict[str, Member]] = {}
+        """Workloads that count the same, by the place of the first of them."""
+        self.kind_of: dict[str, int] = {}
+        firsts: dict[tuple[object, ...], int] = {}
+        for place, member in enumerate(self.candidates):
+            kind = firsts.setdefault((member.quota, member.amounts, member.budgets), place)
+            self.kinds.setdefault(kind, {})[member.key] = member
+            self.kind_of[member.key] = kind
+
+    def _share(self, takes: Resources) -> Fraction:
+        parts = (Fraction(amount, self._capacity.get(name) or 1) for name, amount in takes.items())
+        return max(parts, default=Fraction(0))
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether some orders may go on beyond where they end."""
+        return self._looks <= 0
+
+    def order(
+        self,
+        claimants: Sequence[int],
+        resource: int,
+        until: frozenset[str] = frozenset(),
+        *,
+        own: bool = False,
+    ) -> Order:
+        """Return who goes when quotas, one after the other, claim as much of a resource as they can.
+
+        With `own` they claim only what is theirs: within their min, or their share. The order ends with the
+        first of `until`.
+        """
+        state = _State(self, resource)
+        try:
+            has_right = False
+            for number, quota in enumerate(claimants, 1):
+                has_right |= state.claim_all(quota, tuple(claimants[:number]), until, own=own)
+            return Order(tuple(state.gone), has_right)
+        finally:
+            state.undo()
+
+    def by_one(self, quota: int, resource: int, amount: int) -> frozenset[str]:
+        """Return whom one claim of so much takes, found as decisions find them."""
+        key = (quota, resource, amount)
+        found = self._by_one.get(key)
+        if found is None:
+            found = self._by_one[key] = self._searched(quota, resource, amount)
+        return found
+
+    def largest(self, quota: int, resource: int, free: int, most: int) -> int:
+        """Return the largest single claim up to `most` that evicts; what is free where none does."""
+        key = (quota, resource, free, most)
+        found = self._largest.get(key)
+        if found is not None:
+            return found
+        granted, refused = free, most + 1
+        tried = most
+        while refused - granted > 1:
+            if self.by_one(quota, resource, tried):
+                granted = tried
+            else:
+                refused = tried
+            tried = (granted + refused) // 2
+        self._largest[key] = granted
+        return granted
+
+    def _searched(self, quota: int, resource: int, amount: int) -> frozenset[str]:
+        state = _State(self, resource)
+        free = state.free(quota)
+        if free is None or amount <= free or len(self.candidates) > SEARCHED_MAX:
+            return frozenset()
+        claim, rules = state.claim(quota, amount)
+        name = self.rules.book.resources[resource]
+        pool = [
+            each._replace(node="", takes=Resources({**each.takes, name: each.amounts[resource]}))
+            for each in self.candidates
+        ]
+        nodes = Nodes({"": self.room if name in self.room else {name: INT64_MAX}}, self._capacity)
+        search = Victims(rules, claim, nodes, budgets=self.budgets, steps_max=STEPS_MAX).best(pool)
+        return frozenset(each.key for each in search.found.victims) if search.found else frozenset()
+
+    def look(self, times: int = 1) -> bool:
+        """Count looks; whether there are some left."""
+        self._looks -= times
+        return self._looks > 0
+
+    def rules_with(self, asking: Sequence[Member]) -> Rules:
+        """Return the rules where these ask beside all who wait."""
+        if not self._fair:
+            return self.rules
+        waiting = (*self._waiting, *asking)
+        return Rules(self._standing, self._standing.entitlements(waiting, self._capacity))
+
+
+class _Need(NamedTuple):
+    """So much short of a resource: on nodes, or under a bound; one of no quota is that of all in mode nos."""
+
+    resource: int
+    short: int
+    quota: int
+    where: Literal["quota", "room"]
+
+    def given_by(self, member: Member, book: Book) -> int:
+        """Return how much of it a workload that goes gives back."""
+        if self.where == "room":
+            counts = True
+        elif self.quota == NO_QUOTA:
+            counts = book.modes[member.quota] == "nos"
+        else:
+            counts = self.quota in book.chains[member.quota]
+        return member.amounts[self.resource] if counts else 0
+
+
+class _State:
+    """The standing while claims of one resource go on."""
+
+    def __init__(self, back: ClaimedBack, resource: int) -> None:
+        self._back = back
+        self._standing = back.rules.standing
+        self._book = back.rules.book
+        self._resource = resource
+        self._name = self._book.resources[resource]
+        self._room = dict(back.room)
+        self._left = list(back.budgets)
+        self._entered: list[Member] = []
+        self._taken: dict[str, Member] = {}
+        self._waits: dict[int, Member] = {}
+        self._open = {kind: dict(members) for kind, members in back.kinds.items()}
+        self._claimed = 0
+        self.gone: list[Gone] = []
+
+    def undo(self) -> None:
+        """Leave the standing as it was."""
+        for member in self._entered:
+            self._standing.remove(member)
+        for member in self._taken.values():
+            self._standing.add(member)
+
+    def free(self, quota: int) -> int | None:
+        """Return how much a quota finds of the resource without an eviction; None where nothing bounds it."""
+        return quota_room(self._back.rules, quota, self._room).admitted[self._resource]
+
+    def claim(self, quota: int, amount: int) -> tuple[Claim, Rules]:
+        """Return a claim of so much as things stand, and the rules while it asks."""
+        amounts = [0] * len(self._book.resources)
+        amounts[self._resource] = amount
+        takes = Resources({self._name: amount})
+        key = f"#claim-{len(self._entered)}"
+        asking = Member(key, quota, tuple(amounts), takes, created_seconds=INT64_MAX)
+        rules = self._back.rules_with((*self._waits.values(), asking))
+        return rules.claim([asking]), rules
+
+    def claim_all(self, quota: int, claimants: tuple[int, ...], until: frozenset[str], *, own: bool) -> bool:
+        """Claim until nobody goes any more; whether the right to more is left.
+
+        Where more is in use than bounds allow, a claim takes several: they go together or not at all.
+        """
+        together: list[Gone] = []
+        while True:
+            free = self.free(quota)
+            if free is None or free >= NO_LIMIT or not self._back.look(len(self._book.quotas)):
+                return True
+            amount = self._own_left(quota, free) if own else free
+            if amount:
+                self._enter(self.claim(quota, amount)[0].members[0])
+            claim, rules = self.claim(quota, 1)
+            if claim.right is None or (own and claim.right == "guaranteed"):
+                return False
+            enough = self.cheapest(claim, rules)
+            victim = enough or self.cheapest(claim, rules, partly=True)
+            if victim is None:
+                return True
+            together.append(Gone(victim, self._claimed, claimants))
+            self._take(victim)
+            if enough:
+                self.gone += together
+                if any(each.member.key in until for each in together):
+                    return True
+                together = []
+                self._enter(claim.members[0])
+
+    def _own_left(self, quota: int, asked: int) -> int:
+        """Return how much of what a quota asks for is within its min, or its share."""
+        if self._book.modes[quota] == "nos":
+            most, used = self._book.own_mins[quota], self._standing.own_used[quota]
+        else:
+            most, used = self.claim(quota, asked)[1].entitlements[quota], self._standing.used[quota]
+        bound = most[self._resource]
+        return asked if bound is None else min(asked, max(0, bound - used[self._resource]))
+
+    def _enter(self, member: Member) -> None:
+        amount = member.amounts[self._resource]
+        self._standing.add(member)
+        self._entered.append(member)
+        self._claimed += amount
+        if self._name in self._room:
+            self._room[self._name] -= amount
+
+    def _take(self, victim: Member) -> None:
+        self._standing.remove(victim)
+        self._taken[victim.key] = victim
+        del self._open[self._back.kind_of[victim.key]][victim.key]
+        waits = self._waits.get(victim.quota, victim._replace(amounts=(0,) * len(victim.amounts)))
+        amounts = tuple(plus(waits.amounts, victim.amounts))
+        self._waits[victim.quota] = waits._replace(amounts=amounts)
+        for budget in victim.budgets:
+            self._left[budget] = max(0, self._left[budget] - 1)
+        if self._name in self._room:
+            self._room[self._name] += victim.amounts[self._resource]
+
+    def cheapest(self, claim: Claim, rules: Rules, *, partly: bool = False) -> Member | None:
+        """Return the one workload that is enough for a claim, may be taken for it, and costs least.
+
+        One that is `partly` enough gives some of something that is short.
+        """
+        needs = self._needs(claim, rules)
+        closed: set[int] = {claim.quota}
+        found: tuple[tuple[int, int, int, int], Member] | None = None
+        for members in self._open.values():
+            first = next(iter(members.values()), None)
+            if first is None or first.quota in closed or not self._back.look():
+                continue
+            given = [(need.given_by(first, self._book), need.short) for need in needs]
+            helps = any(gives > 0 for gives, _ in given)
+            if not helps or not (partly or all(gives >= lack for gives, lack in given)):
+                continue
+            below, broken = self._cost(first, claim, rules)
+            if found is not None and (below, 0, broken, self._back.places[first.key]) >= found[0]:
+                continue
+            if self._is_closed(first, claim, rules):
+                closed.add(first.quota)
+                continue
+            best = self._best_of(members.values(), claim, rules)
+            if best is not None:
+                is_in_quota, member = best
+                cost = (below, is_in_quota, broken, self._back.places[member.key])
+                if found is None or cost < found[0]:
+                    found = cost, member
+        return found[1] if found is not None else None
+
+    def _best_of(self, members: Iterable[Member], claim: Claim, rules: Rules) -> tuple[int, Member] | None:
+        """Return who of one kind goes first of those that may be taken, and whether it is within its min."""
+        in_quota: Member | None = None
+        for member in members:
+            if not self._back.look():
+                return None
+            if in_quota is not None and not self._standing.is_over_quota(member):
+                continue
+            if not rules.may_be_taken(member, claim):
+                continue
+            if self._standing.is_over_quota(member):
+                return 0, member
+            in_quota = in_quota or member
+        return (1, in_quota) if in_quota is not None else None
+
+    def _needs(self, claim: Claim, rules: Rules) -> list["_Need"]:
+        """Return what is short for a claim: under bounds of quotas, and on nodes."""
+        found = [
+            _Need(
+                each.resource, each.short, NO_QUOTA if each.barrier == "sum-of-min" else each.quota, "quota"
+            )
+            for each in rules.refusals(claim.quota, claim.amounts)
+        ]
+        short = claim.amounts[self._resource] - self._room.get(self._name, INT64_MAX)
+        return [*found, _Need(self._resource, short, NO_QUOTA, "room")] if short > 0 else found
+
+    def _is_closed(self, member: Member, claim: Claim, rules: Rules) -> bool:
+        """Whether nobody of a member's quota may be taken, whatever its label is."""
+        if self._book.modes[member.quota] == "fair":
+            return not rules.may_be_taken(member, claim)
+        return within(self._standing.own_used[member.quota], rules.bound_of(member.quota, claim.right))
+
+    def _cost(self, member: Member, claim: Claim, rules: Rules) -> tuple[int, int]:
+        """Return what weighs before size beside labels: quotas pushed below their own, budgets broken."""
+        below = 0
+        for quota in self._book.chains[member.quota]:
+            if quota not in self._book.chains[claim.quota]:
+                own = rules.bound_of(quota, "min")
+                below += any(
+                    most is not None and used - amount < most
+                    for used, amount, most in zip(
+                        self._standing.used[quota], member.amounts, own, strict=True
+                    )
+                )
+        return below, sum(self._left[budget] <= 0 for budget in member.budgets)

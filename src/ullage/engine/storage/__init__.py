@@ -1,0 +1,1 @@
+"""What local disks offer, and which volume goes where."""

@@ -1,0 +1,96 @@
+"""Steps that people take by hand: bind, release, extend, and give back what has ended or lost its owner."""
+
+import shlex
+from collections.abc import Sequence
+
+from ullage.engine.ledger.room import TYPES
+from ullage.model.constraints import Record
+from ullage.model.ledger import Bind, Command, Expire, Extend, Outcome, Release, Together
+from ullage.model.ledger_entry import LedgerEntry
+from ullage.render import view
+from ullage.service.answer import Answer, versioned
+from ullage.service.asked import Asked, read_whole
+from ullage.service.clock import now_seconds
+from ullage.service.ledger_file import ledger_path, read_ledger, submitted, told_path
+from ullage.service.ledger_words import entry_table, with_ledger
+from ullage.service.words import plural
+
+
+class LedgerChange(Record, frozen=True):
+    """The answer to a step: whether it was taken, what it changed, or why it was refused."""
+
+    ledger: str
+    revision: int
+    asked: str
+    accepted: bool
+    changed: tuple[LedgerEntry, ...]
+    reason: str
+
+
+def bind(named: str, reservation: str, node: str = "") -> Answer:
+    """Note that what was held is in use."""
+    return _taken(named, f"bind {reservation}", Bind(reservation, node))
+
+
+def release(named: str, reservation: str, requests: Sequence[str] = ()) -> Answer:
+    """Give back a reservation, or some requests of it."""
+    return _taken(named, f"release {reservation}", Release(reservation, tuple(requests)))
+
+
+def extend(named: str, reservation: str, hold_seconds: int) -> Answer:
+    """Hold a reservation for so many seconds from now."""
+    at_seconds = max(now_seconds(), read_ledger(ledger_path(named)).at_seconds)
+    return _taken(named, f"extend {reservation}", Extend(reservation, at_seconds + hold_seconds))
+
+
+def expire(asked: Asked, *, orphans: bool) -> Answer:
+    """Give back what its time has come for; with `orphans`, also what is in use by nobody of the cluster."""
+    words = "expire"
+    command: Command = Expire()
+    if orphans:
+        from ullage.engine.ledger.matching import broken_promises
+
+        state = read_ledger(ledger_path(asked.ledger))
+        gone = broken_promises(read_whole(asked), state.entries)
+        words = f"expire, and {plural(len(gone), 'reservation')} without an owner"
+        command = Together((Expire(), *(Release(each) for each in gone)))
+    return _taken(asked.ledger, words, command)
+
+
+def _taken(named: str, words: str, command: Command) -> Answer:
+    path = ledger_path(named)
+    done = submitted(path, command, at_seconds=now_seconds())
+    report = _report(told_path(path), words, done)
+    return Answer(
+        lambda: _page(report, named), lambda: versioned("LedgerChange", report, TYPES), report.accepted
+    )
+
+
+def _report(ledger: str, words: str, done: Outcome) -> LedgerChange:
+    decision = done.decision
+    changed = decision.changed if decision.accepted else ()
+    return LedgerChange(ledger, done.revision, words, decision.accepted, changed, decision.reason)
+
+
+def _page(report: LedgerChange, named: str) -> view.Page:
+    blocks: list[view.Block] = []
+    if not report.accepted:
+        blocks.append(view.Findings("Refused", (view.Finding("error", "", report.reason),)))
+    blocks.append(entry_table("Changed", report.changed, TYPES))
+    first = report.changed[0].reservation if report.changed else ""
+    subject = f" {shlex.quote(f'reservation/{first}')}" if first else ""
+    return view.Page(
+        title="Step of the ledger",
+        verdict=view.Verdict(_verdict(report), "yes" if report.accepted else "no"),
+        blocks=tuple(blocks),
+        next_command=with_ledger(f"ledger history{subject}" if subject else "ledger show", named),
+        about=f"ledger {report.ledger}, revision {report.revision}",
+    )
+
+
+def _verdict(report: LedgerChange) -> str:
+    if not report.accepted:
+        return f"{report.asked}: refused"
+    count = len({entry.reservation for entry in report.changed})
+    changed = f"{plural(count, 'reservation')} changed" if count else "nothing changed"
+    return f"{report.asked}: {changed}{f' ({report.reason})' if report.reason else ''}"

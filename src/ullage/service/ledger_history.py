@@ -1,0 +1,122 @@
+"""What has happened: every step of a ledger with what was asked, what was decided, and why."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ullage.engine.ledger.room import TYPES
+from ullage.model.constraints import Record
+from ullage.model.errors import InputError
+from ullage.model.ledger import Command, JournalRow, Supply, Together
+from ullage.model.ledger_entry import LedgerEntry
+from ullage.model.verdict import Shortfall
+from ullage.service.answer import Answer, versioned
+from ullage.service.clock import told_time
+from ullage.service.ledger_file import ledger_path, reading, told_path
+
+if TYPE_CHECKING:
+    import sqlite3
+
+STEPS_MAX: Final = 10_000
+"""Steps of one answer; `--after` goes on from there."""
+SUBJECTS: Final = ("reservation", "owner", "capacity")
+
+
+class HistoryQuestion(NamedTuple):
+    """Which ledger, about what (reservation/R, owner/O, capacity/C or everything), and after which step."""
+
+    ledger: str = ""
+    subject: str = ""
+    after: int = 0
+
+
+class StepReport(Record, frozen=True):
+    """One step; `asked` are the commands in words, `changed` the entries as it left them."""
+
+    revision: int
+    at: str
+    key: str
+    asked: tuple[str, ...]
+    accepted: bool
+    changed: tuple[LedgerEntry, ...]
+    reason: str
+    shortfalls: tuple[Shortfall, ...]
+
+
+class LedgerHistory(Record, frozen=True):
+    """The answer to `ullage ledger history`; `more` says that there are later steps."""
+
+    ledger: str
+    subject: str
+    after: int
+    steps: tuple[StepReport, ...]
+    more: bool
+
+
+def ledger_history(question: HistoryQuestion) -> Answer:
+    """Answer what has happened."""
+    from ullage.service.ledger_history_page import ledger_history_page
+
+    kind, name = _subject(question.subject)
+    path = ledger_path(question.ledger)
+    with reading(path) as connection:
+        found = list(islice(_rows(connection, kind, name, question.after), STEPS_MAX + 1))
+    report = LedgerHistory(
+        ledger=told_path(path),
+        subject=question.subject,
+        after=question.after,
+        steps=tuple(_step(row, kind, name) for row in found[:STEPS_MAX]),
+        more=len(found) > STEPS_MAX,
+    )
+    return Answer(
+        lambda: ledger_history_page(report, question),
+        lambda: versioned("LedgerHistory", report, TYPES),
+        shortened=lambda: ledger_history_page(report, question, shortened=True),
+    )
+
+
+def _subject(text: str) -> tuple[str, str]:
+    kind, slash, name = text.partition("/")
+    if text and (kind not in SUBJECTS or not slash or not name):
+        raise InputError(
+            f"{text!r} is nothing that a ledger knows",
+            remedy="write reservation/R, owner/O or capacity/C, as capacity/node/n1",
+        )
+    return kind, name
+
+
+def _rows(connection: "sqlite3.Connection", kind: str, name: str, after: int) -> Iterator[JournalRow]:
+    from ullage.stores.reading import rows, rows_naming
+
+    if not kind:
+        yield from rows(connection, after)
+        return
+    names = {each: name if each == kind else "" for each in SUBJECTS}
+    for row in rows_naming(connection, names["reservation"], names["owner"], names["capacity"]):
+        if row.revision > after:
+            yield row
+
+
+def _step(row: JournalRow, kind: str, name: str) -> StepReport:
+    """Return a step; of one that changed much, what it changed of the subject."""
+    decision = row.decision
+    return StepReport(
+        revision=row.revision,
+        at=told_time(row.at_seconds),
+        key=row.key,
+        asked=tuple(_words(row.command)),
+        accepted=decision.accepted,
+        changed=tuple(each for each in decision.changed if not kind or getattr(each, kind) == name),
+        reason=decision.reason,
+        shortfalls=decision.shortfalls,
+    )
+
+
+def _words(command: Command) -> Iterator[str]:
+    """Yield what was asked, each part of it once."""
+    for part in command.commands if isinstance(command, Together) else (command,):
+        word = type(part).__name__.lower()
+        if isinstance(part, Supply):
+            yield f"{word} {len(part.capacities)} capacities"
+        else:
+            yield f"{word} {getattr(part, 'reservation', '')}".rstrip()

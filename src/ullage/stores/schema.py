@@ -1,0 +1,72 @@
+"""The tables of an embedded ledger, in numbered versions: each is what has to be done after the one before.
+
+The journal is the truth and is only ever appended to; triggers hold everybody to it who comes with a tool of
+their own. Entries, capacities and waiting are what it adds up to, kept so that nobody has to add it up to
+read the present. A version is never edited once ledgers of it exist.
+"""
+
+import sqlite3
+from typing import Final
+
+APPLICATION_ID: Final = 0x554C4C47
+"""ULLG, in the header of every ledger."""
+
+_FIRST: Final = (
+    """CREATE TABLE journal (
+        revision INTEGER PRIMARY KEY,
+        at_seconds INTEGER NOT NULL,
+        key TEXT NOT NULL,
+        command TEXT NOT NULL,
+        decision TEXT NOT NULL,
+        hash BLOB NOT NULL CHECK (length(hash) = 32)
+    ) STRICT""",
+    "CREATE UNIQUE INDEX journal_key ON journal (key) WHERE key <> ''",
+    """CREATE TRIGGER journal_has_no_gaps BEFORE INSERT ON journal
+        WHEN new.revision <> (SELECT coalesce(max(revision), 0) + 1 FROM journal)
+        BEGIN SELECT raise(ABORT, 'the journal has no gaps'); END""",
+    """CREATE TRIGGER journal_is_not_changed BEFORE UPDATE ON journal
+        BEGIN SELECT raise(ABORT, 'the journal is only appended to'); END""",
+    """CREATE TRIGGER journal_is_not_shortened BEFORE DELETE ON journal
+        BEGIN SELECT raise(ABORT, 'the journal is only appended to'); END""",
+    # The place of an entry is the step that changed it last and its number there: what is written together
+    # stands together, so that a step costs a page or two however large the ledger is.
+    """CREATE TABLE entries (
+        place INTEGER PRIMARY KEY,
+        entry TEXT NOT NULL
+    ) STRICT""",
+    """CREATE TABLE capacities (
+        name TEXT PRIMARY KEY,
+        revision INTEGER NOT NULL REFERENCES journal (revision),
+        capacity TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE waiting (
+        position INTEGER PRIMARY KEY,
+        reservation TEXT NOT NULL UNIQUE,
+        command TEXT NOT NULL
+    ) STRICT""",
+)
+_PAST_STATES: Final = (
+    # States as they were now and then, so that a past one is not folded from the whole journal.
+    """CREATE TABLE checkpoints (
+        revision INTEGER PRIMARY KEY REFERENCES journal (revision),
+        entries INTEGER NOT NULL,
+        state TEXT NOT NULL
+    ) STRICT""",
+)
+MIGRATIONS: Final = (_FIRST, _PAST_STATES)
+VERSION: Final = len(MIGRATIONS)
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """Return the version of a file's tables."""
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the tables to the current version, inside the transaction that is open."""
+    for statements in MIGRATIONS[version_of(connection) :]:
+        for statement in statements:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -1,0 +1,151 @@
+"""The audit: what should not be in a ledger is found, and what outside changes did to it is named."""
+
+import pytest
+
+from engine.ledger.ledgers import GIB, MIB, Ledger, capacity, drive, hold, reserve, volume
+from ullage.engine.ledger.audit import audit
+from ullage.engine.ledger.state import LedgerState
+from ullage.model.ledger import Bind, Supply
+from ullage.model.ledger_entry import LedgerEntry
+from ullage.model.resources import Resources
+
+CPU = Resources({"cpu": 2000})
+
+
+def entry(**changes):
+    facts = {"reservation": "r", "request": "q", "capacity": "node/n", "owner": "team", "resources": CPU}
+    return LedgerEntry(**{**facts, "state": "RESERVED", "expires_seconds": 50, **changes})
+
+
+def found(state):
+    return [(each.code, each.severity, each.subject, each.message, each.remedy) for each in audit(state)]
+
+
+def test_a_sound_ledger_has_no_findings():
+    ledger = Ledger(capacity("node/n", "pods", cpu=4), drive("n", "d", GIB))
+    ledger.do(reserve("r", hold("node/n", cpu=4, pods=9)))
+    for name in "abc":
+        ledger.do(reserve(name, nodes=("n",), mode="compat", volumes=(volume("v", "HDDLVG", MIB),)))
+    ledger.do(Bind("r"))
+    assert len(ledger.state.waiting) == 2
+    assert audit(ledger.state) == ()
+
+
+def test_what_was_cut_or_has_gone_under_promises_is_named():
+    ledger = Ledger(capacity("node/n", cpu=4000), capacity("node/m", cpu=4000))
+    ledger.do(reserve("r", hold("node/n", cpu=3000), hold("node/m", cpu=1000)))
+    ledger.do(Supply((capacity("node/n", cpu=1000),), ("node/m",)))
+    assert found(ledger.state) == [
+        (
+            "ledger-capacity-gone",
+            "warning",
+            "node/m",
+            "node/m: 1 of cpu promised, but it is not known any more",
+            "release what was there, or supply it again",
+        ),
+        (
+            "ledger-over-promised",
+            "warning",
+            "node/n",
+            "node/n: 3 of cpu promised, 2 more than the 1 that it offers now",
+            "release 2, or supply more",
+        ),
+    ]
+
+
+OFFERED = (capacity("node/n", cpu=4000),)
+WRONG = {
+    "no owner": (entry(owner=""), "ledger-no-owner", "r/q@node/n has no owner", "release the reservation"),
+    "no expiry": (
+        entry(expires_seconds=None),
+        "ledger-no-expiry",
+        "r/q@node/n is RESERVED and never expires",
+        "release the reservation, or bind it",
+    ),
+    "ended": (
+        entry(state="EXPIRED"),
+        "ledger-entry-ended",
+        "r/q@node/n has ended as EXPIRED and still stands",
+        "rebuild the ledger from its journal",
+    ),
+}
+
+
+@pytest.mark.parametrize(("given", "code", "message", "remedy"), WRONG.values(), ids=WRONG)
+def test_an_entry_that_should_not_be_is_found(given, code, message, remedy):
+    assert found(LedgerState(OFFERED, (given,))) == [(code, "error", given.key, message, remedy)]
+
+
+def test_what_is_held_of_nothing_is_found():
+    codes = [each.code for each in audit(LedgerState(OFFERED, (entry(capacity="", resources=Resources()),)))]
+    assert codes == ["ledger-no-capacity"]
+    codes = [each.code for each in audit(LedgerState(OFFERED, (entry(state="BOUND", expires_seconds=None),)))]
+    assert codes == []
+
+
+def test_a_sum_that_is_not_that_of_the_entries_is_found():
+    state = LedgerState(OFFERED, (entry(),))
+    state._index().held["node/n"]["cpu"] = 7
+    assert found(state) == [
+        (
+            "ledger-sum-wrong",
+            "error",
+            "node/n",
+            "node/n: 7 of cpu counted, entries hold 2000",
+            "rebuild the ledger from its journal",
+        )
+    ]
+
+
+def test_a_sum_that_is_missing_or_of_nothing_is_found():
+    state = LedgerState(OFFERED, (entry(),))
+    del state._index().held["node/n"]["cpu"]
+    state._index().held["node/n"]["pods"] = 3
+    assert [each.message for each in audit(state)] == [
+        "node/n: 0 of cpu counted, entries hold 2000",
+        "node/n: 3 of pods counted, entries hold 0",
+    ]
+
+
+def waits(name, place=1, behind="x", **changes):
+    waiting = {"state": "WAITING", "capacity": "", "queue_position": place, "blocked_by": behind}
+    return entry(reservation=name, **{**waiting, **changes})
+
+
+def in_line(name, storage_class="HDDLVG"):
+    return reserve(name, nodes=("n",), mode="compat", volumes=(volume("v", storage_class, MIB),))
+
+
+LINES = {
+    "in line and not waiting": ((), (in_line("a"),), "a stands in line, but no entry waits"),
+    "waiting and not in line": ((waits("a"),), (), "a waits, but does not stand in line"),
+    "twice in line": ((waits("a", 2),), (in_line("a"), in_line("a")), "a stands in line twice"),
+    "another place": (
+        (waits("a"), waits("b", 3)),
+        (in_line("a"), in_line("b")),
+        "b is told place 3 behind x, not 2",
+    ),
+    "behind nobody": ((waits("a", 1, ""),), (in_line("a"),), "a is told place 1 behind nobody, not 1"),
+}
+
+
+@pytest.mark.parametrize(("entries", "line", "message"), LINES.values(), ids=LINES)
+def test_a_line_that_does_not_agree_with_its_entries_is_found(entries, line, message):
+    findings = audit(LedgerState((), entries, line))
+    assert message in [each.message for each in findings]
+    assert {(each.code, each.severity) for each in findings} == {("ledger-line-wrong", "error")}
+    assert findings[0].subject == message.split(maxsplit=1)[0]
+
+
+def test_places_are_counted_within_a_class():
+    line = (in_line("a"), in_line("b", "SSDLVG"), in_line("c"))
+    assert audit(LedgerState((), (waits("a"), waits("b"), waits("c", 2)), line)) == ()
+
+
+def test_findings_come_the_worst_first():
+    state = LedgerState((), (entry(owner=""), entry(reservation="s", expires_seconds=None)))
+    assert [(each.severity, each.code) for each in audit(state)] == [
+        ("error", "ledger-no-expiry"),
+        ("error", "ledger-no-owner"),
+        ("warning", "ledger-capacity-gone"),
+    ]

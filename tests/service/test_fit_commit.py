@@ -1,0 +1,141 @@
+"""`fit --commit`: held once, in one step, and refused with what is missing."""
+
+import json
+import threading
+
+import pytest
+
+from ullage.model.errors import InputError
+from ullage.service.asked import Asked, read_cluster
+from ullage.service.fit import Commit, FitQuestion, fit
+from ullage.service.ledger_file import read_ledger
+
+NODES = [{"name": "n1", "capacity": {"cpu": "4", "pods": "9"}}]
+
+
+def written(path, kind, **fields):
+    path.write_text(json.dumps({"apiVersion": "ullage.dev/v1", "kind": kind, **fields}), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with a cluster of one node, where it is the second 1000."""
+    monkeypatch.setenv("ULLAGE_NOW", "1000")
+    written(tmp_path / "room.json", "Snapshot", name="room", nodes=NODES)
+    return tmp_path
+
+
+def committed(place, cpu="3", name="a", *, replicas=1, atomic=False, **commit):
+    workload = {"name": name, "namespace": "shop", "requests": {"cpu": cpu}, "replicas": replicas}
+    path = written(place / f"{name}.json", "WorkloadSet", workloads=[workload])
+    asked = Asked(str(place / "room.json"), ledger=str(place / "ledger.db"))
+    return fit(asked, FitQuestion((path,), atomic=atomic, commit=Commit(**{"hold_seconds": 60, **commit})))
+
+
+def entries(place):
+    return read_ledger(place / "ledger.db").entries
+
+
+def test_what_fits_is_held_until_its_time(place):
+    answer = committed(place)
+    report = answer.data()["commit"]
+    assert (answer.yes, report["accepted"], report["expires"]) == (True, True, "1970-01-01T00:17:40Z")
+    (held,) = entries(place)
+    assert (held.owner, held.capacity, held.expires_seconds) == ("shop/a", "node/n1", 1060)
+    assert answer.data()["kind"] == "FitReport"
+
+
+def test_questions_count_what_is_held(place):
+    committed(place)
+    cluster = str(place / "room.json")
+    assert len(read_cluster(Asked(cluster)).workloads) == 0
+    assert len(read_cluster(Asked(cluster, ledger=str(place / "ledger.db"))).workloads) == 1
+
+
+def test_what_does_not_fit_is_noted_and_the_answer_is_no(place):
+    answer = committed(place, cpu="9")
+    assert not answer.yes
+    (rejected,) = answer.data()["commit"]["rejected"]
+    assert "cpu short" in rejected["reason"]
+    assert entries(place) == ()
+
+
+def test_a_part_is_held_unless_all_or_none_is_asked_for(place):
+    answer = committed(place, cpu="2", replicas=3, atomic=True)
+    assert (answer.yes, answer.data()["commit"]["reason"]) == (
+        False,
+        "all or none was asked for, and not all fit",
+    )
+    assert not (place / "ledger.db").exists()
+    assert not committed(place, cpu="2", replicas=3).yes
+    assert len(entries(place)) == 2
+
+
+def test_under_one_key_it_is_held_once_and_told_again(place, monkeypatch):
+    first = committed(place, key="k").data()["commit"]
+    monkeypatch.setenv("ULLAGE_NOW", "1030")
+    second = committed(place, key="k", hold_seconds=600).data()["commit"]
+    assert second["repeated"]
+    assert (first["revision"], first["held"]) == (second["revision"], second["held"])
+    assert read_ledger(place / "ledger.db").revision == 1
+
+
+def test_a_key_is_not_used_for_another_question(place):
+    committed(place, key="k")
+    with pytest.raises(InputError, match=r"the key k was used for shop/a at revision 1; use a new key"):
+        committed(place, name="b", cpu="1", key="k")
+
+
+def test_without_a_key_what_is_held_is_kept_as_it_is(place):
+    committed(place)
+    answer = committed(place)
+    assert (answer.yes, answer.data()["commit"]["kept"]) == (True, ("Pod/shop/a/1",))
+    assert read_ledger(place / "ledger.db").revision == 1
+
+
+def test_of_two_that_want_the_last_room_at_once_one_has_it(place, monkeypatch):
+    """Both have planned before either commits."""
+    import ullage.service.fit_commit as module
+
+    both = threading.Barrier(2)
+    submitted = module.submitted
+
+    def after_both(*args, **named):
+        both.wait(timeout=30)
+        return submitted(*args, **named)
+
+    monkeypatch.setattr(module, "submitted", after_both)
+    answers = {}
+    threads = [
+        threading.Thread(target=lambda name=name: answers.update({name: committed(place, name=name)}))
+        for name in "ab"
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answer.yes for answer in answers.values()) == [False, True]
+    refused = next(answer for answer in answers.values() if not answer.yes).data()["commit"]
+    assert (refused["moved"], refused["shortfalls"][0]["missing"]) == (True, "2")
+    assert len(entries(place)) == 1
+
+
+def test_what_has_ended_gives_way(place, monkeypatch):
+    committed(place)
+    assert not committed(place, name="b").yes
+    monkeypatch.setenv("ULLAGE_NOW", "1060")
+    assert committed(place, name="b").yes
+    assert [each.owner for each in entries(place)] == ["shop/b"]
+
+
+def test_a_shape_has_no_owner(place):
+    asked = Asked(str(place / "room.json"), ledger=str(place / "ledger.db"))
+    with pytest.raises(InputError, match="a shape cannot be held"):
+        fit(asked, FitQuestion(shape="cpu=1", commit=Commit(60)))
+
+
+def test_where_nothing_waits_nothing_is_held(place):
+    asked = Asked(str(place / "room.json"), ledger=str(place / "ledger.db"))
+    assert fit(asked, FitQuestion(commit=Commit(60))).yes
+    assert not (place / "ledger.db").exists()

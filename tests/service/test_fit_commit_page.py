@@ -1,0 +1,73 @@
+"""The page of a commit says first what is held, until when, and what comes next."""
+
+import json
+
+import pytest
+
+from ullage.service.asked import Asked
+from ullage.service.fit import Commit, FitQuestion, fit
+
+
+@pytest.fixture
+def pages(tmp_path, monkeypatch, read):
+    """Commit a workload of so many replicas of one cpu into a room of four, and read the answer."""
+    monkeypatch.setenv("ULLAGE_NOW", "1000")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    room = {"name": "room", "nodes": [{"name": "n1", "capacity": {"cpu": "4"}}]}
+    ours = {"apiVersion": "ullage.dev/v1"}
+    (tmp_path / "room.json").write_text(json.dumps({**ours, "kind": "Snapshot", **room}))
+
+    def page(name, replicas, *, atomic=False, key=""):
+        asked = {"name": name, "requests": {"cpu": "1"}, "replicas": replicas}
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps({**ours, "kind": "WorkloadSet", "workloads": [asked]}))
+        question = FitQuestion((str(path),), atomic=atomic, commit=Commit(60, key))
+        return read(fit(Asked(str(tmp_path / "room.json")), question), width=140)
+
+    return page
+
+
+@pytest.mark.parametrize(
+    ("replicas", "how", "first", "last"),
+    [
+        (
+            1,
+            {},
+            "✓ a fits: 1 replica on 1 node; 1 reservation held until 1970-01-01T00:17:40Z",
+            "Next: ullage ledger bind Pod/a/1",
+        ),
+        (
+            2,
+            {},
+            "✓ a fits: 2 replicas on 1 node; 2 reservations held until 1970-01-01T00:17:40Z",
+            "Next: ullage ledger show",
+        ),
+        (
+            5,
+            {},
+            "✗ a does not fit: 4 of 5 placed; 4 reservations held until 1970-01-01T00:17:40Z",
+            "Next: ullage ledger show",
+        ),
+        (
+            5,
+            {"atomic": True},
+            "✗ a does not fit: 0 of 5 placed, because all or none was asked for; nothing is held",
+            "Next: ullage explain node/n1 -c",
+        ),
+    ],
+)
+def test_the_first_line_says_what_is_held_and_the_last_what_comes_next(pages, replicas, how, first, last):
+    lines = pages("a", replicas, **how).splitlines()
+    assert lines[0] == first
+    assert lines[-1].startswith(last)
+
+
+def test_asked_again_it_says_that_it_was_held_before(pages):
+    pages("a", 1, key="k")
+    assert "; 1 reservation held under the key k already until" in pages("a", 1, key="k").splitlines()[0]
+    assert pages("a", 1).splitlines()[0].endswith("; held already: Pod/a/1")
+
+
+def test_a_refusal_alone_is_noted(pages):
+    pages("a", 4)
+    assert pages("b", 1).splitlines()[0].endswith("; the refusal is noted")

@@ -1,0 +1,91 @@
+"""Steps by hand."""
+
+import json
+
+import pytest
+
+from ullage.model.errors import InputError
+from ullage.model.ledger import Capacity, Hold, Reserve, Supply, Together
+from ullage.model.resources import Resources
+from ullage.service.asked import Asked
+from ullage.service.ledger_change import bind, expire, extend, release
+from ullage.service.ledger_file import read_ledger, submitted
+
+
+def hold(request, cpu=1):
+    return Hold(request, "node/n1", Resources({"cpu": cpu}))
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    """A pod and a job hold something until second 100; it is second 50."""
+    monkeypatch.setenv("ULLAGE_NOW", "50")
+    path = tmp_path / "ledger.db"
+    commands = (
+        Supply((Capacity("node/n1", Resources({"cpu": 9})),)),
+        Reserve("Pod/a/1", "a", 100, holds=(hold("x"), hold("y"))),
+        Reserve("Pod/b/1", "b", 200, holds=(hold("x"),)),
+    )
+    submitted(path, Together(commands), at_seconds=1, create=True)
+    return path
+
+
+def states(path):
+    return {each.key: (each.state, each.expires_seconds) for each in read_ledger(path).entries}
+
+
+def test_what_is_bound_does_not_expire(path, read):
+    answer = bind(str(path), "Pod/b/1")
+    assert answer.yes
+    assert read(answer).startswith("✓ bind Pod/b/1: 1 reservation changed")
+    assert states(path)["Pod/b/1/x@node/n1"] == ("BOUND", None)
+    assert "is bound already" in read(bind(str(path), "Pod/b/1"))
+
+
+def test_all_or_a_part_is_given_back(path):
+    assert release(str(path), "Pod/a/1", ["y"]).yes
+    assert set(states(path)) == {"Pod/a/1/x@node/n1", "Pod/b/1/x@node/n1"}
+    assert release(str(path), "Pod/a/1").yes
+    assert set(states(path)) == {"Pod/b/1/x@node/n1"}
+
+
+def test_it_is_held_for_so_long_from_now(path, monkeypatch):
+    assert extend(str(path), "Pod/b/1", 1000).yes
+    assert states(path)["Pod/b/1/x@node/n1"] == ("RESERVED", 1050)
+    monkeypatch.setenv("ULLAGE_NOW", "3")
+    assert extend(str(path), "Pod/b/1", 1000).yes
+    assert states(path)["Pod/b/1/x@node/n1"] == ("RESERVED", 1050), "a ledger does not go back in time"
+
+
+def test_a_refusal_is_an_answer_with_its_reason(path, read):
+    answer = release(str(path), "nobody")
+    assert not answer.yes
+    assert "reservation nobody is not known or has ended" in read(answer)
+    assert answer.data()["accepted"] is False
+
+
+def test_what_its_time_has_come_for_is_given_back(path, monkeypatch):
+    asked = Asked(ledger=str(path))
+    assert expire(asked, orphans=False).data()["changed"] == ()
+    monkeypatch.setenv("ULLAGE_NOW", "100")
+    changed = expire(asked, orphans=False).data()["changed"]
+    assert [(each["reservation"], each["state"]) for each in changed] == [("Pod/a/1", "EXPIRED")] * 2
+
+
+def test_orphans_are_what_is_in_use_by_nobody(path, tmp_path):
+    bind(str(path), "Pod/a/1")
+    bind(str(path), "Pod/b/1")
+    cluster = tmp_path / "room.json"
+    nodes = [{"name": "n1", "capacity": {"cpu": "4"}}]
+    pods = [{"name": "b", "node": "n1", "requests": {"cpu": "1"}}]
+    document = {"apiVersion": "ullage.dev/v1", "kind": "Snapshot", "nodes": nodes, "workloads": pods}
+    cluster.write_text(json.dumps(document))
+    answer = expire(Asked(str(cluster), ledger=str(path)), orphans=True)
+    assert {each["reservation"] for each in answer.data()["changed"]} == {"Pod/a/1"}
+    assert set(states(path)) == {"Pod/b/1/x@node/n1"}
+
+
+def test_no_file_is_made_for_a_step_by_hand(tmp_path):
+    with pytest.raises(InputError, match="there is no ledger"):
+        bind(str(tmp_path / "none.db"), "a")
+    assert list(tmp_path.iterdir()) == []
