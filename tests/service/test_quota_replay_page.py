@@ -55,6 +55,15 @@ def test_the_verdict_names_who_won_and_who_lost(page, files):
     )
 
 
+def test_what_never_runs_is_part_of_the_verdict(files, tmp_path):
+    trace = tmp_path / "trace.csv"
+    head = (files / "trace.csv").read_text().splitlines()[0].split(",")
+    row = {"name": "huge", "namespace": "team-a", "start": "0", "duration": "60", "gpu": "99"}
+    trace.write_text("\n".join([",".join(head), ",".join(row.get(name, "") for name in head)]) + "\n")
+    found = quota_replay(Asked(str(files / "trace-cluster.yaml")), Choice((str(trace),))).page()
+    assert found.verdict.text.startswith("0 evictions, delay 0s each, 1 still waits at the end;")
+
+
 def test_the_same_again_is_said_to_be_the_same(page):
     assert page(quota_mode="nos").verdict.text.startswith("nobody wins or loses; 6 evictions instead of 6")
 

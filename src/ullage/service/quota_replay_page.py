@@ -74,7 +74,9 @@ def _verdict(found: "Comparison", names: Sequence[str]) -> str:
     own, other = found.own, found.other
     if other is None:
         evictions, delay = plural(own.total.evicted, "eviction"), time_text(_mean(own.total))
-        return f"{evictions}, delay {delay} each; --policy, --quotas or --quota-mode compares"
+        waiting = own.total.waiting
+        unserved = f", {waiting} still {'waits' if waiting == 1 else 'wait'} at the end" if waiting else ""
+        return f"{evictions}, delay {delay} each{unserved}; --policy, --quotas or --quota-mode compares"
     results = {name: result_of(figures(own, name), figures(other, name)) for name in names}
     parts = [
         f"{several([name for name in names if results[name] == word])} {word}"
@@ -84,6 +86,8 @@ def _verdict(found: "Comparison", names: Sequence[str]) -> str:
     parts = parts or ["nobody wins or loses"]
     parts.append(f"{plural(other.total.evicted, 'eviction')} instead of {own.total.evicted}")
     parts.append(f"delay {time_text(_mean(other.total))} each instead of {time_text(_mean(own.total))}")
+    if own.total.waiting or other.total.waiting:
+        parts.append(f"{other.total.waiting} instead of {own.total.waiting} still wait at the end")
     return "; ".join(parts)
 
 
