@@ -31,6 +31,15 @@ def test_a_change_is_scored_as_if_all_were_scored_anew(seed: int, draw: st.DataO
     assert rescoring.score(changed) == score_of(hosts, [after.states[host.number] for host in hosts])
 
 
+def test_hosts_that_are_all_offline_score_nothing_whatever_changes() -> None:
+    fleet = Fleet(random_cluster(249, random_kind(249)))
+    hosts = [host for host in fleet.hosts if host.offline]
+    states = [fleet.states[host.number] for host in hosts]
+    changed = {hosts[0].number: states[-1]}
+    assert Scoring(hosts, states).score(changed) == Rescoring(hosts, states).score(changed) == 0.0
+    assert score_of(hosts, states) == 0.0
+
+
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10_000), random=st.randoms(use_true_random=False))
 def test_the_least_of_many_scores_is_exact_and_others_are_no_less_than_it(seed: int, random: Random) -> None:

@@ -44,6 +44,7 @@ class Scoring:
     def __init__(self, hosts: Sequence[Host], states: Sequence[HostState]) -> None:
         self._hosts, self._states = hosts, states
         self._has_pairs = any(state.location_tags for state in states)
+        self._all_offline = all(host.offline for host in hosts)
         # each host with where it stands among those that are online, or among those that are not
         self._rows: dict[int, tuple[int, Host]] = {}
         for offline in (False, True):
@@ -56,7 +57,8 @@ class Scoring:
 
     def _column(self, term: Term) -> _Column:
         offline = term.kind == "sum offline"
-        pairs = zip(self._hosts, self._states, strict=True)
+        # where no host is online, nothing counts: score.py says the same
+        pairs = () if self._all_offline else zip(self._hosts, self._states, strict=True)
         values = [term.value(host, state) for host, state in pairs if host.offline == offline]
         for other in self._columns:
             if other.term.kind == term.kind and other.values == values:
@@ -88,7 +90,8 @@ class Scoring:
         found = [
             (at, row, value)
             for at, (term, _, values, *_) in enumerate(self._columns)
-            if host.offline == (term.kind == "sum offline")
+            if not self._all_offline
+            and host.offline == (term.kind == "sum offline")
             and (value := term.value(host, state)) != values[row]
         ]
         self._last[number] = state, found
