@@ -38,6 +38,13 @@ def test_the_evicted_are_listed_with_their_quota_label_and_what_they_free():
     assert table.caption == "no other choice costs less, proven"
 
 
+def test_where_replicas_claim_in_turn_the_proof_speaks_of_each_turn():
+    caption = "one claim after the other: in its turn no other choice costs one less, proven"
+    assert blocks(2)["Evicted"].caption == caption
+    (outcome,) = page(2).data()["outcomes"]
+    assert outcome["evictingTurns"] == 2
+
+
 def test_who_borrows_is_told_who_could_claim_it_back():
     later = blocks(2)["May be evicted later"]
     assert [each.message for each in later.rows] == [

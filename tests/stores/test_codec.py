@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.ledger.commands import at, commands
+from engine.ledger.commands import FLEET, at, commands
 from engine.ledger.ledgers import Ledger, capacity, hold, reserve
 from ullage.engine.ledger.state import LedgerState
 from ullage.model.errors import InputError
@@ -16,10 +16,7 @@ from ullage.model.verdict import Shortfall
 from ullage.stores import codec
 
 ENTRY = LedgerEntry("r", "web", "node/a", "team", Resources({"memory": 5, "cpu": 4}), "RESERVED")
-ENTRY_TEXT = (
-    '{"reservation":"r","request":"web","capacity":"node/a","owner":"team",'
-    '"resources":{"cpu":4,"memory":5},"state":"RESERVED"}'
-)
+ENTRY_TEXT = '["r","web","node/a","team",{"cpu":4,"memory":5},"RESERVED",false,null,null,null,"",""]'
 NO_AMOUNTS = ENTRY_TEXT.replace('{"cpu":4,"memory":5}', "[4]")
 ROW = (7, 60, "key", '{"command":"expire"}', '{"accepted":true}')
 
@@ -50,6 +47,14 @@ def test_entries_are_read_as_if_they_had_been_made_here():
     assert list(entry.resources) == ["cpu", "memory"]
 
 
+@given(asked=st.lists(commands, min_size=1, max_size=8))
+def test_every_entry_that_comes_up_is_the_same_after_it_was_written(asked):
+    ledger = Ledger(*FLEET)
+    for command in asked:
+        for entry in ledger.do(at(command, ledger.at_seconds), ledger.at_seconds + 1).changed:
+            assert codec.to_entries(f"[{codec.entry_text(entry)}]") == [entry]
+
+
 def test_the_amounts_of_a_shortfall_keep_their_resource():
     amounts = [Amount("cpu", number) for number in range(5)]
     decision = Decision(
@@ -58,7 +63,7 @@ def test_the_amounts_of_a_shortfall_keep_their_resource():
     assert codec.to_decision(codec.decision_text(decision)) == decision
 
 
-@pytest.mark.parametrize("text", ['[{"reservation":"r"}]', ENTRY_TEXT, f"[{NO_AMOUNTS}]"])
+@pytest.mark.parametrize("text", ['["r"]', ENTRY_TEXT, f"[{NO_AMOUNTS}]", f"[{ENTRY_TEXT[:-4]}]"])
 def test_text_that_is_no_list_of_entries_is_not_taken_for_one(text):
     with pytest.raises(msgspec.MsgspecError):
         codec.to_entries(text)

@@ -156,11 +156,45 @@ def test_a_request_that_was_forgotten_is_not_answered_with_silence():
     group.close()
 
 
+def test_a_thread_that_dies_over_its_answer_keeps_nobody_asleep(group, writer):
+    class InterruptedRequest(Request):
+        """One whose thread gets the answer, but not to waking the next."""
+
+        def result(self):
+            raise AssertionError("never reached")
+
+        @property
+        def following(self):
+            raise KeyboardInterrupt
+
+        @following.setter
+        def following(self, request):
+            pass
+
+    writer.may_write.clear()
+    first = in_threads(lambda number: group.submit(request(number)), 1)
+    assert writer.is_writing.wait(WAIT_SECONDS)
+    interrupted = []
+
+    def impatient(number):
+        with pytest.raises(KeyboardInterrupt):
+            group.submit(InterruptedRequest(Expire(), "", number, "", None))
+        interrupted.append(number)
+
+    others = in_threads(impatient, group_commit.WOKEN_AT_ONCE)
+    queued(group, group_commit.WOKEN_AT_ONCE)
+    others += in_threads(lambda number: group.submit(request(number)), 8)
+    queued(group, group_commit.WOKEN_AT_ONCE + 8)
+    writer.may_write.set()
+    joined(first + others)
+    assert len(interrupted) == group_commit.WOKEN_AT_ONCE
+
+
 def test_a_task_that_gives_up_disturbs_nobody(group, writer):
     async def clients():
         writer.may_write.clear()
-        impatient = asyncio.create_task(group.submit_async(request(1)))
-        patient = asyncio.create_task(group.submit_async(request(2)))
+        impatient = asyncio.ensure_future(group.submit_async(request(1)))
+        patient = asyncio.ensure_future(group.submit_async(request(2)))
         await asyncio.sleep(0)
         impatient.cancel()
         writer.may_write.set()
@@ -175,7 +209,7 @@ def test_a_task_that_gives_up_disturbs_nobody(group, writer):
 def test_a_loop_that_has_ended_disturbs_nobody(group, writer):
     async def client():
         writer.may_write.clear()
-        asked = asyncio.create_task(group.submit_async(request(1)))
+        asked = asyncio.ensure_future(group.submit_async(request(1)))
         await asyncio.sleep(0)
         asked.cancel()
 

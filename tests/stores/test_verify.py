@@ -77,7 +77,7 @@ def test_of_an_honest_ledger_nothing_is_said(path):
             "UPDATE journal SET command = '{}' WHERE revision = 8",
             {("ledger-chain-broken", "revision 8"), ("ledger-unreadable", "revision 7")},
         ),
-        ("UPDATE entries SET entry = '{}' WHERE entry LIKE '%r3%'", {("ledger-unreadable", "revision 8")}),
+        ("UPDATE entries SET entry = '[]' WHERE entry LIKE '%r3%'", {("ledger-unreadable", "revision 8")}),
         ("INSERT INTO checkpoints VALUES (99, 0, '{}')", {("ledger-file-damaged", "checkpoints")}),
     ],
 )

@@ -15,10 +15,10 @@ CREATE TABLE entries (
         place INTEGER PRIMARY KEY,
         entry TEXT NOT NULL
     ) STRICT;
-INSERT INTO "entries" VALUES(50331648,'{"reservation":"r2","request":"v1","capacity":"group/a/vg","owner":"other","resources":{"ullage.dev/volume-space":12582912},"state":"RESERVED","createdSeconds":120,"expiresSeconds":900}');
-INSERT INTO "entries" VALUES(67108864,'{"reservation":"r3","request":"v1","capacity":"","owner":"other","resources":{"ullage.dev/volume-space":12582912},"state":"WAITING","createdSeconds":130,"expiresSeconds":900,"queuePosition":1,"blockedBy":"r2"}');
-INSERT INTO "entries" VALUES(83886080,'{"reservation":"r1","request":"web","capacity":"node/a","owner":"team","resources":{"cpu":1000,"memory":1073741824},"state":"BOUND","createdSeconds":110}');
-INSERT INTO "entries" VALUES(83886081,'{"reservation":"r1","request":"web","capacity":"quota/team","owner":"team","resources":{"cpu":1000},"state":"BOUND","createdSeconds":110}');
+INSERT INTO "entries" VALUES(50331648,'["r2","v1","group/a/vg","other",{"ullage.dev/volume-space":12582912},"RESERVED",false,120,900,null,"",""]');
+INSERT INTO "entries" VALUES(67108864,'["r3","v1","","other",{"ullage.dev/volume-space":12582912},"WAITING",false,130,900,1,"r2",""]');
+INSERT INTO "entries" VALUES(83886080,'["r1","web","node/a","team",{"cpu":1000,"memory":1073741824},"BOUND",false,110,null,null,"",""]');
+INSERT INTO "entries" VALUES(83886081,'["r1","web","quota/team","team",{"cpu":1000},"BOUND",false,110,null,null,"",""]');
 CREATE TABLE journal (
         revision INTEGER PRIMARY KEY,
         at_seconds INTEGER NOT NULL,

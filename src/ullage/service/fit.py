@@ -117,7 +117,8 @@ class OutcomeReport(Record, frozen=True):
 
     Where it is refused, they are those of the node that comes nearest. `held` is what a workload that is
     resized has already. `certificate` says whether it was placed by scores or by exact search, or whether
-    its refusal is proven. `evicted` are those that go for it, `fewest_proven` if there is no better set of
+    its refusal is proven. `evicted` are those that go for it, in `evicting_turns` where replicas claim one
+    after the other (0: all at once), `fewest_proven` if in no turn there is a better set of
     them, and fewer than `evicted_min` never do; `over_quota` of those placed are above their quota's min and
     may be evicted by `later_claims`.
     `spared` would have gone if they had run for longer; it runs once those it `waits_for` are gone. `disks`
@@ -139,6 +140,7 @@ class OutcomeReport(Record, frozen=True):
     certificate_note: str = ""
     evicted: tuple[Eviction, ...] = ()
     fewest_proven: bool = True
+    evicting_turns: int = 0
     evicted_min: int = 0
     over_quota: int = 0
     later_claims: tuple[LaterClaim, ...] = ()
@@ -264,6 +266,7 @@ def _outcome(outcome: Outcome, columns: Columns) -> OutcomeReport:
         certificate_note=outcome.certificate_note,
         evicted=tuple(Eviction(*each) for each in outcome.evicted),
         fewest_proven=outcome.fewest_proven,
+        evicting_turns=outcome.evicting_turns,
         evicted_min=outcome.evicted_min,
         over_quota=outcome.over_quota,
         later_claims=tuple(LaterClaim(*each) for each in outcome.threats),

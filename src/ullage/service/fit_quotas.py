@@ -64,8 +64,12 @@ def _evicted_table(
 
 def _certificate(outcomes: "Sequence[OutcomeReport]") -> str:
     """Return how sure it is that nobody else would better go."""
+    in_turns = sum(max(1, outcome.evicting_turns) for outcome in outcomes if outcome.evicted) > 1
     if all(outcome.fewest_proven for outcome in outcomes):
-        return "no other choice costs less, proven"
+        which = "one claim after the other: in its turn no other choice costs one less" if in_turns else ""
+        return f"{which or 'no other choice costs less'}, proven"
+    if in_turns:
+        return "one claim after the other, in each turn the best that was found; not proven"
     goes = sum(len(outcome.evicted) for outcome in outcomes)
     least = sum(outcome.evicted_min for outcome in outcomes)
     if least >= goes:

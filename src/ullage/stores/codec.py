@@ -2,7 +2,7 @@
 
 Amounts are written as integers in the internal steps of their resource, which no registry of types can change
 afterwards. The same record always gives the same text: texts are hashed, and compared when a key comes again.
-Reading a state is the hard part: a hundred thousand entries are built in one call of the decoder.
+Reading a state is the hard part: a hundred thousand entries in a fraction of a second.
 """
 
 from hashlib import sha256
@@ -14,12 +14,27 @@ from ullage.engine.ledger.state import LedgerState
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
 from ullage.model.ledger import Capacity, Command, Decision, Reserve
-from ullage.model.ledger_entry import LedgerEntry
+from ullage.model.ledger_entry import EntryState, LedgerEntry
 from ullage.model.resources import Amount, Resources
 
 HASH_BYTES: Final = 32
 GENESIS: Final = bytes(HASH_BYTES)
 """What the first row is chained to."""
+_Fields = tuple[
+    str,
+    str,
+    str,
+    str,
+    dict[str, int],
+    EntryState,
+    bool,
+    int | None,
+    int | None,
+    int | None,
+    str,
+    str,
+]
+"""Those of an entry, in order."""
 
 
 def chained(previous: bytes, row: tuple[int, int, str, str, str]) -> bytes:
@@ -41,8 +56,8 @@ def decision_text(decision: Decision) -> str:
 
 
 def entry_text(entry: LedgerEntry) -> str:
-    """Return an entry as text."""
-    return _text(entry)
+    """Return an entry as text: its fields in order, without their names, which is faster to read."""
+    return _text(msgspec.structs.astuple(entry))
 
 
 def capacity_text(capacity: Capacity) -> str:
@@ -66,8 +81,21 @@ def to_decision(text: str) -> Decision:
 
 
 def to_entries(text: str) -> list[LedgerEntry]:
-    """Return the entries of a JSON array that was written here."""
-    return _ENTRIES.decode(text)
+    """Return the entries of a JSON array that was written here.
+
+    When a ledger is opened, that is a hundred thousand of them. So their amounts are not checked and hashed
+    once more, and nothing is called for each entry but what makes it.
+    """
+    entries = []
+    new = _Stored.__new__
+    fields = _ENTRIES.decode(text)
+    for name, request, at, owner, amounts, state, paused, since, until, place, after, why in fields:
+        resources = new(_Stored)
+        resources._amounts = amounts  # noqa: SLF001 - its own kind
+        entries.append(
+            LedgerEntry(name, request, at, owner, resources, state, paused, since, until, place, after, why)
+        )
+    return entries
 
 
 def to_places(text: str) -> list[int]:
@@ -125,25 +153,12 @@ def _encode(value: Any) -> Any:
 
 
 class _Stored(Resources):
-    """Resources as they were written here: in order and in range, and hashed when somebody asks.
-
-    To check and to hash them would take as long as everything else that is done for an entry.
-    """
+    """Resources as they were written here: in order and in range, and hashed when somebody asks."""
 
     __slots__ = ()
 
     def __hash__(self) -> int:
         return hash(tuple(self._amounts.items()))
-
-
-def _decode_own(wanted: type, value: Any) -> Any:
-    if wanted is not Resources:
-        return _decode(wanted, value)
-    if type(value) is not dict:
-        raise ValueError("amounts are a map")
-    made = _Stored.__new__(_Stored)
-    made._amounts = value  # noqa: SLF001 - its own kind, of which a hundred thousand are made at once
-    return made
 
 
 def _decode(wanted: type, value: Any) -> Any:
@@ -158,8 +173,8 @@ def _decode(wanted: type, value: Any) -> Any:
 _ENCODER: Final = msgspec.json.Encoder(enc_hook=_encode)
 _COMMAND: Final[msgspec.json.Decoder[Command]] = msgspec.json.Decoder(Command, dec_hook=_decode)
 _DECISION: Final = msgspec.json.Decoder(Decision, dec_hook=_decode)
-_ENTRIES: Final = msgspec.json.Decoder(list[LedgerEntry], dec_hook=_decode_own)
+_ENTRIES: Final = msgspec.json.Decoder(list[_Fields])
 _PLACES: Final = msgspec.json.Decoder(list[int])
 _CAPACITIES: Final = msgspec.json.Decoder(list[Capacity], dec_hook=_decode)
-_STATE: Final = msgspec.json.Decoder(_KeptState, dec_hook=_decode_own)
+_STATE: Final = msgspec.json.Decoder(_KeptState, dec_hook=_decode)
 _WAITING: Final = msgspec.json.Decoder(list[Reserve], dec_hook=_decode)

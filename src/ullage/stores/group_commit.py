@@ -25,10 +25,29 @@ LINGER_SECONDS: Final = 0.002
 answered: otherwise it would be off to the disk with the first of them, and all others would wait for that."""
 
 
-class Request:
-    """A command on its way, and what became of it: an outcome or an error, once it is answered."""
+WOKEN_AT_ONCE: Final = 2
+"""Only one thread runs at a time. If all that are answered were woken, each would fall asleep again at once,
+for its turn: so the first ones are woken, and each wakes another."""
+OVERSLEPT_SECONDS: Final = 0.05
+"""After so long a thread looks for itself, should the one that was to wake it have been interrupted."""
 
-    __slots__ = ("answered", "at_seconds", "command", "error", "key", "outcome", "revision", "task", "text")
+
+class Request:
+    """A command on its way, and what became of it: an outcome or an error, once it is done."""
+
+    __slots__ = (
+        "at_seconds",
+        "awake",
+        "command",
+        "done",
+        "error",
+        "following",
+        "key",
+        "outcome",
+        "revision",
+        "task",
+        "text",
+    )
 
     def __init__(self, command: Command, text: str, at_seconds: int, key: str, revision: int | None) -> None:
         self.command = command
@@ -38,12 +57,19 @@ class Request:
         self.revision = revision
         self.outcome: Outcome | None = None
         self.error: BaseException | None = None
-        self.answered: threading.Lock | None = None
+        self.done = False
+        self.awake: threading.Lock | None = None
+        self.following: Request | None = None
         self.task: tuple[asyncio.AbstractEventLoop, asyncio.Future[Outcome]] | None = None
 
     def fail(self, error: BaseException) -> None:
         """Answer with an error, whatever was to be the outcome."""
         self.outcome, self.error = None, error
+
+    def wake(self) -> None:
+        """Wake the thread that waits for it."""
+        if self.awake is not None:
+            self.awake.release()
 
     def result(self) -> Outcome:
         """Return the outcome, or raise the error."""
@@ -81,19 +107,26 @@ class GroupCommit:
 
     def submit(self, request: Request) -> Outcome:
         """Wait until a request is durable, and return its outcome."""
-        answered = request.answered = threading.Lock()
-        answered.acquire()
+        awake = request.awake = threading.Lock()
+        awake.acquire()
         self._enter(request)
-        answered.acquire()  # released by the writer
+        while not awake.acquire(timeout=OVERSLEPT_SECONDS):  # released by the writer or by another caller
+            if request.done:
+                break
+        if request.following is not None:
+            request.following.wake()
         return request.result()
 
-    async def submit_async(self, request: Request) -> Outcome:
-        """Do the same for a task. Who gives up waiting takes nothing back: the request is on its way."""
+    def submit_async(self, request: Request) -> asyncio.Future[Outcome]:
+        """Do the same for a task, which awaits the future that is returned.
+
+        Who gives up waiting takes nothing back: the request is on its way.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Outcome] = loop.create_future()
         request.task = (loop, future)
         self._enter(request)
-        return await future
+        return future
 
     def close(self) -> None:
         """Answer all that were let in, let nobody in any more, and end the thread."""
@@ -153,12 +186,16 @@ class GroupCommit:
 
 
 def _answer(batch: Sequence[Request]) -> None:
+    threads = [request for request in batch if request.awake is not None]
+    for request, following in zip(threads, threads[WOKEN_AT_ONCE:], strict=False):
+        request.following = following
     tasks: dict[asyncio.AbstractEventLoop, list[Request]] = {}
     for request in batch:
-        if request.answered is not None:
-            request.answered.release()
-        elif request.task is not None:
+        request.done = True
+        if request.task is not None:
             tasks.setdefault(request.task[0], []).append(request)
+    for request in threads[:WOKEN_AT_ONCE]:
+        request.wake()
     for loop, requests in tasks.items():
         try:
             loop.call_soon_threadsafe(_tell, requests)  # one wake-up for all tasks of a loop

@@ -181,11 +181,11 @@ class LedgerWriter:
         last = self._hash
         for request in batch:
             try:
-                known = self._known(connection, taken, request)
+                known = _known(connection, taken, request) if request.key else None
                 if known is not None:
                     request.outcome = known
                     continue
-                moved = self._moved(state, request)
+                moved = request.revision is not None and _moved(state, request.revision)
                 at_seconds = max(request.at_seconds, state.at_seconds)
                 decision = self._decide(state, request.command, at_seconds)
             except sqlite3.Error:
@@ -204,34 +204,6 @@ class LedgerWriter:
         if taken.rows:
             taken.write(connection, state, self._places)
         self._hash = last
-
-    def _known(self, connection: sqlite3.Connection, taken: _Batch, request: Request) -> Outcome | None:
-        """Return the outcome that a key had before; refuse it if it was the key of something else."""
-        if not request.key:
-            return None
-        known = taken.keys.get(request.key)
-        if known is None:
-            found = connection.execute(
-                "SELECT command, revision, decision FROM journal WHERE key = ? AND key <> ''", (request.key,)
-            ).fetchone()
-            if found is None:
-                return None
-            known = (found[0], Outcome(found[1], codec.to_decision(found[2])))
-        text, outcome = known
-        if text != request.text and codec.to_command(text) != request.command:
-            raise InputError(
-                f"the key {request.key} was used for another command at revision {outcome.revision}",
-                remedy="use a new key for a new command",
-            )
-        return Outcome(outcome.revision, outcome.decision, repeated=True)
-
-    def _moved(self, state: LedgerState, request: Request) -> bool:
-        if request.revision is not None and request.revision > state.revision:
-            raise InputError(
-                f"revision {request.revision} is not reached yet, the last one is {state.revision}",
-                remedy="plan on a state of this ledger",
-            )
-        return request.revision is not None and request.revision < state.revision
 
     def _caught_up(self, connection: sqlite3.Connection) -> LedgerState:
         """Return the state with what others have written since, inside the transaction that is open."""
@@ -294,3 +266,32 @@ class LedgerWriter:
 def _only_busy(error: BaseException) -> bool:
     """Whether it failed because others had the file, which is before anything happened."""
     return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+
+
+def _known(connection: sqlite3.Connection, taken: _Batch, request: Request) -> Outcome | None:
+    """Return the outcome that a key had before; refuse it if it was the key of something else."""
+    known = taken.keys.get(request.key)
+    if known is None:
+        found = connection.execute(
+            "SELECT command, revision, decision FROM journal WHERE key = ? AND key <> ''", (request.key,)
+        ).fetchone()
+        if found is None:
+            return None
+        known = (found[0], Outcome(found[1], codec.to_decision(found[2])))
+    text, outcome = known
+    if text != request.text and codec.to_command(text) != request.command:
+        raise InputError(
+            f"the key {request.key} was used for another command at revision {outcome.revision}",
+            remedy="use a new key for a new command",
+        )
+    return Outcome(outcome.revision, outcome.decision, repeated=True)
+
+
+def _moved(state: LedgerState, planned: int) -> bool:
+    """Whether a ledger has changed since the revision that somebody has planned on."""
+    if planned > state.revision:
+        raise InputError(
+            f"revision {planned} is not reached yet, the last one is {state.revision}",
+            remedy="plan on a state of this ledger",
+        )
+    return planned < state.revision

@@ -80,6 +80,26 @@ def test_what_reservations_hold_is_not_there_for_others():
     assert placed(snapshot, asks(), 9) == {"n1": 1}
 
 
+def test_what_is_reserved_for_a_workload_is_there_for_it_and_for_nobody_else():
+    whole = Resources({WHOLE_DRIVE: 1, VOLUME_SPACE: 10 * GIB - (4 << 20)})
+    entries = [
+        LedgerEntry("r", "data", f"drive/{name}/{drive}", "web/new", whole, "RESERVED")
+        for name, drive in (("n1", "a"), ("n2", "b"))
+    ]
+    snapshot = cluster(server("n1", hdd("a")), server("n2", hdd("b")), *entries)
+    mine, other = asks("9Gi"), asks("9Gi", name="web/other", owner="ReplicaSet/other")
+    assert placed(snapshot, other, 2) == {}
+    assert placed(snapshot, mine) == {"n1": 1}
+    trial = Trial(Columns(snapshot))
+    mark = trial.mark()
+    place_replicas(trial, trial.shape_of(mine), 1)
+    # Its own reservation has become its volume, and is not counted beside it; 9 of 10 GiB are taken.
+    assert trial.pick(trial.shape_of(asks("512Mi", name="web/third", owner="ReplicaSet/third"))) == 0
+    assert trial.pick(trial.shape_of(other)) == -1
+    trial.undo(mark)
+    assert trial.pick(trial.shape_of(other)) == -1
+
+
 def test_a_claim_that_waits_asks_for_a_disk_and_one_that_is_bound_does_not():
     open_claim = claim("web/data", "4Gi", storage_class="shares")
     workload = waiting("web/new", volumes=(volume("data", "0", claim="data"),))
@@ -189,6 +209,36 @@ def test_in_mode_zos_the_node_that_spins_up_fewest_drives_is_chosen():
     assert placed(cluster(*nodes, policy=policy(storage_mode="zos")), asks(storage_class="HDD")) == {
         "warm": 1
     }
+
+
+def a_set(replicas, amount="40Gi"):
+    own = volume("data", amount, claim="data-s", storage_class="shares")
+    asked = waiting("web/s", kind="StatefulSet", owner="StatefulSet/s", cpu="1", volumes=(own,))
+    return batch(replicas, asked)
+
+
+def running_set():
+    """Return a cluster with 60 GiB free beside the 40 GiB of the one replica that runs."""
+    group = VolumeGroup("vg", "HDD", 100 * GIB, 60 * GIB, drives=("a",))
+    placed_volume = PlacedVolume("pvc-0", "vg", 40 * GIB, claim="web/data-s-0")
+    bound = claim("web/data-s-0", "40Gi", storage_class="shares", bound=True)
+    mounted = volume("data", "40Gi", claim="data-s-0", storage_class="shares")
+    first = pod("web/s-0", owner="StatefulSet/s", cpu="1", volumes=(mounted,))
+    full = server("n1", hdd("a", 101, clean=False), groups=(group,), volumes=(placed_volume,))
+    return cluster(full.holding(first), bound, SHARES)
+
+
+def test_a_set_that_grows_takes_disks_for_its_new_replicas_alone():
+    (outcome,) = fit(Columns(running_set()), [a_set(2)]).outcomes
+    assert (outcome.placed, outcome.action, outcome.refusal) == (2, "resize", None)
+    assert [(each.place, each.size_bytes) for each in outcome.disks] == [("vg", 40 * GIB)]
+    (outcome,) = fit(Columns(running_set()), [a_set(3)]).outcomes
+    assert outcome.placed == 2
+
+
+def test_a_set_that_stays_as_it_is_takes_no_disks():
+    (outcome,) = fit(Columns(running_set()), [a_set(1)]).outcomes
+    assert (outcome.action, outcome.disks) == ("keep", ())
 
 
 @settings(max_examples=60)

@@ -302,21 +302,26 @@ class Judging:
             )
             trial.evict(replica)
             if stays and not trial.devices.lacking(shape, row, trial.shape_of(replica)):
-                trial.place(shape, row)
+                # it keeps the volumes that it has: those of the template are for new ones
+                with_its_own = msgspec.structs.replace(asked, volumes=replica.volumes)
+                trial.place(trial.shape_of(with_its_own) if asked.volumes else shape, row)
                 counts[replica.node] = counts.get(replica.node, 0) + 1
         kept = sum(counts.values())
         if self._quotas:
             self._quotas.keep(asked, counts)
         own = Own(frozenset(each.key for each in running), kept)
         added = self._place(asked, outcome._replace(replicas=outcome.replicas - kept), own)
+        disks: list[Served] = []
         for node, count in added.nodes:
             counts[node] = counts.get(node, 0) + count
+            disks += served_on(shape, trial.row_of[node], count)
         same = kept == len(running) and all(trial.columns.taken(each) == outcome.requests for each in running)
         return added._replace(
             replicas=outcome.replicas,
             placed=kept + added.placed,
             nodes=tuple(sorted(counts.items())),
             action="keep" if same and not added.nodes else "resize",
+            disks=tuple(disks),
         )
 
     def _place(self, asked: Workload, outcome: Outcome, own: Own = NONE_OWN) -> Outcome:

@@ -5,14 +5,16 @@ what is held of them, so of nodes that are alike in that one is asked. A volume 
 gives its space back when the workload goes; all others stay where they are.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from contextlib import contextmanager
 
 import msgspec
 import numpy as np
 
 from ullage.engine.columns import Columns
 from ullage.engine.placement.node_columns import Codes, Flags
+from ullage.engine.placement.node_disks import Cost, Disks, without_volumes
 from ullage.engine.placement.outcome import Served
 from ullage.engine.placement.rules import Rows
 from ullage.engine.placement.shapes import Shape
@@ -28,30 +30,6 @@ from ullage.model.drives import PlacedVolume
 from ullage.model.ledger import StorageMode
 
 Alike = tuple[str, str, bytes]
-Cost = tuple[int, int]
-
-
-class Disks(NamedTuple):
-    """What a node's disks offer, what is held of them, and how one is chosen."""
-
-    mode: StorageMode
-    capacities: tuple[DiskCapacity, ...]
-    holds: tuple[DiskHold, ...]
-
-    def signature(self) -> tuple[object, ...]:
-        """Return what the planner's yes or no depends on: equal for nodes whose disks differ in name only."""
-        held: dict[str, list[tuple[str, int]]] = {}
-        for hold in self.holds:
-            held.setdefault(hold.capacity, []).append((hold.storage_class, hold.size_bytes))
-        kinds = [
-            (
-                each.storage_class, each.size_bytes, each.storage_group, each.tainted, each.cold,
-                each.virtual_disks, each.used_bytes, each.extent_bytes,
-                tuple(sorted(held.get(each.name, ()))),
-            )
-            for each in self.capacities
-        ]  # fmt: skip
-        return self.mode, tuple(sorted(kinds))
 
 
 class LocalDisks:
@@ -65,6 +43,12 @@ class LocalDisks:
         self._freed: dict[int, list[tuple[PlacedVolume, ...]]] = {}
         self._added: dict[int, DiskCapacity] = {}
         self._entries = entries_by_node(columns.snapshot.reservations)
+        self._rows_of_owner: dict[str, list[int]] = {}
+        for row, node in enumerate(nodes):
+            for owner in {entry.owner for entry in self._entries.get(node.name, ())}:
+                self._rows_of_owner.setdefault(owner, []).append(row)
+        self._served: Counter[tuple[str, int]] = Counter()
+        self._asking = ""
         self._kinds: dict[tuple[object, ...], int] = {}
         self._kind_of: Codes = np.full(len(nodes), -1, np.int32)
         self._costs: dict[tuple[tuple[DiskRequest, ...], int], Cost | None] = {}
@@ -81,12 +65,35 @@ class LocalDisks:
         mode: StorageMode = rules.storage_mode
         freed = [volume for volumes in self._freed.get(row, ()) for volume in volumes]
         held = [hold for holds in self._held.get(row, ()) for hold in holds]
-        as_it_is = _without(node, freed) if freed else node
+        as_it_is = without_volumes(node, freed) if freed else node
         capacities = capacities_of(as_it_is, shared=mode == "zos", rules=rules)
-        entries = self._entries.get(node.name, ())
+        entries = [
+            each
+            for each in self._entries.get(node.name, ())
+            if each.owner != self._asking and not self._served[each.owner, row]
+        ]
         reserved = holds_of(entries, by_ledger_name(node, capacities)) if entries else ()
         added = self._added.get(row)
         return Disks(mode, capacities if added is None else (*capacities, added), (*reserved, *held))
+
+    def serve(self, owner: str, row: int, count: int) -> None:
+        """Take note that an owner has its disks on a node: what was reserved for it there is free again."""
+        if owner in self._rows_of_owner:
+            self._served[owner, row] += count
+            self._kind_of[row] = -1
+
+    @contextmanager
+    def asking(self, owner: str) -> Iterator[None]:
+        """Look at the disks as an owner may: what is reserved for it is there for it."""
+        rows = self._rows_of_owner.get(owner)
+        if rows is None:
+            yield
+            return
+        self._asking = owner
+        self._kind_of[rows] = -1
+        yield
+        self._asking = ""
+        self._kind_of[rows] = -1
 
     def allow(self, requests: tuple[DiskRequest, ...], rows: Rows) -> Flags:
         """Return which of these nodes have a place for every volume."""
@@ -127,7 +134,7 @@ class LocalDisks:
             serving = {each.node: each for each in found.nodes}
             for kind, disks, name in asked:
                 served = serving.get(name)
-                self._costs[requests, kind] = None if served is None else _cost(disks, served)
+                self._costs[requests, kind] = None if served is None else disks.cost(served)
 
     def chosen(self, requests: tuple[DiskRequest, ...], row: int) -> NodeDisks | DiskWitness:
         """Return which disks of a node would serve these volumes, or why they cannot."""
@@ -190,16 +197,21 @@ class DiskRule:
     """Every volume of a workload that wants a local disk must have its place on the node.
 
     A claim that several workloads share is in `claims` by the name of its request: once it is decided, those
-    who come later take nothing for it.
+    who come later take nothing for it. What is reserved for its `owner` is there for it.
     """
 
     local = True
     once = False
 
     def __init__(
-        self, disks: LocalDisks, requests: Sequence[DiskRequest], claims: Mapping[str, OpenClaim]
+        self,
+        disks: LocalDisks,
+        requests: Sequence[DiskRequest],
+        claims: Mapping[str, OpenClaim],
+        owner: str = "",
     ) -> None:
         self.disks = disks
+        self.owner = owner
         self._requests = tuple(requests)
         self._claims = claims
         self.reason = f"local disks for {', '.join(each.name for each in requests)}"
@@ -230,12 +242,23 @@ class DiskRule:
     def allows(self, rows: Rows) -> Flags:
         """Return which of these nodes have a place for every volume."""
         wanted = self.wanted()
-        return self.disks.allow(wanted, rows) if wanted else np.ones(len(self.disks), np.bool_)[rows]
+        if not wanted:
+            return np.ones(len(self.disks), np.bool_)[rows]
+        with self.disks.asking(self.owner):
+            return self.disks.allow(wanted, rows)
+
+    def chosen(self, row: int) -> NodeDisks | DiskWitness:
+        """Return which disks of a node would serve the volumes, or why they cannot."""
+        with self.disks.asking(self.owner):
+            return self.disks.chosen(self.wanted(), row)
 
     def cheapest(self, allowed: Flags) -> Flags:
         """Return which of some nodes, on all of which it holds, serve the volumes at the least cost."""
         wanted = self.wanted()
-        return self.disks.cheapest(wanted, allowed) if wanted and allowed.any() else allowed
+        if not wanted or not allowed.any():
+            return allowed
+        with self.disks.asking(self.owner):
+            return self.disks.cheapest(wanted, allowed)
 
 
 class DiskHolder:
@@ -266,16 +289,18 @@ class DiskHolder:
             self._disks.come_back(row, gone.pop())
             return
         wanted = self._rule.wanted()
-        chosen = self._disks.chosen(wanted, row)
+        chosen = self._rule.chosen(row)
         if isinstance(chosen, DiskWitness):
             chosen = NodeDisks(chosen.node, {})
         holds = tuple(_held(each, chosen) for each in wanted if each.name in chosen.chosen)
         self._disks.hold(row, holds)
+        self._disks.serve(self._rule.owner, row, 1)
         self._placed.setdefault(row, []).append((chosen, holds))
 
     def _go(self, row: int) -> None:
         if self._placed.get(row):
             self._disks.give_back(row, self._placed[row].pop()[1])
+            self._disks.serve(self._rule.owner, row, -1)
             return
         gone = self._gone.setdefault(row, [])
         running = self._disks.going_with(self._workload, row)
@@ -319,39 +344,5 @@ def _held(request: DiskRequest, chosen: NodeDisks) -> DiskHold:
     return DiskHold("", request.name, chosen.node, place, request.storage_class, request.size_bytes)
 
 
-def _cost(disks: Disks, served: NodeDisks) -> Cost:
-    """Return what a node's way of serving costs, the less the better, as its mode sees it.
-
-    Drives opened, then what is stranded; in mode compat the node with most capacities wins, in mode zos the
-    one that spins up the fewest drives.
-    """
-    if disks.mode == "compat":
-        return -sum(not each.tainted for each in disks.capacities), 0
-    if disks.mode == "zos":
-        return len(served.spun_up), 0
-    return len(served.opened), served.stranded_bytes
-
-
 def _alike(workload: Workload) -> Alike:
     return workload.namespace, workload.owner, msgspec.msgpack.encode(workload.volumes)
-
-
-def _without(node: Node, gone: Sequence[PlacedVolume]) -> Node:
-    """Return a node without volumes: groups have more free, and a drive that had one is free again."""
-    names = {volume.name for volume in gone}
-    freed: dict[str, int] = {}
-    for volume in gone:
-        freed[volume.location] = freed.get(volume.location, 0) + volume.size_bytes
-    return msgspec.structs.replace(
-        node,
-        placed_volumes=tuple(each for each in node.placed_volumes if each.name not in names),
-        drives=tuple(
-            msgspec.structs.replace(each, clean=True) if each.uuid in freed else each for each in node.drives
-        ),
-        volume_groups=tuple(
-            msgspec.structs.replace(each, free_bytes=each.free_bytes + freed[each.name])
-            if each.name in freed
-            else each
-            for each in node.volume_groups
-        ),
-    )

@@ -66,7 +66,8 @@ class Outcome(NamedTuple):
 
     `requests` is what one replica takes from its node, which may be more than was asked for. `certificate`
     says how far that is known: placed by scores or by exact search; refused for good, or not known. `evicted`
-    are those that go for it by the rules of quotas; `fewest_proven` if no better set of them exists, and
+    are those that go for it by the rules of quotas, in `evicting_turns` where replicas claim one after the
+    other (0 for all at once); `fewest_proven` if in no turn a better set of them exists, and
     `evicted_min` how few could be enough. Of those placed, `over_quota` are above the min of their quota;
     `threats` are the quotas that could evict them. `spared` would have gone for it if they had run for the
     minimum. `waits_for` are on their way out already: what is placed runs once they are gone. `disks` are
@@ -87,6 +88,7 @@ class Outcome(NamedTuple):
     certificate_note: str = ""
     evicted: tuple[Evicted, ...] = ()
     fewest_proven: bool = True
+    evicting_turns: int = 0
     evicted_min: int = 0
     over_quota: int = 0
     threats: tuple[Threat, ...] = ()

@@ -71,7 +71,7 @@ def _disks(shape: Shape, openly: Flags, kept_off: Mapping[str, Flags]) -> str:
     rows = np.flatnonzero(alone if alone.any() else openly & kept_off[rule.reason])
     if not len(rows):
         return ""
-    found = [rule.disks.chosen(rule.wanted(), row) for row in rows[:DISKS_LOOKED_AT].tolist()]
+    found = [rule.chosen(row) for row in rows[:DISKS_LOOKED_AT].tolist()]
     witnesses = [each for each in found if isinstance(each, DiskWitness)]
     nearest = min(witnesses, key=lambda each: (each.missing_bytes is None, each.missing_bytes or 0))
     return f"; nearest: node {nearest.node}: {nearest.reason}"

@@ -232,7 +232,8 @@ class Volumes:
                 yield OnNodes(self._places.nowhere(), f"volume {request.name} states no size")
                 return
         if requests:
-            rule = DiskRule(self.disks, requests, {claim.name: claim for claim in claims if claim.key})
+            shared = {claim.name: claim for claim in claims if claim.key}
+            rule = DiskRule(self.disks, requests, shared, workload.key)
             yield rule
             shape.takes.append(DiskHolder(rule, workload))
             shape.disks = rule if self._few_drives else None

@@ -189,7 +189,8 @@ class QuotaJudging:
             decision = self.claims.decide(asked, shape)
             if decision.verdict == "refuse":
                 return outcome, decision
-            outcome = self._with(outcome, decision, [decision.node], labels)
+            turns = outcome.evicting_turns + bool(decision.victims)
+            outcome = self._with(outcome, decision, [decision.node], labels)._replace(evicting_turns=turns)
             if outcome.placed == most:
                 return outcome, decision
 
