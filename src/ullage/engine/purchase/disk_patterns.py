@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ullage.engine.placement.local_disks import Disks
+from ullage.engine.placement.node_disks import Disks
 from ullage.engine.purchase.catalog import DriveItem
 from ullage.engine.purchase.disk_places import DRIVES_MAX, DiskPlace, Wish
 from ullage.engine.storage.components import components_of

@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ullage.engine.placement.local_disks import Disks, rule_of
+from ullage.engine.placement.local_disks import rule_of
+from ullage.engine.placement.node_disks import Disks
 from ullage.engine.purchase.catalog import DriveItem, Item
 from ullage.engine.purchase.offers import Market, Offer
 from ullage.engine.purchase.problem import Problem
