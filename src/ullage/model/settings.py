@@ -242,7 +242,7 @@ SETTINGS: Final = (
     ),
     Setting(
         "few-drives", "yes", _choice("yes", "no"),
-        "whether volumes go where the fewest drives are opened for them, one reservation after the other",
+        "whether a workload goes to the node where its volumes open the fewest drives",
     ),
     Setting(
         "quota-mode", "by-kind", _choice("by-kind", "nos", "fair"),
