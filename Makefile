@@ -25,7 +25,7 @@ endif
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo check test bench crash fuzz fuzz-short mutants docs lock clean test-packages reference plane parity
+.PHONY: help demo check test bench crash fuzz fuzz-short mutants docs lock clean test-packages reference plane helm deploy parity
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
@@ -40,7 +40,7 @@ check: $(INSTALLED) reference ## lint, types, import contracts and the fast test
 	$(BIN)/lint-imports
 	$(PYTEST) -m "$(FAST)"
 
-test: $(INSTALLED) test-packages reference plane ## every test, and half a minute of fuzzing
+test: $(INSTALLED) test-packages reference plane helm ## every test, and half a minute of fuzzing
 	@$(PYTEST) $(TEST_SELECTION) || [ $$? -eq 5 ]
 	@$(MAKE) --no-print-directory fuzz-short
 
@@ -84,6 +84,12 @@ reference: $(INSTALLED)
 
 plane: $(INSTALLED) ## the Kubernetes control plane that tests use: built once, in some minutes
 	@PYTHONPATH=tests $(BIN)/python -m plane.build
+
+helm: $(INSTALLED) ## Helm, which tests render the chart with: built once, in some minutes
+	@PYTHONPATH=tests $(BIN)/python -m helm.build
+
+deploy: $(INSTALLED) ## write what of the chart and the kustomize base is made from `ullage kube install`
+	$(BIN)/python tests/deployed.py
 
 $(INSTALLED): $(UV) requirements.lock pyproject.toml
 	$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock

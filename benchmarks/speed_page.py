@@ -33,12 +33,16 @@ CASES = (
     "victims",
     "entitlement",
     "kueue_baseline",
+    "disks",
+    "ledger",
 )
 ABOUT = {
     "balancing": "hbal, ",
     "victims": "victims of a gang of 800, ",
     "entitlement": "1000 quotas, ",
     "kueue_baseline": "Kueue's baseline, ",
+    "disks": "volumes on disks, exactly: ",
+    "ledger": "ledger, ",
 }
 """What the figures of a case are about, where their names do not say it."""
 KINDS = ("few", "small")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from kube_cluster import KubeCluster
 from plane.build import PlaneAbsentError
 from plane.build import plane_program as find_plane_program
 from plane.plane import Plane
@@ -19,6 +20,8 @@ from reference.build import quantity_reference as find_quantity_reference
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("ULLAGE_SHARED", "") or ROOT.parent / "shared")
 REFERENCE_SECONDS_MAX = 300
+PLANES = {"plane", "kube_cluster"}
+"""Fixtures that are a control plane: the shared one, and one with an installation of ours."""
 
 # `ci` draws the same examples in every run and judges no test by the clock of a busy machine; `explore`
 # draws new ones (pytest --hypothesis-profile=explore); `mutation` is what a mutant is tried with.
@@ -100,11 +103,18 @@ def plane(plane_program: Path) -> Iterator[Plane]:
         yield running
 
 
+@pytest.fixture
+def kube_cluster(plane_program: Path) -> Iterator[KubeCluster]:
+    """A control plane of the test's own, with our definitions and roles installed and kwok for nodes."""
+    with KubeCluster(plane_program) as running:
+        yield running
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep all tests of the shared plane in one worker (--dist=loadgroup), and out of the fast ones."""
+    """Keep all tests of a shared plane in one worker (--dist=loadgroup), and out of the fast ones."""
     for item in items:
-        if "plane" in getattr(item, "fixturenames", ()):
+        for group in PLANES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
             if config.pluginmanager.hasplugin("xdist"):
-                item.add_marker(pytest.mark.xdist_group("plane"))
+                item.add_marker(pytest.mark.xdist_group(group))

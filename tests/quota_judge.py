@@ -21,6 +21,7 @@ class Pod(NamedTuple):
     priority: int = 0
     created: int = 0
     budgets: tuple[int, ...] = ()
+    gang: str = ""
 
 
 class World(NamedTuple):
@@ -33,6 +34,7 @@ class World(NamedTuple):
     running: Sequence[Pod]
     entitlements: Mapping[str, Amounts]
     allowed: Sequence[int] = ()
+    gang_mins: Mapping[str, int] = {}
 
 
 class Best(NamedTuple):
@@ -132,27 +134,45 @@ def bounds(world: World, use: Mapping[str, Counter[str]], kind: str) -> Mapping[
     }
 
 
+def units(world: World, victims: Sequence[Pod]) -> list[list[Pod]] | None:
+    """Return victims as they go: gangs of which all go as one; None where too few of one would be left."""
+    found = [[victim] for victim in victims if not victim.gang]
+    for gang in sorted({victim.gang for victim in victims if victim.gang}):
+        there = [pod for pod in world.running if pod.gang == gang]
+        goes = [victim for victim in victims if victim.gang == gang]
+        if len(goes) == len(there):
+            found.append(sorted(goes, key=lambda pod: order(world, pod)))
+        elif len(there) - len(goes) >= (world.gang_mins.get(gang) or len(there)):
+            found += [[victim] for victim in goes]
+        else:
+            return None
+    return found
+
+
 def is_legal(world: World, claimant: Pod, victims: Sequence[Pod], kind: str) -> bool:
     left = list(world.running)
-    visited = sorted(victims, key=lambda pod: order(world, pod), reverse=True)
-    for victim in sorted(visited, key=lambda pod: pod.priority):
-        use = used(world, left)
-        if victim.quota == claimant.quota:
-            if victim.priority >= claimant.priority:
+    found = units(world, victims)
+    if found is None:
+        return False
+    visited = sorted(found, key=lambda unit: order(world, unit[-1]), reverse=True)
+    for unit in sorted(visited, key=lambda unit: max(pod.priority for pod in unit)):
+        use, last = used(world, left), unit[-1]
+        if last.quota == claimant.quota:
+            if max(pod.priority for pod in unit) >= claimant.priority:
                 return False
-        elif not kind or not is_above(use[victim.quota], bounds(world, use, kind)[victim.quota]):
+        elif not kind or not is_above(use[last.quota], bounds(world, use, kind)[last.quota]):
             return False
-        needs_label = world.mode == "nos" and victim.quota != claimant.quota
-        if needs_label and victim.key not in over_quota(world, left):
+        needs_label = world.mode == "nos" and last.quota != claimant.quota
+        if needs_label and last.key not in over_quota(world, left):
             return False
-        left.remove(victim)
+        left = [pod for pod in left if pod not in unit]
     return True
 
 
 def takes_turns(world: World, claimant: Pod, victims: Sequence[Pod], rest: Sequence[Pod]) -> bool:
     after = [*rest, claimant]
     use = used(world, after)
-    for victim in victims:
+    for victim in map(as_one, units(world, victims) or ()):
         if victim.quota == claimant.quota:
             continue
         kind = right(world, use, victim)

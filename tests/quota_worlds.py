@@ -3,7 +3,9 @@
 A world can be had as members for the search, or as a whole cluster for questions about it.
 """
 
+from collections.abc import Mapping
 from random import Random
+from types import MappingProxyType
 
 import msgspec
 
@@ -20,7 +22,7 @@ QUOTAS = ("A", "B", "C")
 RESOURCES = ("cpu", "memory")
 
 
-def member_of(book: Book, pod: Pod) -> Member:
+def member_of(book: Book, pod: Pod, gang_mins: Mapping[str, int] = MappingProxyType({})) -> Member:
     return Member(
         pod.key,
         book.index[pod.quota],
@@ -30,7 +32,20 @@ def member_of(book: Book, pod: Pod) -> Member:
         pod.priority,
         pod.created,
         pod.budgets,
+        pod.gang,
+        gang_mins.get(pod.gang, 0),
     )
+
+
+def with_gangs(seed: int, world: World) -> World:
+    """Return a world in which some of each quota run as a gang, of which a few may be enough."""
+    random = Random(seed + 1)  # noqa: S311 - nothing secret
+    running = [
+        each._replace(gang=f"{each.quota}/{random.choice('gh')}") if random.random() < 0.6 else each
+        for each in world.running
+    ]
+    gangs = sorted({each.gang for each in running if each.gang})
+    return world._replace(running=running, gang_mins={each: random.randint(0, 3) for each in gangs})
 
 
 def crowded(seed: int) -> tuple[World, Pod]:

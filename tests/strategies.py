@@ -183,11 +183,15 @@ def workloads(
 
 
 batches = st.builds(Batch, workloads(), st.integers(0, 1000), st.booleans())
+capacity_names = st.one_of(
+    st.builds("{}/{}/{}".format, st.sampled_from(("drive", "group")), names, names),
+    st.builds("{}/{}".format, st.sampled_from(("node", "quota", "cache")), names),
+)
 ledger_entries = st.builds(
     LedgerEntry,
     reservation=names,
     request=texts,
-    capacity=texts,
+    capacity=capacity_names,
     owner=texts,
     resources=resources,
     state=st.sampled_from(("REQUESTED", "WAITING", "RESERVED", "BOUND", "RELEASED", "REJECTED", "EXPIRED")),

@@ -3,13 +3,15 @@
 Worlds are drawn with fixed seeds, with volumes of a third, of half and of most of a drive, in three mixes:
 logical volumes of different sizes alone (the most sets to look at), with whole drives among them, and with
 ANY drive over three classes. Each world counts with the least time of several runs; the figures are the
-middle and the worst of the worlds. Why a node cannot serve is part of the answer, so of the time too. Tables
-of sets are made once for each shape: what that costs is given beside it.
+middle and the worst of the worlds. Why the one node cannot serve is part of the answer, so of the time too.
+A pod that may go to a hundred nodes is planned as placement plans it, without reasons, which it asks for node
+by node; what it takes to give them for all nodes at once stands beside it, as does what the tables of sets
+cost, which are made once for each shape.
 """
 
 from collections.abc import Callable, Iterator
 from random import Random
-from statistics import median
+from statistics import mean, median
 
 from measure import best_seconds
 from ullage.engine.storage.exact import plan_nodes
@@ -31,7 +33,9 @@ MIXES: dict[str, tuple[tuple[LocalClass, ...], tuple[LocalClass, ...]]] = {
 Plan = Callable[[], DiskPlan]
 
 
-def world(random: Random, mix: str, nodes: int, volumes: int, size_percent: int) -> Plan:
+def world(
+    random: Random, mix: str, nodes: int, volumes: int, size_percent: int, *, explains: bool = True
+) -> Plan:
     """Return a plan to be made, for volumes that have so much of a drive on average."""
     offered, wanted = MIXES[mix]
     names = [f"n{node:03d}" for node in range(nodes)]
@@ -45,27 +49,25 @@ def world(random: Random, mix: str, nodes: int, volumes: int, size_percent: int)
         DiskRequest(f"v{number:02d}", random.choice(wanted), random.randint(mean * 2 // 5, mean * 8 // 5))
         for number in range(volumes)
     ]
-    return lambda: plan_nodes(capacities, (), requests, names)
+    return lambda: plan_nodes(capacities, (), requests, names, explains=explains)
 
 
-def worlds(mix: str, nodes: int, volumes: int) -> Iterator[Plan]:
+def worlds(mix: str, nodes: int, volumes: int, *, explains: bool = True) -> Iterator[Plan]:
     """Yield worlds of one mix, always the same ones."""
     random = Random(f"{mix}/{nodes}/{volumes}")  # noqa: S311 - the same worlds in every run
     for size_percent in SIZES_PERCENT:
         for _ in range(WORLDS):
-            yield world(random, mix, nodes, volumes, size_percent)
+            yield world(random, mix, nodes, volumes, size_percent, explains=explains)
 
 
 def milliseconds(plans: Iterator[Plan]) -> tuple[list[float], float]:
-    """Return what each plan took, and the share of nodes that could serve."""
+    """Return what each plan took, and how many nodes could serve, on average."""
     found: list[float] = []
-    served = asked = 0
+    served: list[int] = []
     for make in plans:
-        plan = make()
-        served += len(plan.nodes)
-        asked += len(plan.nodes) + len(plan.witnesses)
+        served.append(len(make().nodes))
         found.append(1000 * best_seconds(make, ROUNDS))
-    return found, served / asked
+    return found, mean(served)
 
 
 def tables_milliseconds(volumes: int) -> float:
@@ -80,10 +82,14 @@ def run() -> dict[str, object]:
     for mix in MIXES:
         for nodes, volumes, middle_bar, worst_bar in ((1, 8, 1, 3), (1, 12, 50, 50), (100, 4, 5, 5)):
             what = f"{nodes} x {DRIVES} drives, {volumes} volumes, {mix}"
-            found, served = milliseconds(worlds(mix, nodes, volumes))
-            figures[f"{what}, nodes that can serve"] = served
+            found, served = milliseconds(worlds(mix, nodes, volumes, explains=nodes == 1))
+            figures[f"{what}, nodes that can serve"] = served / nodes
             bars[f"{what}, median, ms"] = [median(found), "<=", middle_bar]
             bars[f"{what}, worst, ms"] = [max(found), "<=", worst_bar]
+            if nodes > 1:
+                found, _ = milliseconds(worlds(mix, nodes, volumes))
+                figures[f"{what}, with all reasons, median, ms"] = median(found)
+                figures[f"{what}, with all reasons, worst, ms"] = max(found)
     found, served = milliseconds(worlds("logical volumes", 1, 24))
     figures[f"1 x {DRIVES} drives, 24 volumes, logical volumes, worst, ms"] = max(found)
     for volumes in (4, 8, 12):

@@ -64,7 +64,7 @@ def test_as_people_read_it(ask, matches_golden, word, width):
         (("expire",), "LedgerChange"),
         (("bind", INDEX), "LedgerChange"),
         (("release", INDEX), "LedgerChange"),
-        (("extend", INDEX, "--hold", "60"), "LedgerChange"),
+        (("extend", INDEX, "--hold", "3600"), "LedgerChange"),
         (("backup", "copy.db"), "LedgerBackup"),
     ],
 )
@@ -76,6 +76,62 @@ def test_json_names_its_version_and_kind_and_there_is_a_table_for_csv(ask, place
     assert (result.code, report["apiVersion"], report["kind"]) == (0, "ullage.dev/v1", kind)
     (place / "copy.db").unlink(missing_ok=True)
     assert ask("ledger", *words, "-o", "csv", "--ledger", "before.db").code == 0
+
+
+@pytest.mark.usefixtures("promised")
+def test_what_does_not_fit_waits_in_line_and_is_held_when_there_is_room(ask, place):
+    large = place / "large.yaml"
+    large.write_text(
+        "apiVersion: ullage.dev/v1\nkind: WorkloadSet\nworkloads: [{name: large, requests: {cpu: 6}}]\n"
+    )
+    waits = ("fit", "-c", "room.yaml", "-f", large, "--commit", "--wait")
+    result = ask(*waits)
+    assert (result.code, "in line: Pod/large/1 (number 1)" in result.out) == (2, True)
+    assert "1 wait in line" in ask("ledger", "show").out
+    assert "number 1 in line" in ask("ledger", "show", "--state", "waiting").out
+    for name in (INDEX, "Deployment/shop/orders/1", "Deployment/shop/orders/2"):
+        assert ask("ledger", "release", name).code == 0
+    assert ask("ledger", "show", "--owner", "large").out.count("RESERVED") == 1
+    assert ask(*waits).code == 0
+    assert ask("ledger", "verify", "-c", "room.yaml").code == 0
+
+
+@pytest.mark.usefixtures("promised")
+def test_promises_are_proved_against_a_cluster(ask, place):
+    text = (place / "room.yaml").read_text(encoding="utf-8")
+    (place / "less.yaml").write_text(text.replace("n2-hdd-1", "n2-hdd-9"), encoding="utf-8")
+    assert ask("ledger", "verify", "-c", "room.yaml").code == 0
+    result = ask("ledger", "verify", "-c", "less.yaml")
+    assert (result.code, "drive/n2/n2-hdd-1: 500Gi" in result.out) == (2, True)
+    ledger = place / ".local" / "share" / "ullage" / "ledger.db"
+    assert "1 promise cannot be kept" in " ".join(
+        ask("disks", "list", "-c", "less.yaml", "--ledger", ledger).out.split()
+    )
+    assert ask("check", "-c", "less.yaml", "--ledger", ledger).code == 2
+
+
+@pytest.mark.usefixtures("promised")
+def test_what_is_bound_can_be_paused(ask):
+    assert ask("ledger", "pause", INDEX).code == 2
+    ask("ledger", "bind", INDEX)
+    assert ask("ledger", "pause", INDEX).code == 0
+    assert "paused" in ask("ledger", "show", "--state", "bound").out
+    assert ask("ledger", "pause", INDEX, "--resume").code == 0
+    assert "paused" not in ask("ledger", "show", "--state", "bound").out
+
+
+@pytest.mark.usefixtures("place")
+def test_a_cache_is_an_entry_of_the_ledger(ask, files):
+    pool = files / "pool.yaml"
+    assert ask("ledger", "cache", "n1", "--used", "3Gi", "-c", pool, "--policy", "zos").code == 0
+    assert "cache/n1" in ask("ledger", "show", "-o", "wide").out
+
+
+@pytest.mark.parametrize("option", [("--wait",), ("--hold", "60"), ("--key", "k")])
+@pytest.mark.usefixtures("place")
+def test_options_of_a_commit_are_refused_without_one(ask, option):
+    result = ask("fit", "-c", "room.yaml", "-f", "orders.yaml", *option)
+    assert (result.code, f"{option[0]} is given without --commit" in result.err) == (1, True)
 
 
 @pytest.mark.usefixtures("place")

@@ -122,7 +122,12 @@ BAD_ROWS = {
     "a driver without a name": (StorageDriver(""), "storage driver: the name is empty"),
     "a reservation below zero": (entry("r", "n1", cpu="-1"), "reservation r/r1@n1: resources: cpu is -1"),
     "a reservation without a name": (entry("", "n1"), "the reservation is empty"),
-    "an expiry beyond 64 bits": (entry("r", "n1", expires_seconds=TOO_LARGE), "expiresSeconds does not fit"),
+    "a capacity of no kind": (entry("r", "drv/n1/d"), "capacity 'drv/n1/d' is nothing that can be held; wr"),
+    "a drive without its node": (entry("r", "drive/d"), "capacity 'drive/d' is nothing that can be held"),
+    "an expiry beyond 64 bits": (
+        entry("r", "node/n1", expires_seconds=TOO_LARGE),
+        "expiresSeconds does not fit",
+    ),
 }
 
 

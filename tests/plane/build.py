@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from reference.build import cache_folder, say
@@ -54,39 +54,49 @@ def build(report: Callable[[str], None] = say) -> Path:
     """Return the program, building it if need be."""
     if os.environ.get(OVERRIDE, ""):
         return plane_program()
-    program = _cached()
+    return build_once(_cached(), SOURCE, FLAGS, report)
+
+
+def build_once(program: Path, source: Path, flags: Sequence[str], report: Callable[[str], None]) -> Path:
+    """Return a Go program under its name in the cache, building it from a folder if need be."""
     if program.exists():
         return program
+    family = program.name.rpartition("-")[0]
     try:
         program.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(program.parent / "plane.lock", report):
+        with _alone(program.parent / f"{family}.lock", report):
             if not program.exists():
                 report(f"building {program.name}: once, for some minutes (half an hour on a busy machine)")
-                _build(program, report)
-                _prune(program)
+                _build(program, source, flags, report)
+                _prune(program, family)
     except OSError as error:
-        raise PlaneAbsentError(f"the test control plane did not build: {error}") from error
+        raise PlaneAbsentError(f"{program.name} did not build: {error}") from error
     return program
 
 
 def _go() -> str:
     go = shutil.which("go")
     if go is None:
-        raise PlaneAbsentError(
-            f"the test control plane needs Go: install golang, or name a built one in {OVERRIDE}"
-        )
+        raise PlaneAbsentError("it needs Go: install golang, or name a built program")
     return go
 
 
 def _cached() -> Path:
-    """Name the program after everything it is made from and the compiler's statement of itself."""
-    digest = hashlib.sha256("\0".join(FLAGS).encode())
-    for path in (SOURCE / "go.mod", SOURCE / "go.sum", *sorted(SOURCE.rglob("*.go"))):
-        digest.update(f"{path.relative_to(SOURCE).as_posix()}\0".encode())
+    try:
+        return cached_name("plane", SOURCE, FLAGS)
+    except PlaneAbsentError as absent:
+        raise PlaneAbsentError(f"the test control plane: {absent} in {OVERRIDE}") from None
+
+
+def cached_name(family: str, source: Path, flags: Sequence[str]) -> Path:
+    """Name a program after everything it is made from and the compiler's statement of itself."""
+    digest = hashlib.sha256("\0".join(flags).encode())
+    for path in (source / "go.mod", source / "go.sum", *sorted(source.rglob("*.go"))):
+        digest.update(f"{path.relative_to(source).as_posix()}\0".encode())
         digest.update(path.read_bytes())
-    version = subprocess.run([_go(), "version"], cwd=SOURCE, capture_output=True, check=False)
+    version = subprocess.run([_go(), "version"], cwd=source, capture_output=True, check=False)
     digest.update(version.stdout)
-    return cache_folder() / f"plane-{digest.hexdigest()[:16]}"
+    return cache_folder() / f"{family}-{digest.hexdigest()[:16]}"
 
 
 @contextlib.contextmanager
@@ -107,14 +117,14 @@ def _alone(path: Path, report: Callable[[str], None]) -> Iterator[None]:
         yield
 
 
-def _build(program: Path, report: Callable[[str], None]) -> None:
+def _build(program: Path, source: Path, flags: Sequence[str], report: Callable[[str], None]) -> None:
     """Build beside the final name and rename, so that nobody ever sees half a file."""
     with tempfile.TemporaryDirectory(dir=program.parent) as folder:
         fresh = Path(folder) / program.name
         lines: list[str] = []
         with subprocess.Popen(
-            [_go(), "build", "-v", *FLAGS, "-o", str(fresh), "."],
-            cwd=SOURCE,
+            [_go(), "build", "-v", *flags, "-o", str(fresh), "."],
+            cwd=source,
             env={**os.environ, "CGO_ENABLED": "0"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -130,9 +140,7 @@ def _build(program: Path, report: Callable[[str], None]) -> None:
                 reader.join()
         if building.returncode:
             ends = " | ".join(line.strip() for line in lines[-FAILURE_LINES_MAX:])
-            raise PlaneAbsentError(
-                f"the test control plane did not build: {ends or f'exit {building.returncode}'}"
-            )
+            raise PlaneAbsentError(f"{program.name} did not build: {ends or f'exit {building.returncode}'}")
         fresh.replace(program)
 
 
@@ -150,7 +158,7 @@ def _watch(building: subprocess.Popen[str], lines: list[str], report: Callable[[
         except subprocess.TimeoutExpired:
             seconds = time.monotonic() - began
             if seconds > BUILD_SECONDS_MAX:
-                raise PlaneAbsentError(f"the test control plane did not build in {seconds:.0f} s") from None
+                raise PlaneAbsentError(f"it did not build in {seconds:.0f} s") from None
             modules = sum(line.startswith("go: downloading") for line in tuple(lines))
             report(
                 f"  {seconds:.0f} s: {modules} modules downloaded, {len(lines) - modules} packages compiled"
@@ -159,9 +167,9 @@ def _watch(building: subprocess.Popen[str], lines: list[str], report: Callable[[
             return
 
 
-def _prune(newest: Path) -> None:
+def _prune(newest: Path, family: str) -> None:
     """Remove older programs: each one takes over a hundred megabytes."""
-    programs = sorted(newest.parent.glob("plane-*"), key=lambda path: path.stat().st_mtime)
+    programs = sorted(newest.parent.glob(f"{family}-*"), key=lambda path: path.stat().st_mtime)
     for path in programs[:-PROGRAMS_KEPT]:
         path.unlink(missing_ok=True)
 

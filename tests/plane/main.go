@@ -20,6 +20,8 @@ import (
 	_ "k8s.io/component-base/logs/json/register"          // the JSON log format
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // the metrics of client-go
 	_ "k8s.io/component-base/metrics/prometheus/version"  // the metric that states the version
+	kubectl "k8s.io/kubectl/pkg/cmd"
+	"k8s.io/kubectl/pkg/cmd/util"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
@@ -33,7 +35,7 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		fail("name a part: etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kwok, judge or key")
+		fail("name a part: etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kwok, kubectl, judge or key")
 	}
 	part := os.Args[1]
 	os.Args = append([]string{part}, os.Args[2:]...)
@@ -42,6 +44,8 @@ func main() {
 		judge.Main()
 	case "key":
 		writeKey()
+	case "kubectl":
+		runKubectl()
 	default:
 		go endWithInput()
 		serve(part)
@@ -81,6 +85,13 @@ func runKwok() {
 	command.PersistentFlags().AddFlagSet(flags)
 	if err := command.ExecuteContext(ctx); err != nil {
 		fail(fmt.Sprintf("kwok: %v", err))
+	}
+}
+
+// runKubectl does what kubectl's own main function does.
+func runKubectl() {
+	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
+		util.CheckErr(err)
 	}
 }
 

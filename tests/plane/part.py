@@ -25,17 +25,22 @@ class PlaneError(Exception):
 
 
 class Part:
-    """A part that has been started."""
+    """A part that has been started; once it was stopped it can be started again."""
 
     def __init__(self, program: Path, name: str, arguments: Sequence[str], folder: Path, ready: str) -> None:
         self.name = name
         self.log = folder / f"{name}.log"
         self._ready = ready
+        self._folder = folder
+        self._command = [program, name, *arguments]
+        self.start()
+
+    def start(self) -> None:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [program, name, *arguments],
-                cwd=folder,
-                env={"HOME": str(folder)},
+                self._command,
+                cwd=self._folder,
+                env={"HOME": str(self._folder)},
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -140,7 +140,21 @@ class Plane:
 
     def process_id(self, part: str) -> int:
         """Return a part's process id, to measure it by."""
-        return next(running.process.pid for running in self._running if running.name == part)
+        return self._part(part).process.pid
+
+    def stop_part(self, part: str) -> None:
+        """Kill a part; what it has stored stays."""
+        self._part(part).stop()
+        for client in self._clients.values():
+            client.close()
+
+    def start_part(self, part: str) -> None:
+        """Start a part again that was stopped, and return when it says that it is ready."""
+        self._part(part).start()
+        self._part(part).await_ready()
+
+    def _part(self, name: str) -> Part:
+        return next(running for running in self._running if running.name == name)
 
     # The API as the admin sees it
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from builders import cluster, node, pod, policy, waiting
+from builders import cluster, entry, node, pod, policy, waiting
 from ullage.model.errors import InputError
 from ullage.model.ledger import Capacity, Hold, Reserve, Supply, Together
 from ullage.model.policy import Layer, Policy
@@ -19,6 +19,7 @@ from ullage.service.asked import (
     read_types,
     read_whole,
     selected,
+    standing,
     unknown,
     with_types,
 )
@@ -140,3 +141,23 @@ def test_questions_see_promises_and_others_the_cluster_as_it_is(tmp_path, monkey
     assert [each.key for each in read_cluster(asked).workloads] == ["shop/a"]
     assert not len(read_as_it_is(asked).workloads)
     assert asked.command("status").endswith(f"--ledger {ledger}")
+
+
+@pytest.mark.parametrize(
+    ("taken_seconds", "now", "left"),
+    [
+        (None, "50", ["ends-60", "open"]),
+        (None, "60", ["open"]),
+        (70, "50", ["open"]),
+        (59, "99", ["ends-60", "open"]),
+    ],
+)
+def test_reservations_of_a_snapshot_end_at_their_time(monkeypatch, taken_seconds, now, left):
+    monkeypatch.setenv("ULLAGE_NOW", now)
+    made = cluster(
+        node("a"),
+        entry("open", "node/a"),
+        entry("ends-60", "node/a", expires_seconds=60),
+        taken_seconds=taken_seconds,
+    )
+    assert sorted(each.reservation for each in standing(made).reservations) == left

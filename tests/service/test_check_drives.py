@@ -1,7 +1,10 @@
 """What `check` says of lost drives: findings, and who starts again."""
 
-from builders import cluster, node, pod, policy, volume
+from builders import cluster, entry, node, pod, policy, volume
+from ullage.engine.columns import Columns
 from ullage.model.drives import Drive, PlacedVolume, VolumeGroup
+from ullage.model.ledger import VOLUME_SPACE
+from ullage.model.resources import Resources
 from ullage.service.check import CheckQuestion, check_of
 from ullage.service.check_drives import EMPTY_VOLUMES, drive_loss_of
 
@@ -26,7 +29,7 @@ def server(*spare, pods=("w/a",), **fields):
 
 
 def loss_of(snapshot, *drives):
-    status, findings, tried = drive_loss_of(snapshot, [("n1", each) for each in drives], "")
+    status, findings, tried = drive_loss_of(Columns(snapshot), [("n1", each) for each in drives], "")
     return status, [(each.code, each.severity) for each in findings], tried
 
 
@@ -75,3 +78,11 @@ def test_the_check_fails_where_somebody_has_no_place(asked):
     assert check_of(cluster(server(hdd("new")), policy=policy()), asked, question).data()["checks"][-1][
         "passed"
     ]
+
+
+def test_what_is_promised_on_a_lost_drive_is_an_error():
+    promise = entry("r", "drive/n1/new", resources=Resources({VOLUME_SPACE: 4 * GIB}))
+    status, codes, _ = loss_of(cluster(server(hdd("new")), promise), "new")
+    assert codes == [("loss-promise", "error")]
+    assert status.volumes == ()
+    assert loss_of(cluster(server(hdd("new"), hdd("x")), promise), "x")[1] == []

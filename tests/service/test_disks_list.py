@@ -2,7 +2,7 @@
 
 import pytest
 
-from builders import cluster, node, policy
+from builders import cluster, entry, node, policy
 from ullage.model.drives import Drive, PlacedVolume, ThinPool, VolumeGroup
 from ullage.model.errors import InputError
 from ullage.model.ledger import VOLUME_SPACE
@@ -24,6 +24,7 @@ GROUPED = node("n1").with_(
 PROMISE = LedgerEntry(
     "r", "new", "group/n1/vg", "web/p", Resources({VOLUME_SPACE: GIB}), "RESERVED", expires_seconds=9
 )
+LARGE = entry("r", "group/n1/vg", resources=Resources({VOLUME_SPACE: 5 * GIB}))
 SNAPSHOT = cluster(
     GROUPED,
     node("n2").with_drive("c", "HDD", "20Gi", health="BAD"),
@@ -111,3 +112,14 @@ def test_a_node_is_named_by_its_kind(text, name):
 def test_what_has_no_disks_is_refused(ask, message):
     with pytest.raises(InputError, match=message):
         ask()
+
+
+def test_promises_that_disks_cannot_keep_are_found(asked, read):
+    broken = cluster(GROUPED, node("n2").with_drive("c", "HDD", "20Gi"), LARGE, name="two")
+    (finding,) = disks_list_report(broken).findings
+    assert finding.code == "drive-promise-short"
+    assert disks_list_report(broken, "n2").findings == ()
+    assert disks_list_report(SNAPSHOT).findings == ()
+    text = read(disks_list_of(broken, asked), 120)
+    assert "1 promise cannot be kept" in text
+    assert "Promises that cannot be kept" in text

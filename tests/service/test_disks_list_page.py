@@ -42,7 +42,7 @@ def test_drives_stand_below_their_group_and_volumes_with_whom_they_serve(asked, 
     rows = [" ".join(line.split()) for line in text.splitlines()]
     assert "v 6Gi n1 vg claim web/c" in rows
     assert "w 1Gi n1 z web/p" in rows
-    assert "r web/q new 1Gi n1 vg 77" in rows
+    assert "r web/q new 1Gi n1 vg 1970-01-01T00:01:17Z" in rows
 
 
 @pytest.mark.parametrize(("health", "first"), [("GOOD", "a"), ("BAD", "z")])

@@ -79,3 +79,12 @@ def test_long_sums_are_cut(asked, read):
     many = cluster(node("n", cpu="9"), *(quota(f"q{number:02}", {"cpu": "1"}) for number in range(12)))
     text = read(explain_quota(many, "q00", asked), width=160)
     assert "1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 4 others" in text
+
+
+def test_what_others_could_claim_is_told_whatever_labels_say(asked, read):
+    world = cluster(node("n", cpu="4").holding(pod("a/x", cpu="4")), quota("a"), quota("b", {"cpu": "4"}))
+    text = " ".join(read(explain_quota(world, "a", asked)).split())
+    assert text.startswith(
+        "quota a uses 4 cpu, guaranteed nothing; it borrows 4 cpu; 0 of 1 workload over quota; "
+        "others could claim back 4 cpu"
+    )

@@ -1,6 +1,8 @@
 """`fit --commit`: held once, in one step, and refused with what is missing."""
 
+import contextlib
 import json
+import sqlite3
 import threading
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from ullage.model.errors import InputError
 from ullage.service.asked import Asked, read_cluster
 from ullage.service.fit import Commit, FitQuestion, fit
+from ullage.service.ledger_change import release
 from ullage.service.ledger_file import read_ledger
 
 NODES = [{"name": "n1", "capacity": {"cpu": "4", "pods": "9"}}]
@@ -139,3 +142,48 @@ def test_where_nothing_waits_nothing_is_held(place):
     asked = Asked(str(place / "room.json"), ledger=str(place / "ledger.db"))
     assert fit(asked, FitQuestion(commit=Commit(60))).yes
     assert not (place / "ledger.db").exists()
+
+
+def test_what_is_held_already_is_held_longer_only_where_that_is_asked_for(place, monkeypatch):
+    committed(place)
+    monkeypatch.setenv("ULLAGE_NOW", "1030")
+    report = committed(place).data()["commit"]
+    assert (report["kept"], report["expires"]) == (("Pod/shop/a/1",), "1970-01-01T00:17:40Z")
+    report = committed(place, extends=True).data()["commit"]
+    assert (report["kept"], report["expires"]) == ((), "1970-01-01T00:18:10Z")
+    assert [each["expiresSeconds"] for each in report["held"]] == [1090]
+    report = committed(place, extends=True, hold_seconds=10).data()["commit"]
+    assert (report["kept"], report["expires"]) == (("Pod/shop/a/1",), "1970-01-01T00:18:10Z"), (
+        "never cut short"
+    )
+
+
+def test_what_does_not_fit_waits_if_it_may(place):
+    committed(place)
+    answer = committed(place, name="b", waits=True)
+    report = answer.data()["commit"]
+    assert (answer.yes, report["accepted"], report["rejected"]) == (False, True, ())
+    assert [(each["state"], each["queuePosition"]) for each in report["waiting"]] == [("WAITING", 1)]
+    again = committed(place, name="b", waits=True).data()["commit"]
+    assert (again["revision"], again["waiting"]) == (report["revision"], report["waiting"])
+    release(str(place / "ledger.db"), "Pod/shop/a/1")
+    assert {each.reservation: each.state for each in entries(place)} == {"Pod/shop/b/1": "RESERVED"}
+    assert committed(place, name="b", waits=True).yes
+
+
+def test_who_waits_does_so_one_by_one(place):
+    with pytest.raises(InputError, match="--wait: those who wait are held one by one"):
+        committed(place, cpu="2", replicas=3, atomic=True, waits=True)
+
+
+def test_a_ledger_of_an_older_version_is_upgraded_before_it_is_read(place):
+    committed(place)
+    (file,) = [each for each in place.iterdir() if each.read_bytes().startswith(b"SQLite")]
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        short = "UPDATE entries SET entry = substr(entry, 1, length(entry) - 4) || ']'"
+        connection.execute(short)
+        connection.execute("PRAGMA user_version = 2")
+        connection.commit()
+    answer = committed(place, cpu="1", name="b")
+    assert answer.yes
+    assert {each.owner for each in entries(place)} == {"shop/a", "shop/b"}

@@ -5,6 +5,7 @@ import pytest
 from builders import batch, cluster, node, pod, quota, resources, waiting
 from ullage.model.admission import PriorityClass
 from ullage.model.cluster import Quota
+from ullage.model.policy import Layer, Policy
 from ullage.service.asked import Asked
 from ullage.service.fit import NO_QUESTION, FitQuestion, fit_of
 from ullage.service.wanted import Choice, Wanted
@@ -57,7 +58,7 @@ def test_the_report_carries_the_same_for_machines():
     (outcome,) = page(2).data()["outcomes"]
     assert [each["workload"] for each in outcome["evicted"]] == ["b/p0", "b/p1"]
     assert outcome["overQuota"] == 1
-    assert list(outcome["laterClaims"]) == [{"quota": "c", "couldClaim": {"cpu": "3"}}]
+    assert list(outcome["laterClaims"]) == [{"claimants": ("c",), "couldClaim": {"cpu": "3"}}]
 
 
 def test_a_shape_is_judged_under_the_quota_of_the_namespace_that_is_named():
@@ -161,13 +162,13 @@ spec: {template: {spec: {containers: [{name: c, resources: {requests: {cpu: "1"}
 
 @pytest.mark.parametrize("text", [WORKLOAD, JOB], ids=["Workload", "Job"])
 @pytest.mark.parametrize(
-    ("queue", "evicted", "note"),
+    ("queue", "evicted", "told"),
     [
-        ("main", ["a/low"], ""),
-        ("other", [], "queues that are not known, judged as no quota: other"),
+        ("main", ["a/low"], "fits: 1 replica on 1 node, evicting a/low"),
+        ("other", [], "does not fit: 0 of 1 placed, because queue a/other does not exist"),
     ],
 )
-def test_what_is_for_a_queue_of_kueue_is_judged_under_its_quota(tmp_path, text, queue, evicted, note):
+def test_what_is_for_a_queue_of_kueue_is_judged_under_its_quota(tmp_path, text, queue, evicted, told):
     """Its class makes it outrank what runs in its own quota."""
     share = Quota("x", min=resources(cpu="1"), queues=("a/main",))
     machine = node("n1", cpu="1", pods="9").holding(pod("a/low", cpu="1", labels={QUEUE: "main"}, priority=8))
@@ -175,7 +176,103 @@ def test_what_is_for_a_queue_of_kueue_is_judged_under_its_quota(tmp_path, text, 
     path = tmp_path / "asked.yaml"
     path.write_text(text % queue, encoding="utf-8")
     wanted = Choice((str(path),), "", None, "").wanted(snapshot, "")
-    data = fit_of(snapshot, wanted, Asked(cluster="x")).data()
-    (outcome,) = data["outcomes"]
+    answer = fit_of(snapshot, wanted, Asked(cluster="x"))
+    (outcome,) = answer.data()["outcomes"]
     assert [each["workload"] for each in outcome.get("evicted", ())] == evicted
-    assert [line for line in data["notSimulated"] if "queues" in line] == ([note] if note else [])
+    assert ("queue a/other does not exist" in str(outcome.get("refusal"))) == (queue == "other")
+    assert answer.page().verdict.text.endswith(told)
+
+
+QUEUES = """
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: other, namespace: a}
+spec: {clusterQueue: %s}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: y}
+spec:
+  namespaceSelector: {}
+  resourceGroups: [{flavors: [{name: f, resources: [{name: cpu, nominalQuota: %s}]}]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("behind", "nominal", "told"),
+    [
+        ("y", "1", "fits: 1 replica on 1 node"),
+        ("y", "0", "does not fit: 0 of 1 placed"),
+        ("gone", "1", "does not fit: 0 of 1 placed, because queue a/other does not exist"),
+    ],
+)
+def test_a_queue_that_comes_with_its_job_is_there(tmp_path, behind, nominal, told):
+    share = Quota("x", min=resources(cpu="1"), queues=("a/main",))
+    snapshot = cluster(node("n1", cpu="1", pods="9"), share)
+    path = tmp_path / "asked.yaml"
+    path.write_text(JOB % "other" + QUEUES % (behind, nominal), encoding="utf-8")
+    wanted = Choice((str(path),), "", None, "").wanted(snapshot, "")
+    assert fit_of(snapshot, wanted, Asked(cluster="x")).page().verdict.text.endswith(told)
+
+
+def test_where_no_queue_is_known_the_verdict_depends_on_it(tmp_path):
+    snapshot = cluster(node("n1", cpu="1", pods="9"))
+    path = tmp_path / "asked.yaml"
+    path.write_text(JOB % "other", encoding="utf-8")
+    wanted = Choice((str(path),), "", None, "").wanted(snapshot, "")
+    page = fit_of(snapshot, wanted, Asked(cluster="x")).page()
+    assert page.verdict.text == "a/w fits: 1 replica on 1 node, if queue a/other exists"
+
+
+def test_what_is_admitted_is_not_asked_for_again_and_stands_in_the_way_of_others():
+    held = [waiting(f"b/{number}", cpu="2", admitted=True, created_seconds=number) for number in range(2)]
+    snapshot = cluster(
+        node("n1", cpu="8"), quota("top", {"cpu": "4"}, {"cpu": "4"}), *held,
+        quota("a", {"cpu": "2"}, parent="top"), quota("b", {"cpu": "2"}, parent="top"),
+    )  # fmt: skip
+
+    def verdict(*batches):
+        wanted = Wanted(batches, atomic=False, types=snapshot.resource_types)
+        return fit_of(snapshot, wanted, Asked(cluster="x")).page().verdict.text
+
+    assert verdict(*(batch(1, each) for each in held)) == "all 2 workloads fit: 2 replicas on 1 node"
+    assert verdict(batch(1, waiting("a/new", cpu="2"))) == "a/new fits: 1 replica on 1 node, evicting b/1"
+
+
+def later_of(*parts: object, replicas: int = 1, cpu: str = "4", **fields: object) -> list[str]:
+    """Return what is said of a/new and what it does to others, in a cluster of four cpu."""
+    snapshot = cluster(node("n", cpu="4"), *parts, **fields)
+    asked = snapshot.workloads.get("a/new") or waiting("a/new", cpu=cpu)
+    wanted = Wanted((batch(replicas, asked),), atomic=False, types=snapshot.resource_types)
+    found = fit_of(snapshot, wanted, Asked(cluster="x")).page().blocks
+    return [row.message for each in found if each.title == "May be evicted later" for row in each.rows]
+
+
+def test_one_that_is_in_quota_by_its_label_may_be_claimed_back_all_the_same():
+    told = "would be in-quota, but others could claim it back: b (4 cpu)"
+    assert later_of(quota("a"), quota("b", {"cpu": "4"})) == [f"it {told}"]
+    assert later_of(quota("a"), quota("b", {"cpu": "4"}), replicas=2, cpu="2") == [f"they {told}"]
+
+
+def test_those_who_could_claim_only_together_are_named_together():
+    kinds = [quota("a", {"cpu": "2"}, kind="ElasticQuota")]
+    kinds += [quota(name, {"cpu": "1"}, {"cpu": "1"}, kind="ElasticQuota") for name in "bc"]
+    (line,) = later_of(*kinds, replicas=3, cpu="1")
+    assert line == "1 of 3 replicas would be over quota; could claim it back: b, c together (2 cpu)"
+
+
+def test_nobody_claims_it_back_before_it_has_run_for_the_minimum():
+    policy = Policy(layers=(Layer("test", cluster={"quota-run-min": "60"}),))
+    quotas = (quota("a"), quota("b", {"cpu": "4"}))
+    (line,) = later_of(*quotas, policy=policy, taken_seconds=100)
+    assert line.endswith("b (4 cpu); not before it has run for 60 s")
+    (line,) = later_of(*quotas, policy=policy)
+    assert line.endswith("b (4 cpu)")
+
+
+def test_who_is_pushed_over_quota_by_an_older_one_is_named():
+    quotas = [quota(name, {"cpu": "2"}, kind="ElasticQuota") for name in "ab"]
+    runs = pod("a/run", cpu="2", node="n", created_seconds=20)
+    older = waiting("a/new", cpu="2", created_seconds=10)
+    assert later_of(*quotas, runs, older) == ["a/run would be over quota, and is not now"]

@@ -8,7 +8,7 @@ from ullage.model.errors import InputError
 from ullage.model.ledger import Capacity, Hold, Reserve, Supply, Together
 from ullage.model.resources import Resources
 from ullage.service.asked import Asked
-from ullage.service.ledger_change import bind, expire, extend, release
+from ullage.service.ledger_change import bind, expire, extend, pause, release
 from ullage.service.ledger_file import read_ledger, submitted
 
 
@@ -89,3 +89,37 @@ def test_no_file_is_made_for_a_step_by_hand(tmp_path):
     with pytest.raises(InputError, match="there is no ledger"):
         bind(str(tmp_path / "none.db"), "a")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reservation_is_never_cut_short_by_extending_it(path):
+    with pytest.raises(
+        InputError, match=r"--hold: Pod/b/1 is held until 1970-01-01T00:03:20Z, 50 seconds longer"
+    ):
+        extend(str(path), "Pod/b/1", 100)
+    assert states(path)["Pod/b/1/x@node/n1"] == ("RESERVED", 200)
+
+
+def test_what_is_in_use_is_paused_and_stays_promised(path, read):
+    assert not pause(str(path), "Pod/b/1", paused=True).yes, "it is not in use yet"
+    bind(str(path), "Pod/b/1")
+    answer = pause(str(path), "Pod/b/1", paused=True)
+    assert read(answer).startswith("✓ pause Pod/b/1: 1 reservation changed")
+    (entry,) = read_ledger(path).entries_of("Pod/b/1")
+    assert (entry.state, entry.paused) == ("BOUND", True)
+    assert read(pause(str(path), "Pod/b/1", paused=False)).startswith(
+        "✓ resume Pod/b/1: 1 reservation changed"
+    )
+    assert not read_ledger(path).entries_of("Pod/b/1")[0].paused
+
+
+def test_nobody_is_gone_from_a_cluster_that_names_no_workloads(path, tmp_path):
+    bind(str(path), "Pod/b/1")
+    hosts = tmp_path / "hosts.json"
+    hosts.write_text(
+        json.dumps({"apiVersion": "ullage.dev/v1", "kind": "Snapshot", "nodes": [{"name": "n1"}]})
+    )
+    with pytest.raises(
+        InputError, match=r"--orphans: hosts.json names no workloads, so nobody can be said to be gone"
+    ):
+        expire(Asked(str(hosts), ledger=str(path)), orphans=True)
+    assert "Pod/b/1/x@node/n1" in states(path)

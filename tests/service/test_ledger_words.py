@@ -32,6 +32,8 @@ def test_what_stands_in_line_says_behind_whom():
     rows, _ = shown(HELD, waits)
     assert [row["note"] for row in rows] == ["-", "number 2 in line, after r"]
     assert rows[1]["capacity"] == "-"
+    alone = entry("w", "", state="WAITING", queue_position=1, reason="cpu short by 2")
+    assert shown(alone)[0][0]["note"] == "number 1 in line, cpu short by 2"
 
 
 def test_reasons_and_pauses_are_noted():

@@ -27,10 +27,10 @@ def test_every_figure_of_a_quota(small):
     share = found["ml"]
     assert (share.kind, share.mode, share.parent, share.depth) == ("Quota", "fair", "", 0)
     assert (share.min, share.max) == (resources(cpu="4", gpu=2), resources(cpu="8"))
-    assert share.used == resources(cpu="5", gpu=3)
-    assert share.borrowed == resources(cpu="1", gpu=1)
+    assert share.used == resources(cpu="5", memory="20Gi", gpu=3)
+    assert share.borrowed == resources(cpu="1", memory="20Gi", gpu=1)
     assert (share.workloads, share.over_quota) == (2, ("ml/train",))
-    assert found["web"].borrowed == resources(memory="10Gi")
+    assert found["web"].borrowed == resources(cpu="2", memory="10Gi")
 
 
 def test_a_tree_is_read_from_its_roots_and_sums_count_each_once():
@@ -61,7 +61,7 @@ def test_a_cluster_without_quotas_is_told_how_to_get_them(asked):
 def test_entitlements_have_what_some_min_names(small):
     found = {each.name: each for each in quota_list_report(accounts_of(small)).quotas}
     assert set(found["web"].entitlement) == {"cpu", "memory", "nvidia.com/gpu"}
-    assert found["web"].lent == Resources({"memory": 0})
+    assert found["web"].lent == Resources({"cpu": 0, "memory": 0})
 
 
 def test_nobody_is_entitled_to_more_than_its_max():

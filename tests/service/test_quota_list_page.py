@@ -7,7 +7,7 @@ from ullage.service.quota_list import quota_list_of
 def test_who_borrows_and_who_is_above_the_min(small, asked, read):
     text = read(quota_list_of(small, asked))
     assert text.startswith(
-        "2 quotas; ml borrows 1 cpu, 1 nvidia.com/gpu, web borrows 10Gi memory; 2 workloads"
+        "2 quotas; ml borrows 1 cpu, 20Gi memory, 1 nvidia.com/gpu, web borrows 2 cpu, 10Gi memory; 2"
     )
     assert "ml             1  ml/train" in text
     assert "Not simulated: the price of tea" in text
@@ -53,3 +53,18 @@ def test_many_quotas_are_shortened(asked):
     assert found.shortened().blocks[0].caption.endswith("the first 60 of 70 rows, -o wide shows all")
     assert found.shortened().blocks[1].rows[0][2].text.endswith("t0/p08 and 11 more")
     assert found.page().blocks[1].rows[0][2].text.endswith("t0/p18, t0/p19")
+
+
+def test_what_can_be_claimed_although_nobody_is_over_quota_is_said(asked, read):
+    quotas = (quota("a", {"cpu": "4"}), quota("b", {"cpu": "4"}))
+    text = read(quota_list_of(cluster(node("n", cpu="4").holding(pod("a/x", cpu="4")), *quotas), asked))
+    assert text.startswith(
+        "2 quotas; nobody borrows; others could claim back 2 cpu of a, which is not over quota"
+    )
+    assert text.splitlines()[-1] == "Next: ullage quota risk -c small.json"
+
+
+def test_a_quota_whose_min_names_nothing_shows_what_it_uses_and_borrows(asked, read):
+    quotas = (quota("a"), quota("b", {"cpu": "4"}))
+    text = read(quota_list_of(cluster(node("n", cpu="4").holding(pod("a/x", cpu="4")), *quotas), asked))
+    assert text.startswith("2 quotas; a borrows 4 cpu; others could claim back 4 cpu of a")

@@ -79,12 +79,12 @@ def test_one_that_cannot_be_claimed_has_no_place():
     assert (only.claimable, only.reason) == (False, "cannot be claimed now: others may not claim so much")
 
 
-def test_who_ran_too_shortly_keeps_its_rank_and_cannot_be_claimed_yet():
+def test_who_ran_too_shortly_is_in_no_order_of_now_and_has_its_place_of_later():
     policy = Policy(layers=(Layer("test", cluster={"quota-run-min": "10"}),))
     first, second = report(msgspec.structs.replace(shared(), policy=policy, taken_seconds=12)).workloads
-    assert (first.workload, first.rank, first.claimable) == ("b/young", 1, False)
-    assert first.reason == "spared for 1 s: it ran too shortly"
-    assert (second.claimable, second.reason) == (True, "")
+    assert (first.workload, first.rank, first.of, first.claimable, first.reason) == ("b/high", 1, 1, True, "")
+    assert (second.workload, second.rank, second.of, second.claimable) == ("b/young", 1, 2, False)
+    assert (second.reason, second.spared_seconds) == ("spared for 1 s: it ran too shortly", 1)
 
 
 def test_in_mode_fair_it_goes_when_the_claim_brings_its_quota_above_its_share():
@@ -92,7 +92,9 @@ def test_in_mode_fair_it_goes_when_the_claim_brings_its_quota_above_its_share():
     assert {each.workload: (each.way, each.claimed_first.of("cpu")) for each in found.workloads} == {
         "b/young": ("one-claim", 3000),
         "b/high": ("one-claim", 7000),
+        "b/old": ("one-claim", 7000),
     }
+    assert {each.workload: each.label for each in found.workloads}["b/old"] == "in-quota"
 
 
 @pytest.mark.parametrize(

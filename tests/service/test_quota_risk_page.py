@@ -3,6 +3,7 @@
 import msgspec
 
 from builders import cluster, node, pod, quota
+from ullage.model.policy import Layer, Policy
 from ullage.service.quota_risk import quota_risk_of
 
 
@@ -101,3 +102,52 @@ def test_many_are_shortened(asked):
     found = quota_risk_of(many, asked)
     assert (len(found.page().blocks[0].rows), len(found.shortened().blocks[0].rows)) == (49, 40)
     assert found.shortened().blocks[0].caption.endswith("the first 40 of 49, -o wide shows all")
+
+
+def test_who_is_in_quota_and_can_be_claimed_is_told_apart(asked, read):
+    world = cluster(
+        node("n", cpu="4").holding(pod("a/x", cpu="4")), quota("a"), quota("b", {"cpu": "4"}), name="shared"
+    )
+    text = read(quota_risk_of(world, asked))
+    assert text.startswith("nobody runs above the min of a quota, but 1 workload can be claimed back now\n")
+    assert "in-quota" in text
+    mixed = cluster(
+        node("n", cpu="6").holding(
+            pod("a/x", cpu="2"),
+            pod("c/x", cpu="2", created_seconds=1),
+            pod("c/y", cpu="2", created_seconds=2),
+        ),
+        quota("a"),
+        quota("b", {"cpu": "6"}),
+        quota("c", {"cpu": "2"}),
+        name="shared",
+    )
+    text = " ".join(read(quota_risk_of(mixed, asked)).split())
+    assert text.startswith(
+        "1 workload above the min of 1 quota; 3 can be claimed back now, "
+        "2 of them within the min of their quota"
+    )
+
+
+def test_who_is_spared_is_told_last_with_its_place_of_later(asked, read):
+    policy = Policy(layers=(Layer("test", cluster={"quota-run-min": "10"}),))
+    world = msgspec.structs.replace(shared(capacity="6"), policy=policy, taken_seconds=11)
+    text = read(quota_risk_of(world, asked))
+    assert text.startswith("2 workloads above the min of 1 quota; 1 can be claimed back now\n")
+    assert [line.split()[0] for line in text.splitlines() if line.startswith("b/p")] == ["b/p1", "b/p2"]
+    assert "who is spared goes as is said once all have run for the minimum" in " ".join(text.split())
+    one = read(quota_risk_of(world, asked, "pod/b/p2"))
+    assert one.startswith("b/p2 is above the min of b: spared for 1 s: it ran too shortly\n")
+
+
+def test_whole_gangs_and_other_priorities_are_not_simulated(asked, read):
+    world = cluster(
+        node("n", cpu="4").holding(pod("a/x", cpu="4", gang="g")),
+        quota("a"),
+        quota("b", {"cpu": "4"}),
+        quota("c", {"cpu": "1"}, evicts_others="LowerPriority"),
+        name="shared",
+    )
+    text = " ".join(read(quota_risk_of(world, asked)).split())
+    assert "that a whole gang goes where one of it does" in text
+    assert "claims of other priorities than 0, by quotas that evict lower ones only" in text

@@ -50,8 +50,8 @@ def test_workloads_are_counted_by_state_and_namespace(small):
 def test_quotas_of_a_namespace(small):
     (only,) = status_report(small, "ml").quotas
     assert (only.name, only.workloads) == ("ml", 2)
-    assert only.used == Resources({"cpu": 5000, "nvidia.com/gpu": 3})
-    assert only.borrowed == Resources({"cpu": 1000, "nvidia.com/gpu": 1})
+    assert only.used == Resources({"cpu": 5000, "memory": 20 << 30, "nvidia.com/gpu": 3})
+    assert only.borrowed == Resources({"cpu": 1000, "memory": 20 << 30, "nvidia.com/gpu": 1})
     assert len(status_report(small).quotas) == 2
 
 

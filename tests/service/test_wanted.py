@@ -4,12 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import BUILT_IN_TYPES, cluster, node, pod, resources, waiting
+from builders import BUILT_IN_TYPES, claim, cluster, node, pod, resources, waiting
 from ullage.model.admission import PodGroup
 from ullage.model.checks import REPLICAS_MAX
+from ullage.model.delta import Delta
 from ullage.model.errors import InputError
 from ullage.model.resources import Resources, ResourceType, ResourceTypes
-from ullage.service.wanted import parse_shape, read_wanted, wanted_shape, wanted_waiting, with_replicas
+from ullage.service.wanted import (
+    parse_shape,
+    read_wanted,
+    wanted_shape,
+    wanted_waiting,
+    with_objects,
+    with_replicas,
+)
 
 SET = "apiVersion: ullage.dev/v1\nkind: WorkloadSet\n"
 
@@ -154,3 +162,19 @@ def test_a_pod_group_of_the_cluster_is_that_of_manifests_that_name_it(tmp_path):
     for groups, least in ((snapshot, 3), (cluster(node("x", cpu="4")), 0)):
         (batch,) = read_wanted([str(path)], groups).batches
         assert (batch.workload.gang, batch.workload.gang_min) == ("g", least)
+
+
+@pytest.mark.parametrize(
+    ("comes", "size", "storage_class"),
+    [
+        (claim("web/data", "9Gi", storage_class="fast"), 9 << 30, "fast"),
+        (claim("web/data", "0"), 1 << 30, "slow"),
+        (claim("web/data", "1Gi", storage_class="slow"), 1 << 30, "slow"),
+    ],
+    ids=["changed", "says nothing", "the same"],
+)
+def test_a_claim_of_the_cluster_has_the_size_and_the_class_that_are_asked_for(comes, size, storage_class):
+    known = claim("web/data", "1Gi", storage_class="slow", bound=True, volume="pv")
+    found = with_objects(cluster(node("x"), known), Delta(claims=(comes,))).claims["web/data"]
+    assert (found.size_bytes, found.storage_class) == (size, storage_class)
+    assert (found.bound, found.volume) == (True, "pv")

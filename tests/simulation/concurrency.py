@@ -38,7 +38,7 @@ Seen = tuple[float, float, str, int, str, bool, int, str]
 
 
 def fleet() -> Supply:
-    """Return a few nodes, a quota and drives: too little for everybody."""
+    """Return a few nodes, a quota, drives and a volume group: too little for everybody."""
     drives = [DiskCapacity(f"d{each}", "n0", "HDD", 100 * MIB) for each in range(3)]
     return Supply(
         (
@@ -49,6 +49,12 @@ def fleet() -> Supply:
                     f"drive/n0/{drive.name}", Resources({WHOLE_DRIVE: 1, VOLUME_SPACE: 96 * MIB}), disk=drive
                 )
                 for drive in drives
+            ),
+            Capacity(
+                "group/n0/vg",
+                Resources({VOLUME_SPACE: 60 * MIB}),
+                disk=DiskCapacity("vg", "n0", "HDDLVG", 60 * MIB),
+                drives=("drive/n0/d3",),
             ),
         )
     )
@@ -67,7 +73,10 @@ def wishes(name: str, started: float) -> Iterator[tuple[str, Command]]:
         if draw.random() < 0.05:
             volumes = (DiskRequest("data", draw.choice(("HDD", "HDDLVG")), 20 * MIB),)
             mode = draw.choice(("exact", "compat"))
-            asked: Command = Reserve(reservation, name, expires, nodes=("n0",), volumes=volumes, mode=mode)
+            waits = draw.random() < 0.3
+            asked: Command = Reserve(
+                reservation, name, expires, nodes=("n0",), volumes=volumes, mode=mode, waits=waits
+            )
         else:
             asked = Reserve(reservation, name, expires, holds=holds)
         later = (

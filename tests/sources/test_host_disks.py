@@ -4,7 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from builders import entry
+from ullage.engine.ledger.made import made_of
 from ullage.model.drives import PlacedVolume, ThinPool
+from ullage.model.ledger import VOLUME_SPACE, WHOLE_DRIVE
+from ullage.model.resources import Resources
 from ullage.sources.host.facts import (
     DiskFacts,
     HostFacts,
@@ -111,6 +115,25 @@ def test_what_volumes_of_a_thin_pool_have_in_all(volumes, pools):
 def test_a_group_that_takes_no_volumes_has_no_thin_pools_either():
     (found,) = disks_of(group(*THIN, attributes="wz-pn-")).volume_groups
     assert found.thin_pools == ()
+
+
+@pytest.mark.parametrize(("name", "exists"), [("data-a", True), ("other", False)])
+def test_a_volume_that_was_promised_is_known_by_its_name(name, exists):
+    promise = entry("r", "group/h1/data", request="data-a", resources=Resources({VOLUME_SPACE: 20 * MIB}))
+    lvm = LvmFacts(volume_groups=(group(logical(name, "linear")),))
+    facts = HostFacts(collected_at=NOON, hostname="h1", disks=TWO, lvm=lvm)
+    made = made_of(hosts_snapshot([("h1.json", facts)]), [promise])
+    assert [each.of(VOLUME_SPACE) for each in made.values()] == ([20 * MIB] if exists else [])
+
+
+@pytest.mark.parametrize(
+    ("state", "clean", "exists"), [("BOUND", False, 1), ("BOUND", True, 0), ("RESERVED", False, 0)]
+)
+def test_a_whole_drive_in_use_is_that_of_the_promise_that_is(state, clean, exists):
+    whole = Resources({VOLUME_SPACE: 1 << 40, WHOLE_DRIVE: 1})
+    promise = entry("r", "drive/h1/sda", request="data-a", resources=whole, state=state)
+    facts = HostFacts(collected_at=NOON, hostname="h1", disks=(disk("sda", clean=clean),))
+    assert len(made_of(hosts_snapshot([("h1.json", facts)]), [promise])) == exists
 
 
 def test_volumes_of_two_groups_may_have_one_name():

@@ -176,6 +176,13 @@ def test_a_bad_file_is_refused_with_its_place(write, text, said):
     assert said in refusal(write("p.yaml", text))
 
 
+@pytest.mark.parametrize("field", ["settings: {storage-mode: zos}", "profile: zos"])
+def test_a_field_that_policies_do_not_have_is_refused(write, field):
+    name = field.partition(":")[0]
+    path = write("ours.yaml", f"{field}\n")
+    assert refusal(path).startswith(f"{path}:3:{len(name) + 3}: {name}: a policy has no field '{name}'; ")
+
+
 def test_an_unknown_setting_is_kept_where_it_is_to_be_reported(write):
     policy = load_policy(write("p.yaml", "cluster: {memory-rato: 2}"), TYPES, checked=False)
     assert policy.layers[0].cluster == {"memory-rato": "2"}

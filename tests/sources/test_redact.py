@@ -247,9 +247,9 @@ def test_references_follow_their_names():
         quota("research", parent="company", namespaces=("ml",), queues=("ml/main",)),
         quota("company"),
         claim("ml/train-data", "1Gi"),
-        entry("r1", "gpu-1", blocked_by="r1", reason="waits for train-0"),
-        entry("r2", "disk-7"),
-        entry("r3", "data"),
+        entry("r1", "node/gpu-1", blocked_by="r1", reason="waits for train-0"),
+        entry("r2", "drive/gpu-1/disk-7"),
+        entry("r3", "group/gpu-1/data"),
     )
     names = Pseudonyms("seed")
     redacted = redact(original, "seed")
@@ -270,9 +270,10 @@ def test_references_follow_their_names():
     assert "main" not in child.queues[0]
     by_name = {each.reservation: each for each in redacted.reservations}
     first = by_name[names.of("reservation", "r1")]
-    assert (first.capacity, first.blocked_by, first.reason) == (machine.name, first.reservation, "redacted")
-    assert by_name[names.of("reservation", "r2")].capacity == machine.drives[0].uuid
-    assert by_name[names.of("reservation", "r3")].capacity == machine.volume_groups[0].name
+    assert first.capacity == f"node/{machine.name}"
+    assert (first.blocked_by, first.reason) == (first.reservation, "redacted")
+    assert by_name[names.of("reservation", "r2")].capacity.endswith(f"/{machine.drives[0].uuid}")
+    assert by_name[names.of("reservation", "r3")].capacity.endswith(f"/{machine.volume_groups[0].name}")
 
 
 def test_what_describes_the_machine_stays():

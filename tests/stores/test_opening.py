@@ -6,12 +6,13 @@ import shutil
 import sqlite3
 import threading
 
+import msgspec
 import pytest
 
 from stores.ledger_files import STORY, contents, made, made_by_version_1, tell
 from ullage.model.errors import InputError
-from ullage.stores import opening
-from ullage.stores.opening import check, open_to_read, open_to_write
+from ullage.stores import codec, opening
+from ullage.stores.opening import bring_up_to_date, check, open_to_read, open_to_write
 from ullage.stores.protocol import StoreBusyError, StoreUnavailableError
 from ullage.stores.schema import VERSION, version_of
 from ullage.stores.sqlite import SqliteLedger
@@ -45,7 +46,7 @@ def empty(path):
 
 
 def newer(path):
-    return changed(made(path), "PRAGMA user_version = 3")
+    return changed(made(path), f"PRAGMA user_version = {VERSION + 1}")
 
 
 def never_written(path):
@@ -88,7 +89,7 @@ def nothing(path):
         (text, "is no ledger; name the file of one"),
         (database_of_somebody_else, "is a database, but no ledger; name the file of a ledger"),
         (busy_database_of_somebody_else, "is a database, but no ledger"),
-        (newer, r"by a newer program \(its tables are of version 3, the newest known here is 2\)"),
+        (newer, r"by a newer program \(its tables are of version 4, the newest known here is 3\)"),
         (never_written, r"is damaged \(its tables are of version 0\); put a backup in its place"),
         (cut_off, r"is damaged \(.*\); put a backup in its place; nothing was changed"),
         (overwritten, r"is damaged \(.*\); put a backup in its place"),
@@ -211,6 +212,43 @@ def test_a_ledger_of_the_first_version_is_copied_and_then_upgraded_with_all_it_h
     assert check(copy) == 1
 
 
+def test_entries_of_the_second_version_name_no_drives_and_stay_as_they_are(tmp_path):
+    with SqliteLedger(path := made(tmp_path / "ledger")) as ledger:
+        before = ledger.state()
+    short = "UPDATE entries SET entry = substr(entry, 1, length(entry) - 4) || ']' WHERE entry LIKE '%,[]]'"
+    changed(path, short)
+    changed(path, "PRAGMA user_version = 2")
+    bring_up_to_date(path)
+    assert check(path) == VERSION
+    with SqliteLedger(path) as ledger:
+        assert ledger.state() == before
+        assert ledger.verify() == []
+    assert (tmp_path / "ledger.version-2").exists()
+
+
+def test_entries_that_were_written_with_the_names_of_their_fields_are_read_on(tmp_path):
+    with SqliteLedger(path := made(tmp_path / "ledger")) as ledger:
+        before = ledger.state()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        for place, text_of_it in connection.execute("SELECT place, entry FROM entries").fetchall():
+            (entry,) = codec.to_entries(f"[{text_of_it}]")
+            named = msgspec.json.encode(entry, enc_hook=dict).decode()
+            connection.execute("UPDATE entries SET entry = ? WHERE place = ?", (named, place))
+        connection.execute("PRAGMA user_version = 2")
+        connection.commit()
+    with SqliteLedger(path) as ledger:
+        assert ledger.state() == before
+        assert ledger.verify() == []
+
+
+def test_what_is_up_to_date_or_no_ledger_is_left_alone(tmp_path):
+    for path in (made(tmp_path / "new"), text(tmp_path / "text"), empty(tmp_path / "empty")):
+        before = path.read_bytes()
+        bring_up_to_date(path)
+        assert path.read_bytes() == before
+    assert not list(tmp_path.glob("*.version-*"))
+
+
 def test_a_copy_from_an_earlier_upgrade_is_not_lost(tmp_path):
     path = made_by_version_1(tmp_path / "ledger")
     (tmp_path / "ledger.version-1").write_text("kept")
@@ -256,7 +294,7 @@ def test_an_upgrade_waits_for_who_writes_and_says_so_if_it_takes_too_long(tmp_pa
 
 def test_who_only_reads_upgrades_nothing(tmp_path):
     path = made_by_version_1(tmp_path / "ledger")
-    with pytest.raises(InputError, match="its tables are of version 1, not 2; open it to write"):
+    with pytest.raises(InputError, match="its tables are of version 1, not 3; open it to write"):
         open_to_read(path)
     assert check(path) == 1
 

@@ -1,27 +1,14 @@
-"""The embedded ledger as its users see it: outcomes, keys, revisions, and others who use the same file."""
-
-import asyncio
-import threading
-import time
+"""What is the embedded ledger's own; what every store promises is in test_protocol.py."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from engine.ledger.commands import FLEET as SMALL_FLEET
-from engine.ledger.commands import at, commands
-from engine.ledger.ledgers import Ledger, hold, reserve
-from simulation.linearizability import Operation, violations
-from stores.ledger_files import FLEET, STORY, tell
+from engine.ledger.ledgers import hold, reserve
+from stores.ledger_files import FLEET
 from ullage.model.errors import InputError
-from ullage.model.ledger import Bind, Expire, Release, Resize, Supply
-from ullage.model.resources import Resources
 from ullage.stores import sqlite
-from ullage.stores.protocol import LedgerStore
 from ullage.stores.sqlite import SqliteLedger
 
 ONE = reserve("one", hold("node/a", cpu=10), expires=10**9)
-TWO = reserve("two", hold("node/a", cpu=10), expires=10**9)
 
 
 @pytest.fixture
@@ -31,196 +18,7 @@ def ledger(tmp_path):
         yield opened
 
 
-def test_it_is_a_store_of_the_ledger(ledger):
-    store: LedgerStore = ledger
-    assert store.submit(ONE, at_seconds=101).decision.accepted
-
-
-def test_what_is_told_is_what_the_engine_decides(tmp_path):
-    plain = Ledger()
-    with SqliteLedger(tmp_path / "ledger") as ledger:
-        for outcome, (at_seconds, _, command) in zip(tell(ledger), STORY, strict=True):
-            assert outcome.decision == plain.do(command, at_seconds)
-        assert ledger.state() == plain.state
-
-
-def test_what_was_told_is_there_when_it_is_opened_again(ledger):
-    before = ledger.state()
-    outcome = ledger.submit(ONE, at_seconds=101)
-    ledger.close()
-    with SqliteLedger(ledger.path) as again:
-        assert [entry.reservation for entry in again.state().entries] == ["one"]
-        assert again.at(before.revision) == before
-        assert next(again.journal(before.revision)).decision == outcome.decision
-
-
-def test_a_key_that_comes_again_gives_the_first_outcome_and_takes_no_step(ledger):
-    first = ledger.submit(ONE, at_seconds=101, key="k")
-    ledger.submit(Release("one"), at_seconds=102)
-    again = ledger.submit(ONE, at_seconds=103, key="k")
-    assert (again.revision, again.decision, again.repeated) == (first.revision, first.decision, True)
-    assert not first.repeated
-    assert ledger.state().revision == 3
-    assert ledger.state().entries == ()
-
-
-def test_a_refusal_is_remembered_under_its_key_too(ledger):
-    refused = ledger.submit(Bind("one"), at_seconds=101, key="k")
-    ledger.submit(ONE, at_seconds=102)
-    assert ledger.submit(Bind("one"), at_seconds=103, key="k").decision == refused.decision
-
-
-def test_a_key_for_another_command_is_refused(ledger):
-    ledger.submit(ONE, at_seconds=101, key="k")
-    with pytest.raises(
-        InputError, match="the key k was used for another command at revision 2; use a new key"
-    ):
-        ledger.submit(TWO, at_seconds=102, key="k")
-    assert ledger.state().revision == 2
-
-
-def test_a_key_is_known_after_the_ledger_was_opened_again(ledger):
-    ledger.submit(ONE, at_seconds=101, key="k")
-    ledger.close()
-    with SqliteLedger(ledger.path) as again:
-        assert again.submit(ONE, at_seconds=102, key="k").repeated
-
-
-def test_a_key_that_comes_twice_at_once_is_one_step(ledger):
-    async def both(second):
-        asked = [ledger.submit_async(each, at_seconds=101, key="k") for each in (ONE, second, TWO)]
-        return await asyncio.gather(*asked, return_exceptions=True)
-
-    first, again, other = asyncio.run(both(ONE))
-    assert (first.repeated, again.repeated) == (False, True)
-    assert first.revision == again.revision == ledger.state().revision
-    assert isinstance(other, InputError)
-
-
-def test_amounts_of_nothing_are_the_same_command_however_they_are_made(ledger):
-    ledger.submit(ONE, at_seconds=101)
-    for nothing in (Resources(), Resources({})):
-        outcome = ledger.submit(Resize("one", "web", "node/a", nothing), at_seconds=102, key="k")
-    assert outcome.repeated
-
-
-@pytest.mark.parametrize(("planned", "moved"), [(None, False), (1, True), (2, False), (0, True)])
-def test_who_planned_on_an_older_revision_is_told_and_judged_on_the_present_one(ledger, planned, moved):
-    ledger.submit(TWO, at_seconds=101)
-    outcome = ledger.submit(ONE, at_seconds=102, revision=planned)
-    assert (outcome.moved, outcome.decision.accepted) == (moved, True)
-
-
-def test_who_planned_on_another_ledger_is_refused(ledger):
-    with pytest.raises(InputError, match="revision 9 is not reached yet, the last one is 1"):
-        ledger.submit(ONE, at_seconds=101, revision=9)
-    assert ledger.state().revision == 1
-
-
-def test_time_does_not_go_backwards(ledger):
-    ledger.submit(ONE, at_seconds=500)
-    ledger.submit(Expire(), at_seconds=20)
-    assert [row.at_seconds for row in ledger.journal()] == [100, 500, 500]
-
-
-@pytest.mark.parametrize("at_seconds", [-1, 1 << 63])
-def test_what_is_no_time_is_refused(ledger, at_seconds):
-    with pytest.raises(InputError, match=f"{at_seconds} is no time; give seconds since 1970"):
-        ledger.submit(ONE, at_seconds=at_seconds)
-
-
 def test_a_command_beyond_all_measure_is_refused(ledger, monkeypatch):
     monkeypatch.setattr(sqlite, "COMMAND_CHARACTERS_MAX", 20)
     with pytest.raises(InputError, match=r"a command of .* characters; split it"):
         ledger.submit(ONE, at_seconds=101)
-
-
-def test_a_question_is_asked_of_the_present_and_costs_no_copy(ledger):
-    ledger.submit(ONE, at_seconds=101)
-    assert ledger.ask(lambda state: state.held_amount("node/a", "cpu")) == 10
-    with SqliteLedger(ledger.path) as other:
-        other.submit(TWO, at_seconds=102)
-    assert ledger.ask(lambda state: state.held_amount("node/a", "cpu")) == 20
-    with pytest.raises(ZeroDivisionError):
-        ledger.ask(lambda _: 1 // 0)
-    assert ledger.submit(Release("two"), at_seconds=103).decision.accepted
-
-
-def test_a_state_that_was_handed_out_changes_no_more(ledger):
-    before = ledger.state()
-    ledger.submit(ONE, at_seconds=101)
-    assert (before.revision, before.entries) == (1, ())
-
-
-def test_the_journal_is_read_as_it_was_when_reading_began(ledger):
-    ledger.submit(ONE, at_seconds=101)
-    reading = ledger.journal()
-    next(reading)
-    ledger.submit(TWO, at_seconds=102)
-    assert [row.revision for row in reading] == [2]
-
-
-def test_who_stops_reading_half_way_holds_up_nobody(ledger):
-    next(ledger.journal())
-    next(ledger.history(capacity="node/a"))
-    assert ledger.submit(ONE, at_seconds=101).revision == 2
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda ledger: ledger.submit(ONE, at_seconds=101),
-        lambda ledger: asyncio.run(ledger.submit_async(ONE, at_seconds=101)),
-        lambda ledger: ledger.ask(len),
-    ],
-    ids=["submit", "submit_async", "ask"],
-)
-def test_a_ledger_that_was_closed_is_closed(ledger, use):
-    ledger.close()
-    ledger.close()
-    with pytest.raises(InputError, match="the ledger is closed"):
-        use(ledger)
-
-
-@settings(max_examples=30)
-@given(asked=st.lists(st.tuples(st.booleans(), commands), max_size=15))
-def test_two_who_write_to_one_file_in_turn_are_one_ledger(tmp_path_factory, asked):
-    path = tmp_path_factory.mktemp("shared") / "ledger"
-    plain = Ledger(*SMALL_FLEET)
-    with SqliteLedger(path) as first, SqliteLedger(path) as second:
-        first.submit(Supply(SMALL_FLEET), at_seconds=plain.at_seconds)
-        for now, (whose, command) in enumerate(asked, plain.at_seconds + 1):
-            told = (first if whose else second).submit(at(command, now), at_seconds=now)
-            assert told.decision == plain.do(at(command, now), now)
-        assert first.state() == second.state() == plain.state
-        assert first.ask(lambda state: state == plain.state)
-        assert [finding for finding in second.verify() if finding.severity == "error"] == []
-
-
-def test_threads_and_tasks_of_two_users_see_one_order_of_steps(tmp_path):
-    path = tmp_path / "ledger"
-    history = []
-
-    def client(ledger, name):
-        for number in range(20):
-            mine = reserve(f"{name}-{number % 3}", hold("node/a", cpu=300), expires=10**9)
-            for command in (mine, Bind(mine.reservation), Release(mine.reservation)):
-                invoked = time.monotonic()
-                outcome = ledger.submit(command, at_seconds=200)
-                history.append(Operation(invoked, time.monotonic(), command, outcome, 200))
-
-    with SqliteLedger(path) as first, SqliteLedger(path) as second:
-        first.submit(FLEET, at_seconds=100)
-        start = first.state()
-        threads = [
-            threading.Thread(target=client, args=(ledger, f"{place}{number}"))
-            for place, ledger in enumerate((first, second))
-            for number in range(4)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(history) == 8 * 20 * 3
-        assert violations(history, start) == []
-        assert first.verify() == []

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from ullage.service.answer import Answer
     from ullage.service.asked import Asked
 
+HOLD_SECONDS: Final = 3600
 _HELP: Final = """Does it fit, where, and if not: why, and the smallest change that helps.
 
 Workloads are Kubernetes manifests or our own WorkloadSet (-f), or one shape (--shape); without either, those
 that wait in the cluster. A workload that runs already is judged as a resize. With --commit what fits is held
-in the ledger, so that nobody else is promised it. Exit code 2 when something does not fit, or cannot be held.
+in the ledger, so that nobody else is promised it; with --wait the rest stands in line, and is held when there
+is room. Exit code 2 when something does not fit, or is not held.
 """
 
 
@@ -43,12 +45,14 @@ in the ledger, so that nobody else is promised it. Exit code 2 when something do
     "--hold",
     "hold_seconds",
     type=click.IntRange(1, HOLD_SECONDS_MAX),
-    default=3600,
-    show_default=True,
+    default=None,
     metavar="SECONDS",
-    help="With --commit, how long it is held unless it is bound.",
+    help="With --commit, how long it is held unless it is bound (default: 3600); what is held already too.",
 )
 @click.option("--key", metavar="KEY", default="", help="With --commit: asked again under it, held once.")
+@click.option(
+    "--wait", "waits", is_flag=True, help="With --commit: what does not fit waits in line for room."
+)
 @asks
 def command(
     asked: "Asked",
@@ -63,14 +67,16 @@ def command(
     exact_seconds: int,
     run_min_seconds: int | None,
     commit: bool,
-    hold_seconds: int,
+    hold_seconds: int | None,
     key: str,
+    waits: bool,
 ) -> "Answer":
     """Answer whether workloads fit."""
     from ullage.service.fit import Commit, FitQuestion, fit
 
-    if key and not commit:
-        raise click.UsageError("--key is given without --commit")
+    for option, given in (("--key", key), ("--hold", hold_seconds), ("--wait", waits)):
+        if given and not commit:
+            raise click.UsageError(f"{option} is given without --commit")
 
     question = FitQuestion(
         paths,
@@ -82,6 +88,8 @@ def command(
         seed,
         exact_seconds,
         run_min_seconds,
-        Commit(hold_seconds, key) if commit else None,
+        Commit(hold_seconds or HOLD_SECONDS, key, extends=hold_seconds is not None, waits=waits)
+        if commit
+        else None,
     )
     return fit(asked, question)

@@ -1,4 +1,4 @@
-"""`ullage ledger show|history|verify|expire|extend|bind|release|backup`."""
+"""`ullage ledger show|history|verify|expire|extend|bind|pause|cache|release|backup`."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from ullage.cli.groups import SharingGroup
-from ullage.cli.options import HOLD_SECONDS_MAX, OWN_LEDGER_OPTION, asks, prints
+from ullage.cli.options import HOLD_SECONDS_MAX, OWN_LEDGER_OPTION, POLICY_OPTION, asks, prints
 
 if TYPE_CHECKING:
     from ullage.service.answer import Answer
@@ -28,12 +28,22 @@ Name a reservation, an owner or a capacity (as capacity/node/n1) for the steps t
 _VERIFY_HELP: Final = """Prove that the ledger is what it says; exit code 2 when anything is found.
 
 Every page of the file is read, every link of the chain and every decision is made again, and all promises are
-added up.
+added up. With -c they are compared with what that cluster offers now: a drive may have died since, or a node
+may have gone.
 """
 _EXPIRE_HELP: Final = """Give back what its time has come for.
 
 --orphans also releases what is in use by a workload that the cluster of -c does not have any more. What is
 not in use yet may be for one that is still to come: it ends at its own time.
+"""
+_CACHE_HELP: Final = """Let the system cache of a node grow or shrink by what it holds.
+
+The policy says how (cache-unit, cache-grow, cache-shrink). The cache grows only by what its pool has free,
+and what it has is promised to nobody else. Exit code 2 when it cannot grow.
+"""
+_PAUSE_HELP: Final = """Note that a workload is paused: what it has stays promised to it.
+
+Only what is bound can be paused. --resume says that it runs again.
 """
 _STATES: Final = ("waiting", "reserved", "bound")
 
@@ -84,12 +94,17 @@ def history(subject: str, ledger: str, after: int) -> "Answer":
 
 @command.command("verify", help=_VERIFY_HELP)
 @OWN_LEDGER_OPTION
+@click.option(
+    "-c", "--cluster", metavar="SOURCE", default="", help="Compare promises with what this cluster offers."
+)
+@POLICY_OPTION
 @prints
-def verify(ledger: str) -> "Answer":
+def verify(ledger: str, cluster: str, policy: str) -> "Answer":
     """Answer whether the ledger can be believed."""
+    from ullage.service.asked import Asked
     from ullage.service.ledger_verify import ledger_verify
 
-    return ledger_verify(ledger)
+    return ledger_verify(ledger, Asked(cluster, policy) if cluster else None)
 
 
 @command.command("expire", help=_EXPIRE_HELP)
@@ -102,7 +117,7 @@ def expire(asked: "Asked", *, orphans: bool) -> "Answer":
     return expire_promises(asked, orphans=orphans)
 
 
-@command.command("extend", help="Hold a reservation for so many seconds from now.")
+@command.command("extend", help="Hold a reservation for so many seconds from now, longer than before.")
 @click.argument("reservation", metavar="RESERVATION")
 @click.option(
     "--hold",
@@ -131,6 +146,29 @@ def bind(reservation: str, node: str, ledger: str) -> "Answer":
     from ullage.service.ledger_change import bind as bind_promise
 
     return bind_promise(ledger, reservation, node)
+
+
+@command.command("cache", help=_CACHE_HELP)
+@click.argument("node", metavar="NODE")
+@click.option("--used", required=True, metavar="SIZE", help="What the cache holds now, as 3Gi.")
+@partial(asks, ledger=OWN_LEDGER_OPTION)
+def cache(asked: "Asked", node: str, used: str) -> "Answer":
+    """Give the cache of a node another size."""
+    from ullage.service.ledger_cache import ledger_cache
+
+    return ledger_cache(asked, node, used)
+
+
+@command.command("pause", help=_PAUSE_HELP)
+@click.argument("reservation", metavar="RESERVATION")
+@click.option("--resume", is_flag=True, help="It runs again.")
+@OWN_LEDGER_OPTION
+@prints
+def pause(reservation: str, ledger: str, *, resume: bool) -> "Answer":
+    """Note that what is in use is paused, or runs again."""
+    from ullage.service.ledger_change import pause as pause_promise
+
+    return pause_promise(ledger, reservation, paused=not resume)
 
 
 @command.command("release", help="Give back a reservation, or some requests of it.")

@@ -40,6 +40,7 @@ COMMANDS: Final = MappingProxyType(
         "policy": "Show, set and check the rules that apply.",
         "snapshot": "Save, show, edit and compare clusters as files.",
         "schema": "The JSON Schema of our documents.",
+        "kube": "On Kubernetes: install what runs there, uninstall it.",
         "demo": "A guided tour on a built-in cluster.",
         "completion": "Completions for bash, zsh and fish.",
         "version": "The version of this program.",

@@ -112,7 +112,7 @@ EXACT_OPTION: Final = click.option(
 )
 LEDGER_OPTION: Final = click.option(
     "--ledger",
-    metavar="FILE",
+    metavar="FILE|kube",
     envvar="ULLAGE_LEDGER",
     default="",
     type=click.Path(),
@@ -120,7 +120,7 @@ LEDGER_OPTION: Final = click.option(
 )
 OWN_LEDGER_OPTION: Final = click.option(
     "--ledger",
-    metavar="FILE",
+    metavar="FILE|kube",
     envvar="ULLAGE_LEDGER",
     default="",
     type=click.Path(),

@@ -312,13 +312,13 @@ class Trial:
         return bool(shape.takes or self.rules.counted_by(shape.member))
 
     def evict(self, workload: Workload) -> None:
-        """Take a running workload off its node."""
-        self.place(self.shape_of(workload), self.row_of[workload.node], -1)
+        """Take a running workload off its node, if it has one."""
+        if workload.node:
+            self.place(self.shape_of(workload), self.row_of[workload.node], -1)
 
     def mark(self) -> Mark:
         """Return a point in time to which `undo` can go back."""
-        looks = 0 if self._looks is None else len(self._looks)
-        return Mark(len(self.log), len(self._losses), self.room.changes, self._epoch, looks)
+        return Mark(len(self.log), len(self._losses), self.room.changes, self._epoch, len(self._looks or ()))
 
     def undo(self, mark: Mark) -> None:
         """Take back everything since a mark, the last first.

@@ -8,7 +8,7 @@ rows, so each distinct map is looked at once.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -26,6 +26,7 @@ from ullage.model.delta import TABLE_FACTS, TABLES, Delta
 from ullage.model.drive_checks import check_disks
 from ullage.model.errors import InputError
 from ullage.model.ganeti_checks import check_group, check_host, check_instance, check_policy
+from ullage.model.ledger import is_capacity_name
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.quantity import INT64_MAX, parse_nano
 from ullage.model.resources import Resources, ResourceTypes
@@ -81,6 +82,11 @@ def check_delta(delta: Delta, types: ResourceTypes) -> Delta:
         for row in unique(getattr(delta, name), TABLE_FACTS[name].singular):
             rows.row(name, row)
     return delta
+
+
+def row_check(types: ResourceTypes) -> Callable[[str, object], None]:
+    """Return what raises where a row of a table, by itself, cannot stand in a snapshot."""
+    return _Rows(types).row
 
 
 def check_workload(workload: Workload, types: ResourceTypes) -> None:
@@ -204,6 +210,12 @@ class _Rows:
         where = f"reservation {entry.key}"
         check_name(entry.reservation, where, "reservation")
         self.amounts(entry.resources, where, "resources")
+        if entry.holds and not is_capacity_name(entry.capacity):
+            raise InputError(
+                f"capacity {entry.capacity[:80]!r} is nothing that can be held",
+                where=where,
+                remedy="write node/NODE, drive/NODE/UUID, group/NODE/NAME, quota/NAME or cache/NODE",
+            )
         for field, value in (
             ("createdSeconds", entry.created_seconds),
             ("expiresSeconds", entry.expires_seconds),

@@ -142,6 +142,7 @@ class Workload(Record, frozen=True):
     `gang` in a namespace are placed all together or not at all; where `gang_min` is not 0, that many of them
     are enough. `instance` is what Ganeti says of a virtual machine. `host_path` says that it reaches a folder
     of its node, which stays there when it goes elsewhere. `started_seconds` is when its node took it.
+    One that is `admitted` uses the quota of its queue already, though it may have no node yet.
     """
 
     name: str
@@ -171,6 +172,7 @@ class Workload(Record, frozen=True):
     instance: Instance | None = None
     host_path: bool = False
     started_seconds: int | None = None
+    admitted: bool = False
 
     @property
     def key(self) -> str:
@@ -203,11 +205,16 @@ class Batch(Record, frozen=True):
         return self.workload.key
 
 
+EvictsOwn = Literal["Never", "LowerPriority"]
+EvictsOthers = Literal["Never", "LowerPriority", "Any"]
+
+
 class Quota(Record, frozen=True):
     """What namespaces are guaranteed (`min`) and may never exceed (`max`), and its place in a tree.
 
     `queues` are those of Kueue, as NAMESPACE/NAME: a workload that names one counts where the queue does.
-    `stated_used` is what the cluster itself says is used; nothing is decided by it.
+    `stated_used` is what the cluster itself says is used; nothing is decided by it. Whom its claims evict of
+    its own workloads is `evicts_own`, and of other quotas', where it has the right to, `evicts_others`.
     """
 
     name: str
@@ -221,6 +228,8 @@ class Quota(Record, frozen=True):
     borrowing_limit: Resources | None = None
     queues: tuple[str, ...] = ()
     stated_used: Resources | None = None
+    evicts_own: EvictsOwn = "LowerPriority"
+    evicts_others: EvictsOthers = "Any"
 
     @property
     def key(self) -> str:

@@ -9,8 +9,12 @@ from collections.abc import Mapping
 import msgspec
 
 
-class Record(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A value: frozen, camelCase on the wire, defaults left out."""
+class Record(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+    """A value: frozen, camelCase on the wire, defaults left out.
+
+    It holds nothing that leads back to it, so nobody has to look through records for garbage: there may be
+    hundreds of thousands of them.
+    """
 
 
 class Toleration(Record, frozen=True):

@@ -21,6 +21,8 @@ WHOLE_DRIVE: Final = "ullage.dev/whole-drive"
 COMPUTE: Final = "compute"
 """The request under which `requests` of a reservation are held on a node."""
 _OF_NODES: Final = frozenset(("cache", "drive", "group", "node"))
+_PARTS: Final = {"node": 1, "cache": 1, "quota": 1, "drive": 2, "group": 2}
+"""Kinds of capacities, and of how many parts their names are at least made."""
 
 
 class Capacity(Record, frozen=True):
@@ -28,12 +30,18 @@ class Capacity(Record, frozen=True):
 
     Names say what it is: node/N, drive/N/UUID, group/N/NAME, quota/Q, cache/N. `disk` is what a planner of
     volumes has to know of a drive or group, promises left aside.
+
+    A volume group and its drives are the same bytes under several names: `drives` are those whose bytes these
+    are, so that what is promised under any of the names is counted under all. `beside` are names that have
+    drives in common with it, but no bytes: other groups that are there at the same time, or thin pools.
     """
 
     name: str
     offers: Resources = NOTHING
     unbounded: tuple[str, ...] = ()
     disk: DiskCapacity | None = None
+    drives: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -61,7 +69,8 @@ class Reserve(Record, frozen=True, tag="reserve", tag_field="command"):
 
     `holds` are taken as they are. `requests` and `volumes` are taken on the best of `nodes` that has room for
     all of them, on `copies` of them where several are to be kept until one is chosen. In mode compat, with
-    `few_drives`, shares of one class are decided one reservation after the other.
+    `few_drives`, shares of one class are decided one reservation after the other. One that `waits` stands in
+    line where there is no room, and is held as soon as there is; any other is refused.
     """
 
     reservation: str
@@ -74,6 +83,7 @@ class Reserve(Record, frozen=True, tag="reserve", tag_field="command"):
     mode: StorageMode = "exact"
     few_drives: bool = True
     copies: int = 1
+    waits: bool = False
 
 
 class Bind(Record, frozen=True, tag="bind", tag_field="command"):
@@ -127,9 +137,13 @@ class Refuse(Record, frozen=True, tag="refuse", tag_field="command"):
 
 
 class Together(Record, frozen=True, tag="together", tag_field="command"):
-    """All of these in order, or none: what a plan is committed as."""
+    """All of these in order, or none: what a plan is committed as.
+
+    `question` tells one question from another where it is asked under a key: commands depend on what is held.
+    """
 
     commands: tuple[Supply | Reserve | Bind | Release | Extend | Expire | Pause | Resize | Refuse, ...]
+    question: str = ""
 
 
 Command = Supply | Reserve | Bind | Release | Extend | Expire | Pause | Resize | Refuse | Together
@@ -183,3 +197,15 @@ def node_of(capacity: str) -> str:
     """Return the node that a capacity is a part of; none for quotas and the like."""
     kind, _, rest = capacity.partition("/")
     return rest.partition("/")[0] if kind in _OF_NODES else ""
+
+
+def is_disk(capacity: str) -> bool:
+    """Whether a capacity is a drive, a volume group or a thin pool."""
+    return capacity.startswith(("drive/", "group/"))
+
+
+def is_capacity_name(name: str) -> bool:
+    """Whether a name is one that capacities have: a kind, and what is needed to find one of it."""
+    kind, _, rest = name.partition("/")
+    parts = _PARTS.get(kind, 0)
+    return bool(parts) and len([each for each in rest.split("/", parts - 1) if each]) == parts

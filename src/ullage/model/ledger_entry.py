@@ -25,7 +25,11 @@ STATE_OF_WORKLOAD: Final = {
 
 
 class LedgerEntry(Record, frozen=True):
-    """What one request of one reservation holds of one capacity (a node, a drive, a volume group)."""
+    """What one request of one reservation holds of one capacity (a node, a drive, a volume group).
+
+    `drives` are the capacities whose bytes a volume group was made of when this was promised: should the
+    group go, it is still promised there.
+    """
 
     reservation: str
     request: str
@@ -39,6 +43,7 @@ class LedgerEntry(Record, frozen=True):
     queue_position: int | None = None
     blocked_by: str = ""
     reason: str = ""
+    drives: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

@@ -35,8 +35,9 @@ class Remedy(Record, frozen=True):
     wait: for those that are on their way out already (`waits_for`); request: what each replica asks for
     instead (`requests`); open: `nodes` uncordoned, a `toleration` added, or a constraint dropped
     (`without`); replicas: so many only; evict: the workloads that go (`evicted`); node: so many nodes
-    (`count`) like `node`; quota: its `bound` (min, max or borrowing_limit) raised to `bounds`; volume: a
-    `volume` of `size_bytes` instead; drive: one of `drive_class` with `size_bytes` added to one of `nodes`.
+    (`count`) like `node`; quota: its `bound` (min, max or borrowing_limit) raised to `bounds`, with
+    `least_proven` if it is proven that no smaller raise will do; volume: a `volume` of `size_bytes` instead;
+    drive: one of `drive_class` with `size_bytes` added to one of `nodes`.
     """
 
     kind: Literal["wait", "request", "open", "replicas", "evict", "node", "quota", "volume", "drive"]
@@ -53,6 +54,7 @@ class Remedy(Record, frozen=True):
     quota: str = ""
     bound: str = ""
     bounds: Resources = NOTHING
+    least_proven: bool = True
     volume: str = ""
     drive_class: str = ""
     size_bytes: int = 0

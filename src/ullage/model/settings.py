@@ -242,7 +242,7 @@ SETTINGS: Final = (
     ),
     Setting(
         "few-drives", "yes", _choice("yes", "no"),
-        "whether a workload goes to the node where its volumes open the fewest drives",
+        "whether volumes open as few drives as can be; in mode compat, one reservation after the other",
     ),
     Setting(
         "quota-mode", "by-kind", _choice("by-kind", "nos", "fair"),

@@ -59,9 +59,23 @@ def read_cluster(asked: Asked, *, needs_nodes: bool = True) -> Snapshot:
     if asked.ledger:
         from ullage.service.ledger_file import live_entries
 
-        promised = live_entries(asked.ledger)
-    whole = read_whole(asked, needs_nodes=needs_nodes)
+        promised = live_entries(asked.ledger, asked)
+    whole = standing(read_whole(asked, needs_nodes=needs_nodes))
     return selected(with_promises(whole, promised), asked.selector)
+
+
+def standing(snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot without reservations of its own that had ended when it was taken, or have by now."""
+    if not snapshot.reservations:
+        return snapshot
+    from ullage.service.clock import now_seconds
+    from ullage.service.ledger_file import alive
+
+    at_seconds = now_seconds() if snapshot.taken_seconds is None else snapshot.taken_seconds
+    kept = alive(snapshot.reservations, at_seconds)
+    if len(kept) == len(snapshot.reservations):
+        return snapshot
+    return msgspec.structs.replace(snapshot, reservations=Table(kept))
 
 
 def read_as_it_is(asked: Asked) -> Snapshot:

@@ -17,6 +17,7 @@ from ullage.engine.columns import Columns
 from ullage.engine.quota.use import quota_use
 from ullage.engine.redundancy.budgets import Budget, Budgets
 from ullage.engine.redundancy.losses import Losses, LossReport, Survey
+from ullage.engine.storage.hollow_promises import hollow_promises
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
@@ -200,6 +201,7 @@ def check_report(snapshot: Snapshot, question: CheckQuestion) -> CheckReport:
     surveys = [asking.survey(*each) for each in _surveys(groups, question)]
     found = (
         *findings_of(columns, groups, quota_use(columns)),
+        *hollow_promises(columns),
         *owner_findings(snapshot),
         *budget_findings(budgets.all),
     )
@@ -285,7 +287,7 @@ class _Asking:
 
     def drive_loss(self, lose: Sequence[str], drives: Sequence[tuple[str, str]]) -> DriveLossStatus:
         """Return what the loss of named drives means."""
-        status, findings, tried = drive_loss_of(self._columns.snapshot, drives, self._placement)
+        status, findings, tried = drive_loss_of(self._columns, drives, self._placement)
         what = " and ".join(each.replace("/", " ", 1) for each in lose)
         self.checks.append(checked(f"loss of {what}", findings, tried))
         return status

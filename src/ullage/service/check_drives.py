@@ -3,10 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ullage.engine.columns import Columns
 from ullage.engine.redundancy.drive_losses import DriveLoss, Homeless, drive_loss
 from ullage.engine.redundancy.losses import is_unowned
+from ullage.engine.storage.hollow_promises import promised_words, promises_on
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
+from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.quantity import readable_bytes
 from ullage.model.verdict import Finding
 from ullage.service.check_findings import OWNED
@@ -68,15 +71,17 @@ class DriveLossStatus(Record, frozen=True):
 
 
 def drive_loss_of(
-    snapshot: Snapshot, drives: Sequence[tuple[str, str]], placement: str
+    columns: Columns, drives: Sequence[tuple[str, str]], placement: str
 ) -> tuple[DriveLossStatus, list[Finding], str]:
     """Return what the loss of drives means, what is worth saying about it, and what was tried in words."""
+    snapshot = columns.snapshot
     loss = drive_loss(snapshot, drives, placement)
     users = sorted({key for volume in loss.volumes for key in volume.workloads})
     bare = [key for key in users if is_unowned(snapshot.workloads[key])]
     findings = [
         *_homeless(loss),
         *_lost_data(loss),
+        *_lost_promises(loss, promises_on(columns, drives)),
         *_system(snapshot, drives),
     ]
     if bare:
@@ -117,6 +122,14 @@ def _lost_data(loss: DriveLoss) -> Iterator[Finding]:
     if loss.unknown_bytes:
         message = f"{readable_bytes(loss.unknown_bytes)} lost with {what} are in volumes that nobody names"
         yield Finding("loss-data-unknown", "warning", "cluster", message, "let the source list volumes too")
+
+
+def _lost_promises(loss: DriveLoss, promised: Sequence[LedgerEntry]) -> Iterator[Finding]:
+    """Yield what is reserved on lost drives for volumes that do not exist yet."""
+    if promised:
+        message = f"{_what(loss.drives)}: {promised_words(promised)}, and lost with it"
+        remedy = f"release {min(each.reservation for each in promised)} then, and ask again"
+        yield Finding("loss-promise", "error", "cluster", message, remedy)
 
 
 def _system(snapshot: Snapshot, drives: Sequence[tuple[str, str]]) -> Iterator[Finding]:

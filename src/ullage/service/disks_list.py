@@ -9,11 +9,13 @@ from typing import Final
 from ullage.engine.columns import Columns
 from ullage.engine.storage.capacities import entries_by_node
 from ullage.engine.storage.disk_terms import DiskTerms, disk_terms
+from ullage.engine.storage.hollow_promises import hollow_promises
 from ullage.model.cluster import Node, Snapshot
 from ullage.model.constraints import Record
 from ullage.model.drives import DRIVE_CLASSES
 from ullage.model.errors import InputError
 from ullage.model.ledger_entry import LedgerEntry
+from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_cluster, unknown
 
@@ -44,7 +46,10 @@ class DiskTotals(Record, frozen=True):
 
 
 class DiskListReport(Record, frozen=True):
-    """The answer to `ullage disks list`: disks by node, groups before their drives."""
+    """The answer to `ullage disks list`: disks by node, groups before their drives.
+
+    `findings` are promises that disks cannot keep.
+    """
 
     cluster: str
     revision: int
@@ -52,6 +57,7 @@ class DiskListReport(Record, frozen=True):
     disks: tuple[DiskTerms, ...]
     totals: tuple[DiskTotals, ...]
     not_simulated: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
 
 
 def disks_list(asked: Asked, subject: str = "") -> Answer:
@@ -75,7 +81,8 @@ def disks_list_of(snapshot: Snapshot, asked: Asked, node: str = "") -> Answer:
 
 def disks_list_report(snapshot: Snapshot, node: str = "") -> DiskListReport:
     """Return every number of the answer; with a node, only of its disks."""
-    disks = disks_of(with_disks(snapshot, node))
+    columns = with_disks(snapshot, node)
+    disks = disks_of(columns)
     kept = tuple(each for each in disks if not node or each.node == node)
     return DiskListReport(
         cluster=snapshot.name,
@@ -84,6 +91,7 @@ def disks_list_report(snapshot: Snapshot, node: str = "") -> DiskListReport:
         disks=kept,
         totals=tuple(totals_of(kept)),
         not_simulated=snapshot.unknowns,
+        findings=tuple(hollow_promises(columns, node)),
     )
 
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Final
 
 from ullage.model.quantity import readable_bytes
 from ullage.render import view
-from ullage.service.words import nothing_cell, plural
+from ullage.service.clock import told_time
+from ullage.service.words import findings_block, nothing_cell, plural
 
 if TYPE_CHECKING:
     from ullage.engine.storage.disk_terms import DiskTerms, PromiseTerms, VolumeTerms
@@ -29,6 +30,8 @@ def disks_list_page(report: "DiskListReport", asked: "Asked", *, shortened: bool
     if promises:
         blocks.append(_promise_table(promises, rows_max))
     blocks.append(_totals(report.totals))
+    if report.findings:
+        blocks.append(findings_block("Promises that cannot be kept", report.findings))
     return view.Page(
         title=f"Disks of {report.cluster}",
         verdict=view.Verdict(_verdict(report)),
@@ -57,6 +60,8 @@ def _verdict(report: "DiskListReport") -> str:
         for each in report.totals
         if each.free_bytes
     ]
+    if report.findings:
+        parts.append(f"{plural(len(report.findings), 'promise')} cannot be kept")
     failing = sum(each.failing for each in report.totals)
     if failing:
         parts.append(f"{plural(failing, 'drive')} failing")
@@ -172,7 +177,7 @@ def _promise_table(promises: "Sequence[tuple[DiskTerms, PromiseTerms]]", rows_ma
         view.Column("size", "right", priority=8, key="sizeBytes"),
         view.Column("node", priority=6),
         view.Column("disk", priority=7),
-        view.Column("ends at", "right", priority=4, key="expiresSeconds"),
+        view.Column("until", priority=4, key="expiresSeconds"),
     )
     rows = tuple(
         (
@@ -182,16 +187,18 @@ def _promise_table(promises: "Sequence[tuple[DiskTerms, PromiseTerms]]", rows_ma
             bytes_cell(promise.size_bytes),
             view.Cell(disk.node),
             view.Cell(disk.name),
-            view.Cell(str(promise.expires_seconds))
-            if promise.expires_seconds is not None
-            else nothing_cell(),
+            _until(promise),
         )
         for disk, promise in promises[:rows_max]
     )
-    notes = filter(
-        None, ("reserved and not yet bound; times in seconds", _shortened(len(rows), len(promises)))
-    )
+    notes = filter(None, ("reserved and not yet bound", _shortened(len(rows), len(promises))))
     return view.Table("Promised", columns, rows, "; ".join(notes))
+
+
+def _until(promise: "PromiseTerms") -> view.Cell:
+    if promise.expires_seconds is None:
+        return nothing_cell()
+    return view.Cell(told_time(promise.expires_seconds), value=str(promise.expires_seconds))
 
 
 def _shortened(shown: int, count: int) -> str:

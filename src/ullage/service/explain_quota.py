@@ -10,7 +10,7 @@ from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import NO_QUOTA, Book, Terms
 from ullage.engine.quota.risk import node_room, risks_of
 from ullage.engine.quota.room import quota_room
-from ullage.engine.quota.shares import QuotaShare, lent, parent_of, shares, unused
+from ullage.engine.quota.shares import QuotaShare, beyond, guaranteed, lent, parent_of, shares, unused
 from ullage.engine.quota.standing import Standing
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
@@ -135,7 +135,7 @@ def quota_explanation(accounts: Accounts, name: str) -> QuotaExplanation:
     place = book.index.get(name)
     if place is None:
         raise unknown("quota", name, book.index)
-    figures = shares(accounts.rules)
+    figures = shares(accounts.rules, accounts.waiting.values(), accounts.capacity)
     return QuotaExplanation(
         cluster=snapshot.name,
         revision=snapshot.revision,
@@ -276,8 +276,8 @@ def _lenders(standing: Standing) -> tuple[Lender, ...]:
     book, lends = standing.book, lent(standing).own
     found = []
     for place, quota in enumerate(book.quotas):
-        own, least = book.readable(standing.own_used[place]), book.readable(book.own_mins[place])
-        borrowed = (own.only(set(least)) - least).at_least_zero().without_zeros()
+        used, least = standing.own_used[place], guaranteed(book, place, own=True)
+        borrowed = book.readable(beyond(used, least)).without_zeros()
         given = book.readable(lends[place]).without_zeros()
         if borrowed or given:
             found.append(Lender(quota.name, given, borrowed))

@@ -51,7 +51,7 @@ def quota_page(
         verdict=view.Verdict(_verdict(report, types)),
         blocks=tuple(blocks),
         not_simulated=report.not_simulated,
-        next_command=asked.command("quota risk" if quota.over_quota else "quota list"),
+        next_command=asked.command("quota risk" if quota.over_quota or quota.claimable else "quota list"),
         about=f"cluster {report.cluster}, revision {report.revision}, policy {report.policy}",
         main=main,
     )
@@ -65,6 +65,8 @@ def _verdict(report: "QuotaExplanation", types: ResourceTypes) -> str:
     if quota.lent.without_zeros():
         parts.append(f"it lends {listed(types, quota.lent.without_zeros())}")
     parts.append(f"{len(quota.over_quota)} of {plural(quota.workloads, 'workload')} over quota")
+    if quota.claimable:
+        parts.append(f"others could claim back {listed(types, quota.claimable)}")
     return "; ".join(parts)
 
 

@@ -24,17 +24,23 @@ from ullage.model.verdict import Verdict
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_cluster
 from ullage.service.wanted import Choice, Wanted, with_objects
-from ullage.service.words import plural, several
+from ullage.service.words import plural
 
 EXACT_SECONDS: Final = 2
 """How long an exact search may take for each part that is refused at first."""
 
 
 class Commit(NamedTuple):
-    """That an answer is to be held in the ledger: for how long, and under which key it is asked for."""
+    """That an answer is to be held in the ledger: for how long, and under which key it is asked for.
+
+    One that `extends` holds what is held already for as long too. With `waits`, what does not fit stands in
+    line and is held when there is room.
+    """
 
     hold_seconds: int
     key: str = ""
+    extends: bool = False
+    waits: bool = False
 
 
 class FitQuestion(NamedTuple):
@@ -67,13 +73,17 @@ class NodeCount(Record, frozen=True):
 
 
 class Eviction(Record, frozen=True):
-    """A running workload that is evicted for another: where it runs, in which quota, and what it frees."""
+    """A running workload that is evicted for another: where it runs, in which quota, and what it frees.
+
+    Its `gang` is named where all of it goes.
+    """
 
     workload: str
     node: str
     quota: str
     label: str
     requests: Resources
+    gang: str = ""
 
 
 class SparedWorkload(Record, frozen=True):
@@ -95,9 +105,9 @@ class WaitedFor(Record, frozen=True):
 
 
 class LaterClaim(Record, frozen=True):
-    """A quota that could evict what was placed, and how much it may claim at most."""
+    """A quota, or several together, that could evict what was placed, and how much they may claim at most."""
 
-    quota: str
+    claimants: tuple[str, ...]
     could_claim: Resources
 
 
@@ -119,8 +129,9 @@ class OutcomeReport(Record, frozen=True):
     resized has already. `certificate` says whether it was placed by scores or by exact search, or whether
     its refusal is proven. `evicted` are those that go for it, in `evicting_turns` where replicas claim one
     after the other (0: all at once), `fewest_proven` if in no turn there is a better set of
-    them, and fewer than `evicted_min` never do; `over_quota` of those placed are above their quota's min and
-    may be evicted by `later_claims`.
+    them, and fewer than `evicted_min` never do; `over_quota` of those placed are above their quota's min, as
+    are `pushed` who run and are not now. Those of `later_claims` may evict what is placed, whatever its
+    label, once it has run for `spared_for_seconds`.
     `spared` would have gone if they had run for longer; it runs once those it `waits_for` are gone. `disks`
     are the local disks that serve its volumes.
     """
@@ -143,14 +154,21 @@ class OutcomeReport(Record, frozen=True):
     evicting_turns: int = 0
     evicted_min: int = 0
     over_quota: int = 0
+    pushed: tuple[str, ...] = ()
+    spared_for_seconds: int = 0
     later_claims: tuple[LaterClaim, ...] = ()
+    later_claims_complete: bool = True
     spared: tuple[SparedWorkload, ...] = ()
     waits_for: tuple[WaitedFor, ...] = ()
     disks: tuple[ServedVolume, ...] = ()
 
 
 class FitReport(Record, frozen=True):
-    """The answer to `ullage fit`."""
+    """The answer to `ullage fit`.
+
+    `queues_missing` are those that workloads name and the cluster does not have among its queues,
+    `queues_unseen` those that they name where the source knows no queues at all.
+    """
 
     cluster: str
     revision: int
@@ -160,6 +178,8 @@ class FitReport(Record, frozen=True):
     outcomes: tuple[OutcomeReport, ...]
     plan: Plan
     not_simulated: tuple[str, ...]
+    queues_missing: tuple[str, ...] = ()
+    queues_unseen: tuple[str, ...] = ()
 
 
 def fit(asked: Asked, question: FitQuestion) -> Answer:
@@ -236,6 +256,8 @@ def with_run_min(snapshot: Snapshot, seconds: int) -> Snapshot:
 def fit_report(columns: Columns, found: FitAnswer, wanted: Wanted) -> FitReport:
     """Return every number of an answer of the engine."""
     snapshot = columns.snapshot
+    missing = _queues_missing(snapshot, wanted)
+    has_queues = any(quota.queues for quota in snapshot.quotas)
     return FitReport(
         cluster=snapshot.name,
         revision=snapshot.revision,
@@ -244,7 +266,11 @@ def fit_report(columns: Columns, found: FitAnswer, wanted: Wanted) -> FitReport:
         atomic=wanted.atomic,
         outcomes=tuple(_outcome(each, columns) for each in found.outcomes),
         plan=found.plan,
-        not_simulated=(*_not_simulated(snapshot, wanted), *wanted.notes, *snapshot.unknowns),
+        not_simulated=tuple(
+            dict.fromkeys((*_not_simulated(snapshot, wanted), *wanted.notes, *snapshot.unknowns))
+        ),
+        queues_missing=missing if has_queues else (),
+        queues_unseen=() if has_queues else missing,
     )
 
 
@@ -269,11 +295,22 @@ def _outcome(outcome: Outcome, columns: Columns) -> OutcomeReport:
         evicting_turns=outcome.evicting_turns,
         evicted_min=outcome.evicted_min,
         over_quota=outcome.over_quota,
+        pushed=outcome.pushed,
+        spared_for_seconds=_least_seconds(columns.snapshot) if outcome.threats else 0,
         later_claims=tuple(LaterClaim(*each) for each in outcome.threats),
+        later_claims_complete=outcome.threats_complete,
         spared=tuple(SparedWorkload(*each) for each in outcome.spared),
         waits_for=tuple(WaitedFor(*each) for each in outcome.waits_for),
         disks=tuple(ServedVolume(*each) for each in outcome.disks),
     )
+
+
+def _least_seconds(snapshot: Snapshot) -> int:
+    """Return how long what starts now is spared, where it is known when that is."""
+    run_time = RunTime(
+        rules_for(snapshot.policy, snapshot.resource_types).quota_run_min_seconds, snapshot.taken_seconds
+    )
+    return run_time.least_seconds if run_time.is_known else 0
 
 
 def _not_simulated(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
@@ -282,14 +319,23 @@ def _not_simulated(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
     book = Book(in_force(snapshot.quotas))
     places = [book.place_of(batch.workload.namespace, batch.workload.labels) for batch in wanted.batches]
     outside = [batch for batch, place in zip(wanted.batches, places, strict=True) if place == NO_QUOTA]
-    queues = {queue for batch in outside if (queue := batch.workload.labels.get(QUEUE_LABEL))}
     return (
         *_devices_assumed(snapshot, wanted),
-        *([f"queues that are not known, judged as no quota: {several(sorted(queues))}"] if queues else []),
         *(["eviction of others, where priority would allow it"] if outside else []),
         *_run_time_open(snapshot, wanted),
         *BeforePlacement(snapshot).notes(sorted(namespaces)),
     )
+
+
+def _queues_missing(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
+    """Return the queues of Kueue that workloads name and that no quota stands behind, by name."""
+    known = {queue for quota in snapshot.quotas for queue in quota.queues}
+    named = {
+        f"{workload.namespace}/{queue}"
+        for workload in (batch.workload for batch in wanted.batches)
+        if (queue := workload.labels.get(QUEUE_LABEL)) and not workload.node and not workload.admitted
+    }
+    return tuple(sorted(named - known))
 
 
 def _run_time_open(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from ullage.service.words import plural, several
 if TYPE_CHECKING:
     from ullage.service.asked import Asked
     from ullage.service.fit import FitReport
-    from ullage.service.fit_commit import CommitReport
+    from ullage.service.fit_commit_report import CommitReport
 
 ROWS_SHOWN: Final = 40
 
@@ -34,10 +34,11 @@ def fit_commit_page(
     if not commit.accepted:
         blocks.append(view.Findings("Not held", (view.Finding("error", "", commit.reason),)))
     rows_max = ROWS_SHOWN if shortened else None
-    for title, entries in (("Held", commit.held), ("Given back", commit.released)):
+    shown = (("Held", commit.held), ("In line", commit.waiting), ("Given back", commit.released))
+    for title, entries in shown:
         if entries:
             blocks.append(entry_table(title, entries, TYPES, rows_max))
-    tone: view.VerdictTone = "yes" if report.fits and commit.accepted else "no"
+    tone: view.VerdictTone = "yes" if report.fits and commit.all_held else "no"
     return msgspec.structs.replace(
         page,
         verdict=view.Verdict(f"{page.verdict.text}; {_held(commit)}", tone),
@@ -54,10 +55,21 @@ def _held(commit: "CommitReport") -> str:
     if not commit.accepted:
         moved = ", the ledger has moved since it was planned" if commit.moved else ""
         return f"nothing is held{moved}"
-    if reservations:
-        return f"{plural(len(reservations), 'reservation')} held{again} until {commit.expires}"
+    until = f" until {commit.expires}" if commit.expires else " and in use"
+    parts = []
+    if commit.ended:
+        was = f"{several(commit.ended)} was held under the key {commit.key} and has ended"
+        parts.append(f"{was}; use a new key to hold it again")
+    elif reservations:
+        parts.append(f"{plural(len(reservations), 'reservation')} held{again}{until}")
     if commit.kept:
-        return f"held already: {several(commit.kept)}"
+        parts.append(f"held already: {several(commit.kept)}{until}")
+    if commit.waiting:
+        places = {entry.reservation: entry.queue_position for entry in commit.waiting}
+        waiting = [f"{name} (number {place})" for name, place in places.items()]
+        parts.append(f"in line: {several(waiting)}")
+    if parts:
+        return "; ".join(parts)
     return f"the refusal is noted{again}" if commit.rejected else f"nothing to hold{again}"
 
 

@@ -1,8 +1,9 @@
 """The part of `fit`'s page about local disks: which drive or volume group serves which volume."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
+from ullage.engine.columns import Columns
 from ullage.model.disk_plan import is_share
 from ullage.model.quantity import readable_bytes
 from ullage.render import view
@@ -13,12 +14,20 @@ if TYPE_CHECKING:
 SHOWN: Final = 40
 
 
-def disk_blocks(outcomes: "Sequence[OutcomeReport]", rows_max: int | None = SHOWN) -> list[view.Block]:
+def disk_blocks(
+    outcomes: "Sequence[OutcomeReport]", columns: Columns, rows_max: int | None = SHOWN
+) -> list[view.Block]:
     """Return a table of the volumes that local disks serve; nothing where there are none."""
     served = [(outcome.workload, each) for outcome in outcomes for each in outcome.disks]
     if not served:
         return []
-    columns = (
+    nodes = columns.snapshot.nodes
+    sharing = {
+        name
+        for name in {each.node for _, each in served}
+        if columns.rules_of(nodes[name]).storage_mode == "zos"
+    }
+    shown = (
         view.Column("workload", priority=6),
         view.Column("volume", priority=9),
         view.Column("class", priority=5, key="storageClass"),
@@ -35,7 +44,7 @@ def disk_blocks(outcomes: "Sequence[OutcomeReport]", rows_max: int | None = SHOW
             view.Cell(readable_bytes(each.size_bytes), value=str(each.size_bytes)),
             view.Cell(each.node),
             view.Cell(each.place),
-            view.Cell(_how(each), value="yes" if each.fresh else "no"),
+            view.Cell(_how(each, sharing), value="yes" if each.fresh else "no"),
         )
         for workload, each in served[:rows_max]
     )
@@ -43,11 +52,14 @@ def disk_blocks(outcomes: "Sequence[OutcomeReport]", rows_max: int | None = SHOW
     caption = f"fresh drives opened: {opened}"
     if len(rows) < len(served):
         caption = f"the first {len(rows)} of {len(served)}, -o wide shows all; {caption}"
-    return [view.Table("Volumes on local disks", columns, rows, caption)]
+    return [view.Table("Volumes on local disks", shown, rows, caption)]
 
 
-def _how(served: "ServedVolume") -> str:
-    """Return in words what a volume has: a share of a drive that is opened for it, or of one in use."""
+def _how(served: "ServedVolume", sharing: Collection[str]) -> str:
+    """Return in words what a volume has: a share of a drive that is opened for it, or of one in use.
+
+    On the nodes that are `sharing` no volume has a drive of its own.
+    """
     if served.fresh:
         return "opened for it"
-    return "shared" if is_share(served.storage_class) else "its own"
+    return "shared" if is_share(served.storage_class) or served.node in sharing else "its own"

@@ -64,7 +64,7 @@ def fit_page(report: "FitReport", columns: Columns, asked: "Asked", *, shortened
         blocks.append(view.Findings("Why not", tuple(rows)))
     blocks.append(_outcome_table(report.outcomes, types, ROWS_SHOWN if shortened else len(report.outcomes)))
     main = len(blocks) - 1
-    blocks += disk_blocks(report.outcomes, ROWS_SHOWN if shortened else None)
+    blocks += disk_blocks(report.outcomes, columns, ROWS_SHOWN if shortened else None)
     blocks += quota_blocks(report.outcomes, types, ROWS_SHOWN if shortened else None)
     placed = [each for each in report.outcomes if each.refusal is None and each.action != "keep"]
     for each in [*refused, *placed][:SUMS_MAX]:
@@ -99,12 +99,18 @@ def _verdict(report: "FitReport") -> str:
     nodes = plural(len({each.node for outcome in report.outcomes for each in outcome.nodes}), "node")
     first = report.outcomes[0].workload
     count = len(report.outcomes)
+    queues = report.queues_missing or report.queues_unseen
     if report.fits:
         who = f"{first} fits" if count == 1 else f"all {count} workloads fit"
-        return f"{who}: {plural(replicas, 'replica')} on {nodes}{evicting(report.outcomes)}"
+        told = f"queue {queues[0]} exists" if len(queues) == 1 else f"queues {several(queues)} exist"
+        where = f"{plural(replicas, 'replica')} on {nodes}{evicting(report.outcomes)}"
+        return f"{who}: {where}{f', if {told}' if queues else ''}"
     short = sum(each.refusal is not None for each in report.outcomes)
     who = f"{first} does not fit" if count == 1 else f"{short} of {count} workloads do not fit"
     undone = ", because all or none was asked for" if report.atomic else ""
+    if report.queues_missing:
+        names = f"queue {queues[0]} does" if len(queues) == 1 else f"queues {several(queues)} do"
+        undone = f", because {names} not exist{' and all or none was asked for' if report.atomic else ''}"
     return f"{who}: {placed} of {replicas} placed{undone}{evicting(report.outcomes)}"
 
 

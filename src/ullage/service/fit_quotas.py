@@ -1,7 +1,7 @@
 """The part of a fit page about quotas: who goes, who is waited for and spared, who could evict it later."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ullage.model.resources import ResourceTypes
 from ullage.render import view
@@ -9,6 +9,9 @@ from ullage.service.words import canonical_map, listed, nothing_cell, several, w
 
 if TYPE_CHECKING:
     from ullage.service.fit import OutcomeReport
+
+NOT_ALL_LOOKED_AT: Final = "not everybody who might claim it back was looked at; of the others nobody could"
+RISK: Final = "ullage quota risk shows the order in which they go"
 
 
 def evicting(outcomes: "Sequence[OutcomeReport]") -> str:
@@ -59,7 +62,10 @@ def _evicted_table(
         )
         for workload, each in pairs[:rows_max]
     )
-    return view.Table("Evicted", columns, rows, f"{_cut(pairs, rows_max)}{_certificate(outcomes)}")
+    gangs = list(dict.fromkeys(each.gang for _, each in pairs if each.gang))
+    names = f"gang {gangs[0]} goes" if len(gangs) == 1 else f"gangs {several(gangs)} go, each"
+    whole = f"; {names} as one" if gangs else ""
+    return view.Table("Evicted", columns, rows, f"{_cut(pairs, rows_max)}{_certificate(outcomes)}{whole}")
 
 
 def _certificate(outcomes: "Sequence[OutcomeReport]") -> str:
@@ -132,13 +138,37 @@ def _cut(rows: Sequence[object], rows_max: int | None) -> str:
 
 
 def _later(outcomes: "Sequence[OutcomeReport]", types: ResourceTypes) -> Iterator[view.Finding]:
+    told: set[str] = set()
     for outcome in outcomes:
-        if outcome.over_quota:
-            who = "it" if outcome.placed == 1 else f"{outcome.over_quota} of {outcome.placed} replicas"
-            claims = [f"{each.quota} ({listed(types, each.could_claim)})" for each in outcome.later_claims]
-            message = f"{who} would be over quota"
-            message += (
-                f"; could claim it back: {several(claims)}" if claims else "; nobody could claim it back now"
+        if outcome.over_quota or outcome.later_claims:
+            yield _of_placed(outcome, types)
+        others = [each for each in outcome.pushed if each not in told]
+        told |= set(others)
+        if others:
+            message = (
+                f"{several(others)} would be over quota, and {'is' if len(others) == 1 else 'are'} not now"
             )
-            remedy = "ullage quota risk shows the order in which they go" if claims else ""
-            yield view.Finding("info", outcome.workload, message, remedy)
+            yield view.Finding("info", outcome.workload, message, RISK)
+
+
+def _of_placed(outcome: "OutcomeReport", types: ResourceTypes) -> view.Finding:
+    """Return which of those placed are over quota, and who could claim them back."""
+    alone = outcome.placed == 1
+    if outcome.over_quota:
+        who = "it" if alone else f"{outcome.over_quota} of {outcome.placed} replicas"
+        message = f"{who} would be over quota"
+    else:
+        message = f"{'it' if alone else 'they'} would be in-quota"
+    if not outcome.later_claims:
+        if not outcome.later_claims_complete:
+            return view.Finding("info", outcome.workload, f"{message}; {NOT_ALL_LOOKED_AT}", RISK)
+        return view.Finding("info", outcome.workload, f"{message}; nobody could claim it back now")
+    claims = [
+        f"{several(each.claimants)}{' together' if len(each.claimants) > 1 else ''}"
+        f" ({listed(types, each.could_claim)})"
+        for each in outcome.later_claims
+    ]
+    message += f"{';' if outcome.over_quota else ', but others'} could claim it back: {several(claims)}"
+    if outcome.spared_for_seconds:
+        message += f"; not before it has run for {outcome.spared_for_seconds} s"
+    return view.Finding("info", outcome.workload, message, RISK)

@@ -6,7 +6,7 @@ from ullage.engine.ledger.room import TYPES
 from ullage.model.constraints import Record
 from ullage.render import view
 from ullage.service.answer import Answer, versioned
-from ullage.service.ledger_file import ledger_path, told_path
+from ullage.service.ledger_file import file_of, ledger_path, told_path
 from ullage.service.ledger_words import with_ledger
 from ullage.service.words import fact_table
 
@@ -23,7 +23,7 @@ def ledger_backup(named: str, target: str) -> Answer:
     """Copy a ledger to a new file, and answer up to which step it goes."""
     from ullage.stores.backup import backup
 
-    path = ledger_path(named)
+    path = file_of(ledger_path(named), "a backup")
     report = LedgerBackup(told_path(path), target, backup(path, Path(target)))
     return Answer(lambda: _page(report), lambda: versioned("LedgerBackup", report, TYPES))
 

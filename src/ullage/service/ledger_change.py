@@ -5,12 +5,13 @@ from collections.abc import Sequence
 
 from ullage.engine.ledger.room import TYPES
 from ullage.model.constraints import Record
-from ullage.model.ledger import Bind, Command, Expire, Extend, Outcome, Release, Together
+from ullage.model.errors import InputError
+from ullage.model.ledger import Bind, Command, Expire, Extend, Outcome, Pause, Release, Together
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.render import view
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_whole
-from ullage.service.clock import now_seconds
+from ullage.service.clock import now_seconds, told_time
 from ullage.service.ledger_file import ledger_path, read_ledger, submitted, told_path
 from ullage.service.ledger_words import entry_table, with_ledger
 from ullage.service.words import plural
@@ -37,10 +38,23 @@ def release(named: str, reservation: str, requests: Sequence[str] = ()) -> Answe
     return _taken(named, f"release {reservation}", Release(reservation, tuple(requests)))
 
 
+def pause(named: str, reservation: str, *, paused: bool) -> Answer:
+    """Note that what is in use is paused, or runs again; it stays promised."""
+    return _taken(named, f"{'pause' if paused else 'resume'} {reservation}", Pause(reservation, paused))
+
+
 def extend(named: str, reservation: str, hold_seconds: int) -> Answer:
-    """Hold a reservation for so many seconds from now."""
-    at_seconds = max(now_seconds(), read_ledger(ledger_path(named)).at_seconds)
-    return _taken(named, f"extend {reservation}", Extend(reservation, at_seconds + hold_seconds))
+    """Hold a reservation for so many seconds from now; one that ends later is not cut short."""
+    state = read_ledger(ledger_path(named))
+    until = max(now_seconds(), state.at_seconds) + hold_seconds
+    ends = max((each.expires_seconds or 0 for each in state.entries_of(reservation)), default=0)
+    if ends > until:
+        raise InputError(
+            f"{reservation} is held until {told_time(ends)}, {plural(ends - until, 'second')} longer",
+            where="--hold",
+            remedy="hold it for longer, or release it",
+        )
+    return _taken(named, f"extend {reservation}", Extend(reservation, until))
 
 
 def expire(asked: Asked, *, orphans: bool) -> Answer:
@@ -50,17 +64,28 @@ def expire(asked: Asked, *, orphans: bool) -> Answer:
     if orphans:
         from ullage.engine.ledger.matching import broken_promises
 
-        state = read_ledger(ledger_path(asked.ledger))
-        gone = broken_promises(read_whole(asked), state.entries)
+        state = read_ledger(ledger_path(asked.ledger, asked))
+        snapshot = read_whole(asked)
+        gone = broken_promises(snapshot, state.entries)
+        if gone and not len(snapshot.workloads):
+            raise InputError(
+                f"{snapshot.name} names no workloads, so nobody can be said to be gone",
+                where="--orphans",
+                remedy="name a cluster that lists its workloads, or use ledger release",
+            )
         words = f"expire, and {plural(len(gone), 'reservation')} without an owner"
         command = Together((Expire(), *(Release(each) for each in gone)))
-    return _taken(asked.ledger, words, command)
+    return _taken(asked.ledger, words, command, asked)
 
 
-def _taken(named: str, words: str, command: Command) -> Answer:
-    path = ledger_path(named)
-    done = submitted(path, command, at_seconds=now_seconds())
-    report = _report(told_path(path), words, done)
+def _taken(named: str, words: str, command: Command, asked: Asked | None = None) -> Answer:
+    done = submitted(ledger_path(named, asked), command, at_seconds=now_seconds())
+    return answer_of(named, words, done)
+
+
+def answer_of(named: str, words: str, done: Outcome) -> Answer:
+    """Return what came of a step, and of what was asked in words."""
+    report = _report(told_path(ledger_path(named)), words, done)
     return Answer(
         lambda: _page(report, named), lambda: versioned("LedgerChange", report, TYPES), report.accepted
     )

@@ -1,26 +1,41 @@
-"""Where the ledger lies, and what it says now: a file that is named, or the one of the user."""
+"""Where the ledger lies, and what it says: in a file that is named or the user's own, or in a cluster."""
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ullage.model.errors import InputError
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.service.clock import now_seconds
+from ullage.service.ledger_cluster import ClusterPlace, cluster_place, open_ledger
 
 if TYPE_CHECKING:
     import sqlite3
 
     from ullage.engine.ledger.state import LedgerState
-    from ullage.model.ledger import Command, Outcome
+    from ullage.model.ledger import Command, JournalRow, Outcome
+    from ullage.model.verdict import Finding
+    from ullage.service.asked import Asked
 
 DATA_VARIABLE: Final = "XDG_DATA_HOME"
 FILE: Final = ("ullage", "ledger.db")
 
 
-def ledger_path(named: str) -> Path:
-    """Return the file that is named, else the one in the user's folder for data."""
+Place = Path | ClusterPlace
+
+
+def ledger_path(named: str, asked: "Asked | None" = None) -> Place:
+    """Return the file or the cluster that is named, else the file in the user's folder for data.
+
+    The ledger `kube` is that of the live cluster which is asked about, else of the current one.
+    """
+    place = cluster_place(named)
+    if place is not None:
+        if asked is None:
+            return place
+        return ClusterPlace(place.context or asked.context, asked.kubeconfig, asked.as_user)
     if named:
         return Path(named)
     data = os.environ.get(DATA_VARIABLE, "")
@@ -28,10 +43,26 @@ def ledger_path(named: str) -> Path:
     return folder.joinpath(*FILE)
 
 
-def told_path(path: Path) -> str:
-    """Return a path as people write it."""
+def told_path(place: Place) -> str:
+    """Return a place as people write it."""
+    if isinstance(place, ClusterPlace):
+        return place.name
     home = Path.home()
-    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
+    return f"~/{place.relative_to(home)}" if place.is_relative_to(home) else str(place)
+
+
+def is_there(place: Place) -> bool:
+    """Whether there may be a ledger; in a cluster there is one, though it may be empty."""
+    return isinstance(place, ClusterPlace) or place.exists()
+
+
+def file_of(place: Place, what: str) -> Path:
+    """Return the file of a ledger, where something can be done with files alone."""
+    if isinstance(place, ClusterPlace):
+        raise InputError(
+            f"{what} is of files, and {place.name} is a cluster", remedy="back up etcd, which has all of it"
+        )
+    return place
 
 
 @contextlib.contextmanager
@@ -45,17 +76,69 @@ def reading(path: Path) -> "Iterator[sqlite3.Connection]":
         yield connection
 
 
-def read_ledger(path: Path, revision: int | None = None) -> "LedgerState":
+def read_ledger(place: Place, revision: int | None = None) -> "LedgerState":
     """Return the state of a ledger that exists, now or after a step of the past."""
+    if isinstance(place, ClusterPlace):
+        with open_ledger(place) as ledger:
+            return ledger.state() if revision is None else ledger.at(revision)
     from ullage.stores.reading import read_state, state_at
 
-    with reading(path) as connection:
+    with reading(place) as connection:
         return read_state(connection) if revision is None else state_at(connection, revision)
 
 
-def live_entries(named: str) -> tuple[LedgerEntry, ...]:
-    """Return the entries of a ledger's file whose time has not come."""
-    state = read_ledger(ledger_path(named))
+def read_journal(place: Place, subject: Mapping[str, str], after: int) -> "Iterator[JournalRow]":
+    """Yield the steps after a revision that are kept and name the subject, by kind; all where it is empty."""
+    if isinstance(place, ClusterPlace):
+        with open_ledger(place) as ledger:
+            rows = ledger.history(**subject) if subject else ledger.journal()
+            yield from (row for row in rows if row.revision > after)
+        return
+    from ullage.stores import reading as tables
+
+    with reading(place) as connection:
+        if not subject:
+            yield from tables.rows(connection, after)
+            return
+        names = [subject.get(kind, "") for kind in ("reservation", "owner", "capacity")]
+        yield from (row for row in tables.rows_naming(connection, *names) if row.revision > after)
+
+
+def earliest_step(place: Place) -> int:
+    """Return the first step that is still kept: files keep all of them."""
+    if not isinstance(place, ClusterPlace):
+        return 1
+    with open_ledger(place) as ledger:
+        return ledger.earliest() + 1
+
+
+def row_under(place: Place, key: str) -> "JournalRow | None":
+    """Return the step that was asked for under a key; None where there is none, or none any more."""
+    if isinstance(place, ClusterPlace):
+        with open_ledger(place) as ledger:
+            return ledger.row_of_key(key)
+    from ullage.stores.reading import row_of_key
+
+    with reading(place) as connection:
+        return row_of_key(connection, key)
+
+
+def verified(place: Place) -> "tuple[int, list[Finding]]":
+    """Return the last revision of a ledger, and what is wrong with it."""
+    if isinstance(place, ClusterPlace):
+        with open_ledger(place) as ledger:
+            return ledger.ask(lambda state: state.revision), ledger.verify()
+    from ullage.stores.reading import head_of
+    from ullage.stores.verify import verify
+
+    with reading(place) as connection:
+        steps = head_of(connection).revision
+    return steps, verify(place)
+
+
+def live_entries(named: str, asked: "Asked | None" = None) -> tuple[LedgerEntry, ...]:
+    """Return the entries of a ledger whose time has not come."""
+    state = read_ledger(ledger_path(named, asked))
     return alive(state.entries, max(now_seconds(), state.at_seconds))
 
 
@@ -67,7 +150,7 @@ def alive(entries: Iterable[LedgerEntry], at_seconds: int) -> tuple[LedgerEntry,
 
 
 def submitted(
-    path: Path,
+    place: Place,
     command: "Command",
     *,
     at_seconds: int,
@@ -76,9 +159,12 @@ def submitted(
     create: bool = False,
 ) -> "Outcome":
     """Take one step of a ledger; its file is made, and the folder for it, where that is wanted."""
+    if isinstance(place, ClusterPlace):
+        with open_ledger(place) as ledger:
+            return ledger.submit(command, at_seconds=at_seconds, key=key, revision=revision)
     from ullage.stores.sqlite import SqliteLedger
 
     if create:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    with SqliteLedger(path, create=create) as ledger:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    with SqliteLedger(place, create=create) as ledger:
         return ledger.submit(command, at_seconds=at_seconds, key=key, revision=revision)

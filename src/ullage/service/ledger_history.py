@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ullage.engine.ledger.room import TYPES
 from ullage.model.constraints import Record
@@ -12,10 +12,7 @@ from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.verdict import Shortfall
 from ullage.service.answer import Answer, versioned
 from ullage.service.clock import told_time
-from ullage.service.ledger_file import ledger_path, reading, told_path
-
-if TYPE_CHECKING:
-    import sqlite3
+from ullage.service.ledger_file import earliest_step, ledger_path, read_journal, told_path
 
 STEPS_MAX: Final = 10_000
 """Steps of one answer; `--after` goes on from there."""
@@ -44,13 +41,17 @@ class StepReport(Record, frozen=True):
 
 
 class LedgerHistory(Record, frozen=True):
-    """The answer to `ullage ledger history`; `more` says that there are later steps."""
+    """The answer to `ullage ledger history`; `more` says that there are later steps.
+
+    `earliest` is the first step that the ledger still keeps.
+    """
 
     ledger: str
     subject: str
     after: int
     steps: tuple[StepReport, ...]
     more: bool
+    earliest: int = 1
 
 
 def ledger_history(question: HistoryQuestion) -> Answer:
@@ -59,14 +60,15 @@ def ledger_history(question: HistoryQuestion) -> Answer:
 
     kind, name = _subject(question.subject)
     path = ledger_path(question.ledger)
-    with reading(path) as connection:
-        found = list(islice(_rows(connection, kind, name, question.after), STEPS_MAX + 1))
+    rows = read_journal(path, {kind: name} if kind else {}, question.after)
+    found = list(islice(rows, STEPS_MAX + 1))
     report = LedgerHistory(
         ledger=told_path(path),
         subject=question.subject,
         after=question.after,
         steps=tuple(_step(row, kind, name) for row in found[:STEPS_MAX]),
         more=len(found) > STEPS_MAX,
+        earliest=earliest_step(path),
     )
     return Answer(
         lambda: ledger_history_page(report, question),
@@ -83,18 +85,6 @@ def _subject(text: str) -> tuple[str, str]:
             remedy="write reservation/R, owner/O or capacity/C, as capacity/node/n1",
         )
     return kind, name
-
-
-def _rows(connection: "sqlite3.Connection", kind: str, name: str, after: int) -> Iterator[JournalRow]:
-    from ullage.stores.reading import rows, rows_naming
-
-    if not kind:
-        yield from rows(connection, after)
-        return
-    names = {each: name if each == kind else "" for each in SUBJECTS}
-    for row in rows_naming(connection, names["reservation"], names["owner"], names["capacity"]):
-        if row.revision > after:
-            yield row
 
 
 def _step(row: JournalRow, kind: str, name: str) -> StepReport:

@@ -38,7 +38,7 @@ def ledger_history_page(
         verdict=view.Verdict(f"{plural(len(report.steps), 'step')}{about}, {refused} refused"),
         blocks=(view.Table("Steps", columns, tuple(_row(each) for each in steps), caption),),
         next_command=with_ledger(_next_words(report), question.ledger),
-        about=f"ledger {report.ledger}" + (f", after revision {report.after}" if report.after else ""),
+        about=_about(report),
         main=0,
     )
 
@@ -60,6 +60,13 @@ def _row(step: "StepReport") -> tuple[view.Cell, ...]:
         view.Cell(reason) if reason else nothing_cell(),
         view.Cell(step.key) if step.key else nothing_cell(),
     )
+
+
+def _about(report: "LedgerHistory") -> str:
+    """Say which steps these are of, and how far back they go."""
+    after = f", after revision {report.after}" if report.after else ""
+    kept = f", steps before {report.earliest} are no longer kept" if report.earliest > 1 else ""
+    return f"ledger {report.ledger}{after}{kept}"
 
 
 def _next_words(report: "LedgerHistory") -> str:

@@ -1,37 +1,70 @@
 """Whether a ledger is what it says: its file, its chain, every decision made again, and its promises."""
 
+from typing import Final
+
+from ullage.engine.ledger.audit import GONE, OVER_PROMISED, audit_against
 from ullage.engine.ledger.room import TYPES
 from ullage.model.constraints import Record
 from ullage.model.verdict import Finding
 from ullage.render import view
 from ullage.service.answer import Answer, versioned
-from ullage.service.ledger_file import ledger_path, reading, told_path
+from ullage.service.asked import Asked, read_whole, standing
+from ullage.service.clock import now_seconds
+from ullage.service.ledger_file import Place, alive, ledger_path, read_ledger, told_path, verified
 from ullage.service.ledger_words import with_ledger
 from ullage.service.words import fact_table, findings_block, plural
 
+AS_LAST_SEEN: Final = frozenset((OVER_PROMISED, GONE))
+"""Findings about promises that something is not there for: it may have changed since."""
+LAST_SEEN: Final = "as when each was last part of a commit; -c: as a cluster has it now"
+
 
 class LedgerVerification(Record, frozen=True):
-    """The answer to `ullage ledger verify`: steps that were decided again, and what was found."""
+    """The answer to `ullage ledger verify`: steps that were decided again, and what was found.
+
+    `against` is the cluster with which promises were compared; without one, what was there when each was last
+    looked at.
+    """
 
     ledger: str
     sound: bool
     steps: int
     findings: tuple[Finding, ...]
+    against: str = ""
 
 
-def ledger_verify(named: str) -> Answer:
-    """Answer whether a ledger can be believed; no where anything was found."""
-    from ullage.stores.reading import head_of
-    from ullage.stores.verify import verify
+def ledger_verify(named: str, asked: Asked | None = None) -> Answer:
+    """Answer whether a ledger can be believed; no where anything was found.
 
-    path = ledger_path(named)
-    with reading(path) as connection:
-        steps = head_of(connection).revision
-    findings = tuple(verify(path))
-    report = LedgerVerification(told_path(path), not findings, steps, findings)
+    Where a cluster is asked about, promises are compared with what it offers now.
+    """
+    path = ledger_path(named, asked)
+    steps, found = verified(path)
+    findings = tuple(found)
+    if asked is not None:
+        findings = (*(each for each in findings if each.code not in AS_LAST_SEEN), *_hollow(path, asked))
+    report = LedgerVerification(told_path(path), not findings, steps, findings, against=_name(asked))
     return Answer(
         lambda: _page(report, named), lambda: versioned("LedgerVerification", report, TYPES), report.sound
     )
+
+
+def _hollow(path: Place, asked: Asked) -> tuple[Finding, ...]:
+    """Return what is promised beyond what a cluster offers now."""
+    from ullage.engine.columns import Columns
+    from ullage.engine.ledger.promises import with_promises
+    from ullage.engine.ledger.state import LedgerState
+    from ullage.engine.ledger.supply import supply_of
+
+    state = read_ledger(path)
+    entries = alive(state.entries, max(now_seconds(), state.at_seconds))
+    columns = Columns(with_promises(standing(read_whole(asked)), entries))
+    found = audit_against(LedgerState(entries=entries), supply_of(columns, entries))
+    return tuple(each for each in found if each.code in AS_LAST_SEEN)
+
+
+def _name(asked: Asked | None) -> str:
+    return "" if asked is None else asked.cluster
 
 
 def _page(report: LedgerVerification, named: str) -> view.Page:
@@ -48,6 +81,7 @@ def _page(report: LedgerVerification, named: str) -> view.Page:
                 ("decisions", f"{steps}, each made again on what those before left"),
                 ("tables", "entries, capacities and the line, as the journal adds up to"),
                 ("promises", "sums, owners, ends and places in line"),
+                ("what there is", f"as {report.against} has it now" if report.against else LAST_SEEN),
             ],
         )
     )

@@ -63,5 +63,6 @@ def _row(entry: LedgerEntry, types: ResourceTypes, above: LedgerEntry | None) ->
 
 def _note(entry: LedgerEntry) -> str:
     if entry.state == "WAITING":
-        return f"number {entry.queue_position} in line, after {entry.blocked_by}"
+        why = f"after {entry.blocked_by}" if entry.blocked_by else entry.reason
+        return f"number {entry.queue_position} in line, {why}"
     return entry.reason or ("paused" if entry.paused else "")

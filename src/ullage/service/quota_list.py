@@ -3,7 +3,7 @@
 from ullage.engine.columns import Columns
 from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import NO_QUOTA, Book
-from ullage.engine.quota.shares import QuotaShare, borrowed_and_lent, parent_of, shares
+from ullage.engine.quota.shares import QuotaShare, borrowed_and_lent, names_of, parent_of, shares
 from ullage.engine.quota.validation import findings
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
@@ -18,6 +18,7 @@ class QuotaFigures(Record, frozen=True):
     """A quota with all below it; `workloads` and `over_quota` are its own.
 
     `borrowed`, `lent` and `entitlement` have the resources that are compared: those that a min names.
+    `claimable` is what others could claim back of its use, if all of them asked for all they may.
     """
 
     name: str
@@ -33,6 +34,7 @@ class QuotaFigures(Record, frozen=True):
     borrowed: Resources
     lent: Resources
     entitlement: Resources
+    claimable: Resources
     workloads: int
     over_quota: tuple[str, ...]
 
@@ -93,7 +95,7 @@ def accounts_of(snapshot: Snapshot) -> Accounts:
 def quota_list_report(accounts: Accounts, namespace: str = "") -> QuotaListReport:
     """Return every number of the answer; with a namespace, only of the quotas that cover it."""
     snapshot, book = accounts.columns.snapshot, accounts.book
-    found = shares(accounts.rules)
+    found = shares(accounts.rules, accounts.waiting.values(), accounts.capacity)
     order = tree_order(book)
     roots = [each for each in found if parent_of(book, each.place) == NO_QUOTA]
     borrowed, lends = borrowed_and_lent(accounts.standing)
@@ -128,7 +130,7 @@ def figures_of(book: Book, share: QuotaShare) -> QuotaFigures:
     """Return the figures of a quota by the names of its resources."""
     quota = book.quotas[share.place]
     parent = parent_of(book, share.place)
-    named = {*quota.min, *quota.max, *(quota.lending_limit or ()), *(quota.borrowing_limit or ())}
+    named = names_of(book, share.place, share.used)
     return QuotaFigures(
         name=quota.name,
         kind=quota.kind,
@@ -140,9 +142,10 @@ def figures_of(book: Book, share: QuotaShare) -> QuotaFigures:
         min=quota.min,
         max=quota.max,
         used=book.readable(share.used).only(named),
-        borrowed=book.readable(share.borrowed),
-        lent=book.readable(share.lent),
+        borrowed=book.readable(share.borrowed).only(named),
+        lent=book.readable(share.lent).only(named),
         entitlement=book.readable(share.entitlement),
+        claimable=book.readable(share.claimable).without_zeros(),
         workloads=share.members,
         over_quota=share.over_quota,
     )

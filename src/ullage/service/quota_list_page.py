@@ -39,7 +39,7 @@ def quota_list_page(
             view.Finding(each.severity, each.subject, each.message, each.remedy) for each in report.findings
         )
         blocks.append(view.Findings("What is wrong with quotas", tuple(rows)))
-    risky = next((each.name for each in over), "")
+    risky = any(each.over_quota or each.claimable for each in report.quotas)
     return view.Page(
         title=f"Quotas of {report.cluster}",
         verdict=view.Verdict(_verdict(report, types)),
@@ -64,10 +64,21 @@ def _verdict(report: "QuotaListReport", types: ResourceTypes) -> str:
     over = sum(len(each.over_quota) for each in report.quotas)
     if over:
         parts.append(f"{plural(over, 'workload')} over quota")
+    exposed = [
+        f"{listed(types, each.claimable)} of {each.name}"
+        for each in report.quotas
+        if each.claimable and not each.over_quota and not _has_children(report, each)
+    ]
+    if exposed:
+        parts.append(f"others could claim back {several(exposed)}, which is not over quota")
     errors = sum(each.severity == "error" for each in report.findings)
     if errors:
         parts.append(f"{plural(errors, 'error')} in quotas")
     return "; ".join(parts)
+
+
+def _has_children(report: "QuotaListReport", quota: "QuotaFigures") -> bool:
+    return any(each.parent == quota.name for each in report.quotas)
 
 
 def _table(report: "QuotaListReport", types: ResourceTypes, rows_max: int | None) -> view.Table:
@@ -83,11 +94,13 @@ def _table(report: "QuotaListReport", types: ResourceTypes, rows_max: int | None
         view.Column("borrowed", "right", priority=7),
         view.Column("lent", "right", priority=7),
         view.Column("entitlement", "right", priority=6),
+        view.Column("claimable", "right", priority=3),
         view.Column("workloads", "right", priority=2),
         view.Column("over quota", "right", priority=4),
     )
     rows = [row for each in report.quotas for row in _rows(each, types)]
-    caption = "used, and its share of min; lent: what others borrow, by what each leaves unused"
+    caption = "used, and its share of min; lent: what others borrow, by what each leaves unused; "
+    caption += "claimable: what others could claim back if all of them asked"
     modes = {each.mode for each in report.quotas}
     if "nos" in modes:
         caption += "; entitlement in mode nos: min and the guaranteed part of what is unused, up to max"
@@ -135,11 +148,12 @@ def _rows(quota: "QuotaFigures", types: ResourceTypes) -> list[tuple[view.Cell, 
                 else nothing_cell(),
                 amount_or_nothing(types, quota.lent, name),
                 amount_or_nothing(types, quota.entitlement, name),
+                amount_or_nothing(types, quota.claimable, name),
                 *last,
             )
         )
     if not rows:
-        rows.append((*first, *(nothing_cell() for _ in range(7)), *last))
+        rows.append((*first, *(nothing_cell() for _ in range(8)), *last))
     return rows
 
 

@@ -5,8 +5,9 @@ from typing import Final
 from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import NO_QUOTA
 from ullage.engine.quota.claimed_back import NO_LIMIT
+from ullage.engine.quota.rights import LOWER_PRIORITY
 from ullage.engine.quota.risk import Claimant, Going, PodRisk, risks
-from ullage.engine.quota.standing import OVER_QUOTA
+from ullage.engine.quota.standing import IN_QUOTA, OVER_QUOTA
 from ullage.engine.redundancy.daemons import is_daemon
 from ullage.model.cluster import Snapshot, Workload
 from ullage.model.constraints import Record
@@ -29,6 +30,8 @@ NOT_SIMULATED: Final = (
     "claims of different sizes in turn, which may take others than the first in order",
 )
 BUDGETS_CHANGE: Final = "how disruption budgets change while workloads go"
+GANGS: Final = "that a whole gang goes where one of it does"
+PRIORITIES: Final = "claims of other priorities than 0, by quotas that evict lower ones only"
 CUT_SHORT: Final = "all orders: there are too many quotas and workloads, some orders end early"
 
 
@@ -38,11 +41,14 @@ class WorkloadRisk(Record, frozen=True):
     It goes when of some resource more is claimed than `claimed_first`, which is what claims find free and
     what those before it free. `way` is in-order for claims that grow in small steps, by each of `claimants`
     alone; together where all of them must claim; one-claim, without a rank, for one claim of `claimed_first`.
-    A workload has several places where claimants differ; one that cannot be claimed has no claimants.
+    A workload has several places where claimants differ; one that cannot be claimed has no claimants. In mode
+    fair one whose `label` is in-quota can be claimed too. One that is spared goes as is said once it has run
+    for the minimum, in `spared_seconds`; others are told without it until then.
     """
 
     workload: str
     quota: str
+    label: str
     node: str
     priority: int
     rank: int
@@ -53,6 +59,7 @@ class WorkloadRisk(Record, frozen=True):
     claimed_first: Resources
     claimable: bool
     reason: str
+    spared_seconds: int = 0
 
 
 class ClaimantStatus(Record, frozen=True):
@@ -121,7 +128,7 @@ def _named(snapshot: Snapshot, name: str, namespace: str) -> Workload:
 def quota_risk_report(
     accounts: Accounts, workload: Workload | None = None, namespace: str = ""
 ) -> QuotaRiskReport:
-    """Return the risk of all workloads above the min of their quota, of one, or of those of a namespace."""
+    """Return the risk of all workloads that are above a min or can be claimed, of one, or of a namespace."""
     snapshot = accounts.columns.snapshot
     found = risks(accounts)
     listed = [
@@ -132,10 +139,22 @@ def quota_risk_report(
         for row in _rows(accounts, pod)
     ]
     first = {row.claimants: (row.rank or len(listed) + 1) for row in reversed(listed)}
-    listed.sort(key=lambda row: (not row.claimants, first[row.claimants], row.claimants, row.rank))
+    listed.sort(
+        key=lambda row: (
+            not row.claimants,
+            row.spared_seconds > 0,
+            first[row.claimants],
+            row.claimants,
+            row.rank,
+        )
+    )
     notes = list(NOT_SIMULATED) if listed else []
     if listed and any(pod.member.budgets for pod in found.pods):
         notes.append(BUDGETS_CHANGE)
+    if listed and any(pod.member.gang for pod in found.pods):
+        notes.append(GANGS)
+    if listed and any(each.evicts_others == LOWER_PRIORITY for each in accounts.book.quotas):
+        notes.append(PRIORITIES)
     if not found.complete:
         notes.append(CUT_SHORT)
     return QuotaRiskReport(
@@ -170,11 +189,12 @@ def _rows(accounts: Accounts, pod: PodRisk) -> list[WorkloadRisk]:
     """Return a workload at each of its places; one that cannot be claimed has one of no rank."""
     book, member = accounts.book, pod.member
     nowhere = Going(0, 0, "in-order", (), (None,) * len(book.resources))
-    left_seconds = accounts.spared.get(member.key, 0)
+    left_seconds = pod.spared_seconds
     return [
         WorkloadRisk(
             workload=member.key,
             quota=book.quotas[member.quota].name,
+            label=OVER_QUOTA if pod.is_over_quota else IN_QUOTA,
             node=member.node,
             priority=member.priority,
             rank=place.rank,
@@ -187,6 +207,7 @@ def _rows(accounts: Accounts, pod: PodRisk) -> list[WorkloadRisk]:
             reason=f"spared for {left_seconds} s: it ran too shortly"
             if left_seconds
             else OUTCOMES[pod.outcome],
+            spared_seconds=left_seconds,
         )
         for place in pod.goes or (nowhere,)
     ]

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ullage.service.quota_risk import ClaimantStatus, QuotaRiskReport, WorkloadRisk
 
 ROWS_SHOWN: Final = 40
+OVER: Final = "over-quota"
 CLAIMANTS_SHOWN: Final = 3
 
 
@@ -41,19 +42,26 @@ def _verdict(report: "QuotaRiskReport", types: ResourceTypes, namespace: str) ->
     if report.subject:
         only = report.workloads[0]
         ranked = (
-            f"is number {only.rank} of {only.of} to go" if only.rank else f"is above the min of {only.quota}"
+            f"is number {only.rank} of {only.of} to go"
+            if only.rank and not only.spared_seconds
+            else f"is {'above' if only.label == OVER else 'within'} the min of {only.quota}"
         )
         return f"{only.workload} {ranked}: {_when(only, types)}"
     if not report.workloads:
         who = f"nobody in namespace {namespace}" if namespace else "nobody"
         return f"{who} runs above the min of a quota: nothing can be claimed back"
-    everyone = {each.workload for each in report.workloads}
+    over = {each.workload for each in report.workloads if each.label == OVER}
+    quotas = {each.quota for each in report.workloads if each.label == OVER}
     claimable = {each.workload for each in report.workloads if each.claimable}
-    return (
-        f"{plural(len(everyone), 'workload')} above the min of "
-        f"{plural(len({each.quota for each in report.workloads}), 'quota')}; "
-        f"{len(claimable)} can be claimed back now"
-    )
+    inside = len(claimable - over)
+    if not over:
+        told = plural(inside, "workload") if inside else "nobody"
+        return f"nobody runs above the min of a quota, but {told} can be claimed back now"
+    found = f"{plural(len(over), 'workload')} above the min of {plural(len(quotas), 'quota')}; "
+    found += f"{len(claimable)} can be claimed back now"
+    if inside:
+        found += f", {inside} of them within the min of {'its' if inside == 1 else 'their'} quota"
+    return found
 
 
 def _when(risk: "WorkloadRisk", types: ResourceTypes) -> str:
@@ -64,6 +72,8 @@ def _when(risk: "WorkloadRisk", types: ResourceTypes) -> str:
     if risk.way == "one-claim":
         return f"it goes for one claim of {amounts} by {who}"
     if risk.way == "together":
+        if len(risk.claimants) == 1:
+            return f"it goes when {who} asks for all it may, and claims more than {amounts}"
         return f"it goes when {who} together claim more than {amounts}"
     if any(not amount for amount in risk.claimed_first.values()):
         return f"it goes with the first claim of {who}"
@@ -87,6 +97,7 @@ def _table(report: "QuotaRiskReport", types: ResourceTypes, rows_max: int | None
     columns = (
         view.Column("workload", priority=9),
         view.Column("quota", priority=6),
+        view.Column("label", wide_only=all(each.label == OVER for each in report.workloads), priority=5),
         view.Column("goes as", "right", priority=8, key="rank"),
         view.Column("claimed by", priority=7, key="claimants"),
         view.Column("when more is claimed than", priority=8, key="claimed_first"),
@@ -100,6 +111,7 @@ def _table(report: "QuotaRiskReport", types: ResourceTypes, rows_max: int | None
         (
             view.Cell(each.workload),
             view.Cell(each.quota),
+            view.Cell(each.label),
             view.Cell(f"{each.rank} of {each.of}", value=str(each.rank)) if each.rank else nothing_cell(),
             _claimants(each),
             _amounts(types, each),
@@ -121,7 +133,9 @@ def _table(report: "QuotaRiskReport", types: ResourceTypes, rows_max: int | None
         caption += "; where orders differ, each who claims has its own"
     ways = {each.way for each in report.workloads}
     if "together" in ways:
-        caption += "; together: when all of these claim, one after the other"
+        caption += "; together, or for all at once: when they ask for all they may, one claim after the other"
+    if any(each.spared_seconds and each.rank for each in report.workloads):
+        caption += "; who is spared goes as is said once all have run for the minimum"
     if "one-claim" in ways:
         caption += "; one claim: it takes whom several small ones would not"
     if len(kept) < len(report.workloads):
@@ -132,7 +146,7 @@ def _table(report: "QuotaRiskReport", types: ResourceTypes, rows_max: int | None
 def _claimants(risk: "WorkloadRisk") -> view.Cell:
     if not risk.claimants:
         return nothing_cell()
-    told = " together" if risk.way == "together" else ""
+    told = "" if risk.way != "together" else " together" if len(risk.claimants) > 1 else ", for all at once"
     return view.Cell(f"{several(risk.claimants, CLAIMANTS_SHOWN)}{told}", value=" ".join(risk.claimants))
 
 

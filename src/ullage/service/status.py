@@ -56,7 +56,7 @@ class WorkloadStatus(Record, frozen=True):
 class QuotaStatus(Record, frozen=True):
     """A quota and what it uses, with all below it; `lent` is what others use of its min.
 
-    Up to its `entitlement` it may claim from others.
+    Up to its `entitlement` it may claim from others, who could claim back what is `claimable` of its use.
     """
 
     name: str
@@ -69,6 +69,7 @@ class QuotaStatus(Record, frozen=True):
     borrowed: Resources
     lent: Resources
     entitlement: Resources
+    claimable: Resources
 
 
 class DeviceStatus(Record, frozen=True):
@@ -225,6 +226,7 @@ def _quota(use: QuotaUse) -> QuotaStatus:
         borrowed=use.borrowed,
         lent=use.lent,
         entitlement=use.entitlement,
+        claimable=use.claimable,
     )
 
 

@@ -261,6 +261,7 @@ def _quota_table(quotas: "Sequence[QuotaStatus]", types: ResourceTypes) -> view.
         view.Column("borrowed", "right", priority=5),
         view.Column("lent", "right", priority=4),
         view.Column("entitlement", "right", priority=3),
+        view.Column("claimable", "right", priority=2),
     )
     rows = []
     for quota in quotas:
@@ -282,11 +283,12 @@ def _quota_table(quotas: "Sequence[QuotaStatus]", types: ResourceTypes) -> view.
                     amount_cell(types, name, borrowed, tone="warn" if borrowed else "muted"),
                     amount_or_nothing(types, quota.lent, name),
                     amount_or_nothing(types, quota.entitlement, name),
+                    amount_or_nothing(types, quota.claimable, name),
                 )
             )
     caption = (
         "used, and its share of the guaranteed min; lent: what others borrow of it; "
-        "entitlement: up to where it may claim"
+        "entitlement: up to where it may claim; claimable: what others could claim of it"
     )
     return view.Table("Quotas", columns, tuple(rows), caption)
 

@@ -1,6 +1,6 @@
 """The workloads that somebody asks about: manifests, our own sets, one shape, or those that wait already."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -12,11 +12,13 @@ from ullage.model.constraints import Constraints, Toleration
 from ullage.model.delta import TABLES, Delta, apply
 from ullage.model.errors import InputError
 from ullage.model.resources import NOTHING, Resources, ResourceTypes
+from ullage.model.storage import Claim
 
 if TYPE_CHECKING:
     from ullage.sources.documents import Document
 
 PODS: Final = "pods"
+QUOTAS: Final = "quotas"
 SHAPE_NAME: Final = "workload"
 SHAPE_RESOURCES_MAX: Final = 100
 SHAPE_ALONE: Final = (
@@ -195,15 +197,35 @@ class _OwnDocuments:
 
 
 def with_objects(snapshot: Snapshot, objects: Delta) -> Snapshot:
-    """Return a cluster with the rows that come with workloads; those that it has already stay as they are."""
+    """Return a cluster with the rows that come with workloads; those that it has already stay as they are.
+
+    But quotas are as they would be after these objects were applied, and so are the sizes and classes of
+    claims: they are what is asked for.
+    """
     new = {
-        name: tuple(row for row in getattr(objects, name) if row.key not in getattr(snapshot, name))
+        name: tuple(
+            row for row in getattr(objects, name) if name == QUOTAS or row.key not in getattr(snapshot, name)
+        )
         for name in TABLES
     }
+    new["claims"] += tuple(_changed_claims(snapshot, objects))
     if not any(new.values()):
         return snapshot
     added = msgspec.structs.replace(Delta(), **new)
     return msgspec.structs.replace(apply(snapshot, added), revision=snapshot.revision)
+
+
+def _changed_claims(snapshot: Snapshot, objects: Delta) -> Iterator[Claim]:
+    for row in objects.claims:
+        known = snapshot.claims.get(row.key)
+        if known is not None:
+            changed = msgspec.structs.replace(
+                known,
+                size_bytes=row.size_bytes or known.size_bytes,
+                storage_class=row.storage_class or known.storage_class,
+            )
+            if changed != known:
+                yield changed
 
 
 def with_replicas(wanted: Wanted, replicas: int | None) -> Wanted:

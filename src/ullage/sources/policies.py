@@ -9,7 +9,9 @@ import os
 from collections.abc import Mapping
 from importlib import resources as package_files
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from ullage.model.errors import InputError
 from ullage.model.policy import PROFILE_NAMES, Layer, Policy
@@ -21,6 +23,7 @@ from ullage.sources.own_format import read_policy_document
 from ullage.sources.own_records import PolicyDocument, SettingValue
 from ullage.sources.places import shown
 
+_FIELDS: Final = msgspec.json.Decoder(dict[str, Any])
 CHAIN_MAX: Final = 16
 """Policies that may inherit one another in one chain."""
 
@@ -62,7 +65,20 @@ def read_policy_file(path: str) -> PolicyFile:
         raise InputError(
             f"{len(documents)} documents where one policy is expected", where=path, remedy="split the file"
         )
-    return PolicyFile(path, documents[0], read_policy_document(documents[0]), built_in=False)
+    content = read_policy_document(documents[0])
+    _check_fields(documents[0])
+    return PolicyFile(path, documents[0], content, built_in=False)
+
+
+def _check_fields(document: Document) -> None:
+    """Refuse a field that policies do not have: whoever wrote it believes that it is in force."""
+    for name in document.decode(_FIELDS):
+        if name not in PolicyDocument.__struct_encode_fields__:
+            raise document.error(
+                f"a policy has no field {shown(name)!r}",
+                path=(name,),
+                remedy="write settings under cluster, groups or nodes, and name a profile with inherits",
+            )
 
 
 def _chain(name_or_path: str) -> list[PolicyFile]:

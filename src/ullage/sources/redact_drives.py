@@ -88,6 +88,7 @@ class DriveRedactor:
             reservation=self._name("reservation", entry.reservation),
             request=self._name(request, entry.request),
             capacity=self._capacity(entry.capacity),
+            drives=tuple(map(self._capacity, entry.drives)),
             owner=self._owner(entry.owner),
             blocked_by=self._name("reservation", entry.blocked_by),
             reason=REDACTED if entry.reason else "",

@@ -27,6 +27,10 @@ from ullage.stores.schema import APPLICATION_ID, VERSION, migrate, version_of
 CHECKED_BYTES_MAX: Final = 256 << 20
 """The size up to which all pages are checked at each opening; beyond it, those of the present state."""
 COPIES_MAX: Final = 100
+_MAGIC: Final = b"SQLite format 3\0"
+_HEADER_BYTES: Final = 100
+_VERSION_AT: Final = 60
+"""Where the header of a file has the version that `PRAGMA user_version` tells."""
 
 
 def open_to_write(
@@ -47,6 +51,18 @@ def open_to_write(
             connection.close()
             raise
     return connection
+
+
+def bring_up_to_date(path: Path) -> None:
+    """Upgrade a ledger whose header names an older version, so that who is about to write can read it first.
+
+    What is no ledger is left alone: it is refused when it is opened.
+    """
+    with path.open("rb") as file:
+        header = file.read(_HEADER_BYTES)
+    number = int.from_bytes(header[_VERSION_AT : _VERSION_AT + 4], "big")
+    if header.startswith(_MAGIC) and 0 < number < VERSION:
+        open_to_write(path, create=False).close()
 
 
 def open_to_read(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:

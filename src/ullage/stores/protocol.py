@@ -6,12 +6,14 @@ the same key, which never takes it twice.
 """
 
 from collections.abc import Iterator
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from ullage.engine.ledger.state import LedgerState
 from ullage.model.errors import InputError
 from ullage.model.ledger import Command, JournalRow, Outcome
+from ullage.model.quantity import INT64_MAX
 from ullage.model.verdict import Finding
+from ullage.stores import codec
 
 KEY_CHARACTERS_MAX: Final = 256
 
@@ -58,6 +60,48 @@ class LedgerStore(Protocol):
 
     def close(self) -> None:
         """Answer what was asked already, and let go."""
+
+
+class Asked(NamedTuple):
+    """A command with all that was said with it; `text` is the command as it is kept."""
+
+    command: Command
+    text: str
+    at_seconds: int
+    key: str = ""
+    revision: int | None = None
+
+
+def asked_for(
+    command: Command, at_seconds: int, key: str, revision: int | None, characters_max: int
+) -> Asked:
+    """Return what was asked for, or say what cannot be kept of it."""
+    if not 0 <= at_seconds <= INT64_MAX:
+        raise InputError(f"{at_seconds} is no time", remedy="give seconds since 1970")
+    text = codec.command_text(command)
+    if len(text) > characters_max:
+        raise InputError(f"a command of {len(text)} characters", remedy="split it")
+    return Asked(command, text, at_seconds, checked_key(key), revision)
+
+
+def repeated(asked: Asked, text: str, outcome: Outcome) -> Outcome:
+    """Return the outcome that a key had before; refuse it if it was the key of something else."""
+    if text != asked.text and codec.to_command(text) != asked.command:
+        raise InputError(
+            f"the key {asked.key} was used for another command at revision {outcome.revision}",
+            remedy="use a new key for a new command",
+        )
+    return Outcome(outcome.revision, outcome.decision, repeated=True)
+
+
+def moved_since(state: LedgerState, planned: int) -> bool:
+    """Whether a ledger has changed since the revision that somebody has planned on."""
+    if planned > state.revision:
+        raise InputError(
+            f"revision {planned} is not reached yet, the last one is {state.revision}",
+            remedy="plan on a state of this ledger",
+        )
+    return planned < state.revision
 
 
 def checked_key(key: str) -> str:

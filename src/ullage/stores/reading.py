@@ -14,7 +14,7 @@ from ullage.engine.ledger.apply import apply
 from ullage.engine.ledger.state import LedgerState
 from ullage.engine.ledger.view import Key, key_of
 from ullage.model.errors import InputError
-from ullage.model.ledger import Command, Decision, JournalRow, Together
+from ullage.model.ledger import Decision, JournalRow, Together
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.stores import codec
 
@@ -180,7 +180,7 @@ def rows_naming(
     query = f"{_ROWS} WHERE {condition} ORDER BY revision"
     for found in connection.execute(query, [text for text in texts for _ in range(2)]):
         row = _row(*found)
-        if all(name in _named(kind, row.command, row.decision) for kind, name in given.items()):
+        if all(name in names_in(kind, row) for kind, name in given.items()):
             yield row
 
 
@@ -188,8 +188,9 @@ def _row(revision: int, at_seconds: int, key: str, command: str, decision: str) 
     return JournalRow(revision, at_seconds, codec.to_command(command), codec.to_decision(decision), key)
 
 
-def _named(kind: str, command: Command, decision: Decision) -> set[str]:
+def names_in(kind: str, row: JournalRow) -> set[str]:
     """Return the reservations, owners or capacities that a step names."""
+    command, decision = row.command, row.decision
     names = {getattr(entry, kind) for entry in decision.changed}
     if kind == "capacity":
         names |= {*(capacity.name for capacity in decision.capacities), *decision.gone}

@@ -53,7 +53,26 @@ _PAST_STATES: Final = (
         state TEXT NOT NULL
     ) STRICT""",
 )
-MIGRATIONS: Final = (_FIRST, _PAST_STATES)
+_DRIVES_OF_GROUPS: Final = (
+    # The first ledgers wrote the fields of an entry with their names, and left out what had its default.
+    """UPDATE entries SET entry = json_array(
+        json_extract(entry, '$.reservation'),
+        json_extract(entry, '$.request'),
+        json_extract(entry, '$.capacity'),
+        json_extract(entry, '$.owner'),
+        json(coalesce(json_extract(entry, '$.resources'), '{}')),
+        coalesce(json_extract(entry, '$.state'), 'REQUESTED'),
+        json(CASE WHEN json_extract(entry, '$.paused') THEN 'true' ELSE 'false' END),
+        json_extract(entry, '$.createdSeconds'),
+        json_extract(entry, '$.expiresSeconds'),
+        json_extract(entry, '$.queuePosition'),
+        coalesce(json_extract(entry, '$.blockedBy'), ''),
+        coalesce(json_extract(entry, '$.reason'), '')
+    ) WHERE entry LIKE '{%'""",
+    # An entry names the drives of the volume group that it is promised on: of old ones nobody knows them.
+    "UPDATE entries SET entry = substr(entry, 1, length(entry) - 1) || ',[]]'",
+)
+MIGRATIONS: Final = (_FIRST, _PAST_STATES, _DRIVES_OF_GROUPS)
 VERSION: Final = len(MIGRATIONS)
 
 

@@ -13,15 +13,12 @@ from typing import Final, Self, TypeVar
 
 from ullage.engine.ledger.decide import decide
 from ullage.engine.ledger.state import LedgerState
-from ullage.model.errors import InputError
 from ullage.model.ledger import Command, JournalRow, Outcome
-from ullage.model.quantity import INT64_MAX
 from ullage.model.verdict import Finding
-from ullage.stores import codec
 from ullage.stores.database_file import BUSY_SECONDS, failures
 from ullage.stores.group_commit import GroupCommit, Request
 from ullage.stores.opening import open_to_read
-from ullage.stores.protocol import checked_key
+from ullage.stores.protocol import asked_for
 from ullage.stores.reading import read_state, rows, rows_naming, state_at
 from ullage.stores.verify import verify
 from ullage.stores.writing import Decide, LedgerWriter
@@ -111,9 +108,4 @@ class SqliteLedger:
 
 
 def _request(command: Command, at_seconds: int, key: str, revision: int | None) -> Request:
-    if not 0 <= at_seconds <= INT64_MAX:
-        raise InputError(f"{at_seconds} is no time", remedy="give seconds since 1970")
-    text = codec.command_text(command)
-    if len(text) > COMMAND_CHARACTERS_MAX:
-        raise InputError(f"a command of {len(text)} characters", remedy="split it")
-    return Request(command, text, at_seconds, checked_key(key), revision)
+    return Request(*asked_for(command, at_seconds, key, revision, COMMAND_CHARACTERS_MAX))

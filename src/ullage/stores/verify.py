@@ -100,14 +100,14 @@ def _journal(connection: sqlite3.Connection, replayed: _Replayed) -> Iterator[Fi
             yield _wrong("ledger-chain-broken", subject, f"{subject} is not what was written, or was put in")
         replayed.hash = row_hash
         recorded = codec.to_decision(decision)
-        if not _same(decide(state, codec.to_command(command), at_seconds), recorded):
+        if not same_decision(decide(state, codec.to_command(command), at_seconds), recorded):
             yield _wrong("ledger-decision-wrong", subject, f"{subject} does not follow from the ones before")
         replayed.step(recorded, at_seconds)
         if revision in kept and checkpoint(connection, revision) != state:
             yield _wrong("ledger-checkpoint-wrong", subject, f"the state kept of {subject} was another one")
 
 
-def _same(decided: Decision, recorded: Decision) -> bool:
+def same_decision(decided: Decision, recorded: Decision) -> bool:
     """Whether two decisions come to the same: a refusal may be put in other words than years ago."""
     return decided == recorded or not (decided.accepted or recorded.accepted)
 

@@ -23,6 +23,7 @@ from ullage.stores import codec
 from ullage.stores.database_file import failures
 from ullage.stores.group_commit import Request
 from ullage.stores.opening import open_to_write
+from ullage.stores.protocol import Asked, moved_since, repeated
 from ullage.stores.reading import head_of, last_checkpoint, place_of, read_state_and_places, steps
 
 CHECKPOINT_ROWS_MIN: Final = 10_000
@@ -185,7 +186,7 @@ class LedgerWriter:
                 if known is not None:
                     request.outcome = known
                     continue
-                moved = request.revision is not None and _moved(state, request.revision)
+                moved = request.revision is not None and moved_since(state, request.revision)
                 at_seconds = max(request.at_seconds, state.at_seconds)
                 decision = self._decide(state, request.command, at_seconds)
             except sqlite3.Error:
@@ -279,19 +280,5 @@ def _known(connection: sqlite3.Connection, taken: _Batch, request: Request) -> O
             return None
         known = (found[0], Outcome(found[1], codec.to_decision(found[2])))
     text, outcome = known
-    if text != request.text and codec.to_command(text) != request.command:
-        raise InputError(
-            f"the key {request.key} was used for another command at revision {outcome.revision}",
-            remedy="use a new key for a new command",
-        )
-    return Outcome(outcome.revision, outcome.decision, repeated=True)
-
-
-def _moved(state: LedgerState, planned: int) -> bool:
-    """Whether a ledger has changed since the revision that somebody has planned on."""
-    if planned > state.revision:
-        raise InputError(
-            f"revision {planned} is not reached yet, the last one is {state.revision}",
-            remedy="plan on a state of this ledger",
-        )
-    return planned < state.revision
+    asked = Asked(request.command, request.text, request.at_seconds, request.key)
+    return repeated(asked, text, outcome)

@@ -101,6 +101,7 @@ shares = st.builds(
         st.integers(1, 16).map(lambda size: size * MIB),
     ).map(lambda each: (each,)),
     mode=st.just("compat"),
+    waits=st.booleans(),
 )
 """Reservations of one small logical volume, which wait for each other."""
 singles = st.one_of(
@@ -119,8 +120,14 @@ singles = st.one_of(
 """Every command that stands alone."""
 judged = singles.filter(lambda command: not flaw(command))
 """Those that have no flaw in themselves."""
+waiters = reserves.map(lambda each: msgspec.structs.replace(each, waits=True))
+"""Reservations that wait for room."""
 commands = st.one_of(
-    singles, singles, singles, st.builds(Together, st.lists(singles, min_size=1, max_size=4).map(tuple))
+    singles,
+    singles,
+    singles,
+    waiters,
+    st.builds(Together, st.lists(singles, min_size=1, max_size=4).map(tuple)),
 )
 """Every command."""
 

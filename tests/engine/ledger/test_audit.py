@@ -1,11 +1,12 @@
 """The audit: what should not be in a ledger is found, and what outside changes did to it is named."""
 
+import msgspec
 import pytest
 
-from engine.ledger.ledgers import GIB, MIB, Ledger, capacity, drive, hold, reserve, volume
-from ullage.engine.ledger.audit import audit
+from engine.ledger.ledgers import GIB, MIB, Ledger, capacity, drive, group, hold, reserve, volume
+from ullage.engine.ledger.audit import audit, audit_against
 from ullage.engine.ledger.state import LedgerState
-from ullage.model.ledger import Bind, Supply
+from ullage.model.ledger import VOLUME_SPACE, Bind, Supply
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.resources import Resources
 
@@ -51,6 +52,24 @@ def test_what_was_cut_or_has_gone_under_promises_is_named():
             "release 2, or supply more",
         ),
     ]
+
+
+def test_all_names_of_the_same_bytes_are_added_up():
+    made = msgspec.structs.replace(group("n", "vg", 4 * GIB), drives=("drive/n/d",))
+    held = {"request": "v", "resources": Resources({VOLUME_SPACE: 3 * GIB}), "drives": ("drive/n/d",)}
+    on_drive = entry(**{**held, "reservation": "s", "capacity": "drive/n/d", "drives": ()})
+    state = LedgerState((made, drive("n", "d", 4 * GIB)), (entry(capacity="group/n/vg", **held), on_drive))
+    assert {each.subject for each in audit(state)} == {"drive/n/d", "group/n/vg"}
+    assert all("6Gi of ullage.dev/volume-space promised, 2" in each.message for each in audit(state))
+
+
+def test_what_was_promised_of_a_group_that_has_gone_is_promised_on_its_drives():
+    held = {"capacity": "group/n/vg", "resources": Resources({VOLUME_SPACE: 3 * GIB})}
+    promised = LedgerState(entries=(entry(drives=("drive/n/d",), **held),))
+    assert audit_against(promised, [drive("n", "d", 4 * GIB)]) == ()
+    (short,) = audit_against(promised, [drive("n", "d", 2 * GIB)])
+    assert (short.code, short.subject) == ("ledger-over-promised", "drive/n/d")
+    assert [each.code for each in audit_against(promised, [])] == ["ledger-capacity-gone"]
 
 
 OFFERED = (capacity("node/n", cpu=4000),)

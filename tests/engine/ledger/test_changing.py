@@ -1,9 +1,23 @@
 """Promises that stand: bound, released, extended, expired, paused, resized, each by its own rules."""
 
+import msgspec
 import pytest
 
-from engine.ledger.ledgers import GIB, Ledger, capacity, drive, hold, reserve
-from ullage.model.ledger import Bind, Expire, Extend, Pause, Refuse, Release, Resize, Supply
+from engine.ledger.ledgers import GIB, Ledger, capacity, drive, group, hold, reserve
+from ullage.engine.storage.extents import group_bytes
+from ullage.model.ledger import (
+    VOLUME_SPACE,
+    WHOLE_DRIVE,
+    Bind,
+    Expire,
+    Extend,
+    Hold,
+    Pause,
+    Refuse,
+    Release,
+    Resize,
+    Supply,
+)
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.resources import Resources
 
@@ -246,3 +260,18 @@ def test_a_supply_notes_what_has_changed_and_leaves_promises_alone():
     assert ledger.state.capacity("node/c") is None
     assert ledger.state.held("node/a") == {"cpu": 4}
     assert ledger.refuses(reserve("s", hold("node/a", cpu=1))).startswith("node/a: cpu short by 4m")
+
+
+def test_a_drive_that_is_plain_again_is_in_no_group_and_what_was_promised_there_stays():
+    made = msgspec.structs.replace(group("a", "vg", GIB), drives=("drive/a/d",))
+    beside = msgspec.structs.replace(group("a", "wg", GIB), drives=("drive/a/e",))
+    ledger = Ledger(made, beside)
+    share = Hold("data", "group/a/vg", Resources({VOLUME_SPACE: GIB // 2}))
+    ledger.do(reserve("r", share))
+    decision = ledger.do(Supply((drive("a", "d", GIB),)))
+    assert decision.gone == ("group/a/vg",)
+    assert ledger.state.disks_of("a").keys() == {"group/a/wg", "drive/a/d"}
+    whole = Hold("all", "drive/a/d", Resources({WHOLE_DRIVE: 1, VOLUME_SPACE: group_bytes(GIB)}))
+    assert "short by" in ledger.refuses(reserve("s", whole))
+    again = Supply((made, msgspec.structs.replace(made, name="drive/a/d", disk=None)))
+    assert ledger.do(again).gone == ()

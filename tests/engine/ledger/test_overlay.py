@@ -20,6 +20,7 @@ entries = st.builds(
     resources=st.dictionaries(st.sampled_from(("cpu", VOLUME_SPACE)), st.integers(0, 3)).map(Resources),
     state=st.sampled_from(("WAITING", "RESERVED", "BOUND")),
     expires_seconds=st.none() | st.integers(0, 9),
+    drives=st.sampled_from(((), ("drive/n/d",), ("drive/n/d", "drive/n/e"))),
 )
 capacities = st.sampled_from(
     (
@@ -52,6 +53,11 @@ def answers(ledger):
         "capacity": [ledger.capacity(name) for name in names],
         "disks": dict(ledger.disks_of("n")),
         "none": dict(ledger.disks_of("m")),
+        # a name under which nothing is left is none of the sum
+        "same bytes": [
+            sum(ledger.held_amount(each, VOLUME_SPACE) for each in ledger.promised_on_drive(name))
+            for name in names
+        ],
         "waiting": ledger.waiting,
         "at": ledger.at_seconds,
     }

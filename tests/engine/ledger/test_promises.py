@@ -153,25 +153,25 @@ def test_what_is_lost_with_a_node_needs_no_other_and_is_no_daemon():
 
 
 def disk(state="RESERVED", where="drive/n1/d1", **more):
-    fields = {"owner": "shop/a", "request": "data", **more}
+    fields = {"owner": "shop/a", "request": "a-data", **more}
     return entry("Pod/shop/a/1", where, state=state, resources=Resources({VOLUME_SPACE: 1 << 30}), **fields)
 
 
 def disks(*volumes, free="10Gi"):
     made = ROOM[0].with_drive("d1", "HDD", "10Gi").with_drive("d2", "HDD", "10Gi")
     made = made.with_volume_group("vg", "HDD", "10Gi", free, drives=("d1",))
-    return cluster(made.with_(placed_volumes=volumes), ROOM[1], claim("shop/data", "1Gi"))
+    return cluster(made.with_(placed_volumes=volumes), ROOM[1], claim("shop/a-data", "1Gi"))
 
 
 @pytest.mark.parametrize(
     ("there", "before", "after"),
     [
         (disks(), "RESERVED", "RESERVED"),
-        (disks(PlacedVolume("lv", "vg", 1 << 30, claim="shop/data")), "RESERVED", "BOUND"),
+        (disks(PlacedVolume("lv", "vg", 1 << 30, claim="shop/a-data")), "RESERVED", "BOUND"),
         (disks(PlacedVolume("lv", "vg", 1 << 30, owner="shop/a")), "RESERVED", "BOUND"),
         (disks(PlacedVolume("lv", "d2", 1 << 30, owner="shop/a")), "RESERVED", "RESERVED"),
         (disks(PlacedVolume("lv", "vg", 1 << 30)), "RESERVED", "RESERVED"),
-        (disks(PlacedVolume("lv", "vg", 1 << 30, claim="shop/data")), "BOUND", "BOUND"),
+        (disks(PlacedVolume("lv", "vg", 1 << 30, claim="shop/a-data")), "BOUND", "BOUND"),
         (disks(), "BOUND", "RESERVED"),
     ],
     ids=["to come", "for its claim", "of its owner", "elsewhere", "of nobody", "in use", "lost"],
@@ -181,10 +181,21 @@ def test_a_disk_is_held_until_its_volume_is_there(there, before, after):
     assert found.state == after
 
 
-def test_a_volume_in_use_whose_owner_is_there_is_there():
-    there = msgspec.structs.replace(disks(), workloads=cluster(*ROOM, waiting("shop/a")).workloads)
+@pytest.mark.parametrize(
+    "with_it",
+    [cluster(ROOM[0].holding(pod("shop/a"))), cluster(*ROOM, waiting("shop/a"))],
+    ids=["it runs", "it waits"],
+)
+def test_a_volume_that_is_not_made_is_held_though_its_owner_is_there(with_it):
+    there = msgspec.structs.replace(disks(), workloads=with_it.workloads)
     (found,) = with_promises(there, [disk("BOUND")]).reservations
-    assert found.state == "BOUND"
+    assert (found.state, found.resources) == ("RESERVED", disk().resources)
+
+
+def test_of_a_volume_that_is_smaller_than_promised_the_rest_is_held():
+    small = PlacedVolume("lv", "vg", (1 << 30) - (256 << 20), claim="shop/a-data")
+    (found,) = with_promises(disks(small), [disk("BOUND")]).reservations
+    assert (found.state, found.resources) == ("RESERVED", Resources({VOLUME_SPACE: 256 << 20}))
 
 
 def test_the_amounts_are_those_of_the_entry_and_not_of_the_quota():

@@ -1,11 +1,12 @@
 """Room: what is held and what is asked for against what is offered, and a refusal that can be acted on."""
 
+import msgspec
 import pytest
 
 from engine.ledger.ledgers import GIB, Ledger, capacity, hold, reserve
 from ullage.engine.ledger.room import SHORTFALLS_MAX, Lack, lacking, want
 from ullage.engine.ledger.state import LedgerState
-from ullage.model.ledger import VOLUME_SPACE, Capacity
+from ullage.model.ledger import VOLUME_SPACE, Capacity, Hold, Supply, Together
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.resources import Amount, Resources
 from ullage.model.verdict import Shortfall
@@ -31,6 +32,60 @@ ROOM = {
 @pytest.mark.parametrize(("offers", "held", "asked", "fits"), ROOM.values(), ids=ROOM)
 def test_there_is_room_if_all_promises_together_are_offered(offers, held, asked, fits):
     assert (lacking(promised(offers, held), {"c": asked}) is None) is fits
+
+
+GROUP = Capacity("group/n/vg", Resources({VOLUME_SPACE: 8}), drives=("drive/n/d", "drive/n/e"))
+PLAIN = Capacity("drive/n/d", Resources({VOLUME_SPACE: 8}))
+
+
+def space(capacity, amount=5, drives=()):
+    held = Resources({VOLUME_SPACE: amount})
+    return LedgerEntry("r", "q", capacity, "o", held, state="RESERVED", drives=drives)
+
+
+SAME_BYTES = {
+    "a group is its drives": (GROUP, space("drive/n/e"), 3),
+    "a drive is the group that it was in": (PLAIN, space("group/n/old", drives=("drive/n/d",)), 3),
+    "a group is the one that its drive was in": (GROUP, space("group/n/old", drives=("drive/n/d",)), 3),
+    "another drive is other bytes": (PLAIN, space("drive/n/e"), 8),
+    "a group of other drives is other bytes": (PLAIN, space("group/n/old", drives=("drive/n/e",)), 8),
+    "what is beside it is other bytes": (
+        msgspec.structs.replace(GROUP, beside=("group/n/part", "drive/n/e")),
+        space("group/n/part", drives=("drive/n/d",)),
+        8,
+    ),
+}
+
+
+@pytest.mark.parametrize(("capacity", "entry", "free"), SAME_BYTES.values(), ids=SAME_BYTES)
+def test_what_is_promised_under_another_name_of_the_same_bytes_is_not_free(capacity, entry, free):
+    state = LedgerState((capacity,), (entry,))
+    assert lacking(state, {capacity.name: {VOLUME_SPACE: free}}) is None
+    assert lacking(state, {capacity.name: {VOLUME_SPACE: free + 1}}) is not None
+
+
+def test_what_one_command_wants_under_two_names_of_the_same_bytes_is_added_up():
+    state = LedgerState((GROUP, msgspec.structs.replace(GROUP, name="drive/n/d")))
+    half = {VOLUME_SPACE: 4}
+    assert lacking(state, {"group/n/vg": half, "drive/n/d": half}) is None
+    assert lacking(state, {"group/n/vg": half, "drive/n/d": {VOLUME_SPACE: 5}}) is not None
+
+
+def test_a_promise_remembers_the_drives_of_its_group():
+    ledger = Ledger(GROUP, capacity("node/n", cpu=1))
+    asked = hold("node/n", cpu=1), Hold("data", "group/n/vg", Resources({VOLUME_SPACE: 5}))
+    assert [each.drives for each in ledger.do(reserve("r", *asked)).changed] == [(), GROUP.drives]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_one_who_sees_the_drive_and_one_who_sees_the_group_are_not_promised_the_same(order):
+    asked = Resources({VOLUME_SPACE: 5})
+    plans = [
+        Together((Supply((PLAIN,)), reserve("drive", Hold("data", "drive/n/d", asked)))),
+        Together((Supply((GROUP,)), reserve("group", Hold("data", "group/n/vg", asked)))),
+    ]
+    ledger = Ledger()
+    assert [ledger.do(plans[each]).accepted for each in order] == [True, False]
 
 
 def test_what_is_unbounded_can_always_be_had():

@@ -177,6 +177,10 @@ SIZES = {
         lambda count: Supply((capacity("c"),), tuple(map(str, range(count - 1)))),
         "capacities",
     ),
+    "RELATED_MAX": (
+        lambda count: Supply((Capacity("group/a/vg", drives=tuple(map(str, range(count)))),)),
+        "drives of one group",
+    ),
     "COMMANDS_MAX": (lambda count: Together((Expire(),) * count), "commands"),
 }
 

@@ -21,6 +21,7 @@ entries = st.builds(
     ).map(Resources),
     state=st.sampled_from(("REQUESTED", "WAITING", "RESERVED", "BOUND")),
     expires_seconds=st.none() | st.integers(0, 9),
+    drives=st.sampled_from(((), ("drive/n/d",), ("drive/n/d", "drive/n/e"))),
 )
 
 
@@ -37,6 +38,7 @@ def answers(state):
         "due": [state.due(at) for at in range(10)],
         "shares": state.reserved_shares(),
         "promised": state.promised_capacities,
+        "on drive": [state.promised_on_drive(name) for name in ("drive/n/d", "drive/n/e")],
     }
 
 
@@ -55,7 +57,7 @@ def test_changing_entries_one_by_one_gives_the_state_of_the_entries_that_are_lef
     assert answers(state) == answers(fresh)
     assert state == fresh
     assert state.copy() == state
-    for index in ("of_reservation", "on_capacity", "of_owner", "held", "reserved_shares"):
+    for index in ("of_reservation", "on_capacity", "of_owner", "on_drive", "held", "reserved_shares"):
         assert getattr(state._index(), index) == getattr(fresh._index(), index)
     for name in state.promised_capacities:
         assert state.held(name) == state.summed(name)
@@ -82,6 +84,9 @@ def test_questions_are_answered_from_the_entries_alone(given_entries):
     assert state.due(5) == [
         each for each in state.entries if (each.expires_seconds or 99) <= 5 or each.expires_seconds == 0
     ]
+    for name in ("drive/n/d", "drive/n/e"):
+        expected = {each.capacity for each in state.entries if name in each.drives}
+        assert state.promised_on_drive(name) == expected
     assert state.reserved_shares() == [
         entry
         for entry in state.entries

@@ -1,5 +1,6 @@
 """Waiting: logical volumes of one class, one reservation after the other, first come first served."""
 
+import msgspec
 import pytest
 
 from engine.ledger.ledgers import GIB, MIB, Ledger, capacity, drive, group, hold, reserve, volume
@@ -289,3 +290,95 @@ def test_a_long_line_of_one_class_keeps_its_order():
         assert ledger.states(name) == {("v", "drive/n/d1"): "RESERVED"}
         assert list(line(ledger)) == names[place + 1 :]
         ledger.do(Bind(name))
+
+
+def wants(name, cpu, **more):
+    return reserve(name, nodes=("n",), requests=Resources({"cpu": cpu}), waits=True, **more)
+
+
+def test_who_waits_for_room_is_held_when_there_is_some():
+    ledger = fleet()
+    ledger.do(reserve("a", hold("node/n", cpu=6)))
+    decision = ledger.do(wants("b", 4))
+    assert decision.accepted
+    assert line(ledger) == {"b": (1, "a")}
+    (entry,) = ledger.state.entries_of("b")
+    assert entry.reason.startswith("no node can hold b: node/n: cpu short by 2m")
+    ledger.do(wants("c", 5), 12)
+    assert line(ledger) == {"b": (1, "a"), "c": (2, "a")}
+    ledger.do(Release("a"), 15)
+    assert states(ledger, "b", "c") == ["RESERVED", "WAITING"]
+    assert line(ledger) == {"c": (1, "b")}
+    (held,) = ledger.state.entries_of("b")
+    assert (held.capacity, held.created_seconds, held.reason) == ("node/n", 10, "")
+
+
+def test_without_asking_to_wait_it_is_refused():
+    ledger = fleet()
+    ledger.do(reserve("a", hold("node/n", cpu=6)))
+    assert "cpu short" in ledger.refuses(msgspec.structs.replace(wants("b", 4), waits=False))
+
+
+def test_a_smaller_one_may_be_held_before_a_larger_one():
+    ledger = fleet()
+    ledger.do(reserve("a", hold("node/n", cpu=4), expires=50))
+    ledger.do(reserve("z", hold("node/n", cpu=4)))
+    ledger.do(wants("large", 7))
+    ledger.do(wants("small", 3))
+    ledger.do(Expire(), 50)
+    assert states(ledger, "large", "small") == ["WAITING", "RESERVED"]
+
+
+def test_more_of_a_capacity_is_room_too():
+    ledger = fleet()
+    ledger.do(wants("b", 9))
+    assert line(ledger) == {"b": (1, "")}, "nobody is in the way: there is too little"
+    ledger.do(Supply((capacity("node/m", cpu=9),)))
+    assert states(ledger, "b") == ["WAITING"], "it asked for another node"
+    ledger.do(Supply((capacity("node/n", cpu=9),)))
+    assert states(ledger, "b") == ["RESERVED"]
+
+
+def test_what_a_plan_gives_back_for_itself_is_not_for_who_waits():
+    ledger = fleet()
+    ledger.do(reserve("a", hold("node/n", cpu=6)))
+    ledger.do(wants("b", 4))
+    ledger.do(Together((Release("a"), reserve("a2", hold("node/n", cpu=7)))))
+    assert states(ledger, "a2", "b") == ["RESERVED", "WAITING"]
+    assert line(ledger) == {"b": (1, "a2")}
+
+
+def test_who_waits_ends_at_its_time_or_when_it_is_given_up():
+    ledger = fleet()
+    ledger.do(reserve("a", hold("node/n", cpu=6)))
+    ledger.do(wants("b", 4, expires=50))
+    ledger.do(wants("c", 4))
+    ledger.do(Expire(), 50)
+    assert line(ledger) == {"c": (1, "a")}
+    ledger.do(Release("c"))
+    assert line(ledger) == {}
+
+
+def test_in_a_class_who_waits_for_room_keeps_its_turn():
+    ledger = fleet()
+    ledger.do(share("a", size=2 * GIB - 8 * MIB, few_drives=False))
+    ledger.do(share("b", size=GIB - 8 * MIB))
+    ledger.do(share("c", size=GIB, waits=True))
+    ledger.do(share("d", size=MIB, waits=True))
+    ledger.do(Bind("a"))
+    ledger.do(Bind("b"))
+    assert line(ledger) == {"c": (1, "a"), "d": (2, "c")}
+    ledger.do(Release("a"))
+    assert line(ledger) == {"d": (1, "c")}
+
+
+def test_who_waits_for_a_drive_has_it_when_its_group_makes_room():
+    made = msgspec.structs.replace(group("n", "vg", GIB), drives=("drive/n/d",))
+    whole = drive("n", "d", GIB)
+    ledger = Ledger(made, msgspec.structs.replace(whole, disk=None, drives=("drive/n/d",)))
+    space = "ullage.dev/volume-space"
+    ledger.do(reserve("a", hold("group/n/vg", **{space: GIB - 8 * MIB})))
+    ledger.do(reserve("b", hold("drive/n/d", **{space: 16 * MIB}), waits=True))
+    assert line(ledger) == {"b": (1, "")}
+    ledger.do(Release("a"))
+    assert states(ledger, "b") == ["RESERVED"]

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from builders import batch, claim, cluster, node, pod, policy, volume, waiting
 from ullage.engine.columns import Columns
 from ullage.engine.placement.batches import place_replicas
+from ullage.engine.placement.disk_holders import served_on
 from ullage.engine.placement.fit import fit
-from ullage.engine.placement.local_disks import DiskRule, served_on
+from ullage.engine.placement.local_disks import DiskRule
 from ullage.engine.trial import Trial
 from ullage.model.drives import Drive, PlacedVolume, ThinPool, VolumeGroup
 from ullage.model.ledger import VOLUME_SPACE, WHOLE_DRIVE

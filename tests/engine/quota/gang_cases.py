@@ -138,20 +138,62 @@ def takes_room(free: dict[str, int], member: Member) -> bool:
     return all(free[each] >= 0 for each, amount in member.takes.items() if amount)
 
 
+def with_gangs(random: Random, case: Case) -> Case:
+    """Return a case in which some of those that run are of gangs, of which a few may be enough."""
+    mins = {name: random.randint(0, 3) for name in "gh"}
+
+    def in_gang(member: Member) -> Member:
+        gang = random.choice("gh")
+        return member._replace(gang=f"{member.quota}/{gang}", gang_min=mins[gang])
+
+    running = tuple(in_gang(each) if random.random() < 0.6 else each for each in case.running)
+    standing = Standing(case.rules.book, running)
+    rules = Rules(standing, case.rules.entitlements)
+    return case._replace(rules=rules, claim=rules.claim(case.claim.members), running=running)
+
+
+def units(case: Case, victims: Sequence[Member]) -> list[list[Member]] | None:
+    """Return who goes as one, the last in label order last; None where a gang would have too few left."""
+    found = [[victim] for victim in victims if not victim.gang]
+    for gang in sorted({victim.gang for victim in victims if victim.gang}):
+        there = [each for each in case.running if each.gang == gang]
+        goes = [victim for victim in victims if victim.gang == gang]
+        if len(goes) == len(there):
+            found.append(sorted(goes, key=lambda each: label_order(case, each)))
+        elif len(there) - len(goes) >= (goes[0].gang_min or len(there)):
+            found += [[victim] for victim in goes]
+        else:
+            return None
+    return found
+
+
+def label_order(case: Case, member: Member) -> tuple[object, ...]:
+    return case.rules.standing.order_of(member) if member.quota != NO_QUOTA else ()
+
+
 def is_legal(case: Case, victims: Sequence[Member]) -> bool:
     """Whether each, lowest priority and last in label order first, may be taken after those before it."""
     standing = case.rules.standing
-    ordered = sorted(
-        victims, key=lambda each: standing.order_of(each) if each.quota != NO_QUOTA else (), reverse=True
-    )
-    ordered.sort(key=lambda each: each.priority)
+    ordered = units(case, victims)
+    if ordered is None:
+        return False
+    ordered.sort(key=lambda unit: label_order(case, unit[-1]), reverse=True)
+    ordered.sort(key=lambda unit: max(each.priority for each in unit))
     gone: list[Member] = []
     try:
-        for victim in ordered:
-            if not case.rules.may_be_taken(victim, case.claim):
+        for unit in ordered:
+            highest = max(each.priority for each in unit)
+            standing.remove(unit[-1])
+            last = unit[-1]._replace(priority=highest)
+            standing.add(last)
+            may_go = case.rules.may_be_taken(last, case.claim)
+            standing.remove(last)
+            standing.add(unit[-1])
+            if not may_go:
                 return False
-            standing.remove(victim)
-            gone.append(victim)
+            for victim in unit:
+                standing.remove(victim)
+                gone.append(victim)
     finally:
         for victim in gone:
             standing.add(victim)
@@ -171,7 +213,7 @@ def ends_well(case: Case, victims: Sequence[Member]) -> bool:
             standing.add(member)
         try:
             return is_within_its_own(case, victims, before) and not any(
-                comes_back(case, victim) for victim in victims
+                comes_back(case, unit) for unit in units(case, victims) or ()
             )
         finally:
             for member in claim.members:
@@ -194,11 +236,11 @@ def is_within_its_own(case: Case, victims: Sequence[Member], before: Sequence[Se
     return True
 
 
-def comes_back(case: Case, victim: Member) -> bool:
+def comes_back(case: Case, unit: Sequence[Member]) -> bool:
     rules = case.rules
-    if victim.quota == NO_QUOTA or rules.book.modes[victim.quota] != "nos":
+    if unit[0].quota == NO_QUOTA or rules.book.modes[unit[0].quota] != "nos":
         return False
-    claim = rules.claim([victim])
+    claim = rules.claim(unit)
     return any(rules.may_be_taken(each, claim, newest=each) for each in case.claim.members)
 
 
@@ -246,7 +288,7 @@ EMPTY = Cost(0, 0, 0, 0, 0, 0, 0, (), ())
 def best_by_force(case: Case) -> Best | None:
     """Return the best of all legal sets that are enough, with the first packing."""
     found: Best | None = None
-    candidates = [each for each in case.running if case.rules.may_be_taken(each, case.claim)]
+    candidates = [each for each in case.running if each.gang or case.rules.may_be_taken(each, case.claim)]
     for count in range(len(candidates) + 1):
         for victims in combinations(candidates, count):
             if is_legal(case, victims) and ends_well(case, victims):

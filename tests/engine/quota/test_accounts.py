@@ -1,10 +1,12 @@
 """The ledger of a snapshot: who counts, what each counts, and what there is to share."""
 
+import msgspec
 import pytest
 
 from builders import cluster, container, node, pod, policy, quota, resources, waiting
 from ullage.engine.columns import Columns
 from ullage.engine.quota.accounts import QUEUE_GATE, Accounts, counted_request
+from ullage.engine.quota.use import quota_use
 from ullage.engine.requests import effective_request
 from ullage.model.constraints import Constraints
 from ullage.model.resources import GPU_MEMORY
@@ -30,6 +32,27 @@ WHO_COUNTS = {
     "not who waits on its node": (pod("ml/a", cpu="1", state="init"), 0),
     "not who is in no namespace of it": (pod("web/a", cpu="1"), 0),
 }
+ADMITTED = {
+    "who is admitted and has no node": ({}, 1000),
+    "who is admitted and held back by a gate": (
+        {"constraints": Constraints(scheduling_gates=("kueue.x-k8s.io/topology",))}, 1000,
+    ),
+    "not who was admitted and is done": ({"state": "deleted"}, 0),
+    "not who goes before it has a node": ({"terminating": True}, 0),
+    "not who asks": ({"admitted": False}, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "cpu"), ADMITTED.values(), ids=ADMITTED)
+def test_what_a_queue_has_admitted_counts_once(fields, cpu):
+    asks = msgspec.structs.replace(waiting("ml/a", cpu="1"), **{"admitted": True, **fields})
+    found = accounts(MACHINE, asks, GPU_QUOTA)
+    assert used(found)["cpu"] == cpu
+    assert [each.key for each in found.evictable] == (["ml/a"] if cpu else [])
+    assert not found.waiting.keys() & found.running.keys()
+    assert quota_use(found.columns)[0].used["cpu"] == cpu
+    runs = accounts(MACHINE.holding(pod("ml/a", cpu="1", admitted=True)), GPU_QUOTA)
+    assert used(runs)["cpu"] == 1000
 
 
 @pytest.mark.parametrize(("workload", "cpu"), WHO_COUNTS.values(), ids=WHO_COUNTS)

@@ -1,5 +1,6 @@
 """The smallest change of a quota that lets a workload run: each that is named was tried, and holds."""
 
+from itertools import product
 from random import Random
 
 import msgspec
@@ -250,6 +251,82 @@ def test_a_change_comes_out_the_same_whatever_was_tried():
     snapshot, asked, replicas, atomic = next(world for world in map(crowd, range(500)) if remedies_of(world))
     first = judged(snapshot, asked, replicas, atomic=atomic)
     assert judged(snapshot, asked, replicas, atomic=atomic) == first
+
+
+TWO = ("amd.com/gpu", "nvidia.com/gpu")
+
+
+def both(first: int, second: int) -> dict[str, str]:
+    return dict(zip(TWO, (str(first), str(second)), strict=True))
+
+
+def crowd_of_two(seed: int):
+    """A small world in which quotas bound two resources; and some replicas that are asked for."""
+    random = Random(seed)  # noqa: S311 - nothing secret
+    kind = random.choice(("ElasticQuota", "Quota"))
+    some = random.randint
+    held = [
+        pod(f"{random.choice('ab')}/{number}", both(some(0, 1), some(0, 2)), node="n", created_seconds=number)
+        for number in range(some(0, 3))
+    ]
+    quotas = []
+    for name in "ab":
+        least = (some(0, 2), some(0, 2))
+        most = both(*(amount + some(0, 2) for amount in least)) if random.random() < 0.5 else {}
+        quotas.append(quota(name, both(*least), most, kind=kind))
+    room = both(*(sum(each.requests.of(name) for each in held) + some(0, 3) for name in TWO))
+    return cluster(node("n", room), *held, *quotas), waiting("a/new", both(some(0, 2), some(1, 2)))
+
+
+def least_by_trying_all(snapshot: Snapshot, asked, bound: str) -> dict[str, int] | None:
+    """Return the first raise of a bound of quota a in the stated order with which the workload runs."""
+    before = getattr(snapshot.quotas["a"], bound) or {}
+    names = sorted(before)
+    box = product(*(range(before[name], max(before[name], 8) + 1) for name in names))
+
+    def order(values):
+        return sum(value > before[name] for name, value in zip(names, values, strict=True)), values
+
+    for values in sorted(box, key=order):
+        bounds = resources({name: str(value) for name, value in zip(names, values, strict=True)})
+        after = changed(snapshot, Remedy("quota", "", quota="a", bound=bound, bounds=bounds))
+        legal = not [each for each in findings(after.quotas, None) if each.severity == "error"]
+        if legal and fit(Columns(after), [batch(1, asked)], names_remedies=False).fits:
+            return {name: amount for name, amount in bounds.items() if amount > before[name]}
+    return None
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6))
+@example(121984)
+def test_of_two_resources_the_smallest_change_is_named(seed):
+    snapshot, asked = crowd_of_two(seed)
+    refusal = judged(snapshot, asked).refusal
+    if refusal is None or not refusal.reason.startswith(("quota", "all quotas")):
+        return
+    found = {each.bound: each for each in refusal.remedies if each.kind == "quota"}
+    assert all(each.least_proven for each in found.values())
+    for bound in ("max", "min"):
+        told = dict(found[bound].bounds) if bound in found else None
+        assert told == least_by_trying_all(snapshot, asked, bound), bound
+
+
+def test_where_not_all_was_tried_it_is_said():
+    snapshot = cluster(
+        node("n", memory="100").holding(pod("b/p", memory="97")),
+        quota("a", {"memory": "11"}, kind="ElasticQuota"),
+        quota("b", {"memory": "13"}, kind="ElasticQuota"),
+    )
+    (few,) = remedies(snapshot, waiting("a/p", memory="61"))
+    assert few.least_proven
+    large = cluster(
+        node("n", memory="100001").holding(pod("b/p", memory="97001")),
+        quota("a", {"memory": "11003"}, kind="ElasticQuota"),
+        quota("b", {"memory": "13007"}, kind="ElasticQuota"),
+    )
+    (many,) = remedies(large, waiting("a/p", memory="61001"))
+    assert not many.least_proven
+    assert many.text.endswith("; less may be enough)")
 
 
 def remedies_of(world):

@@ -195,7 +195,7 @@ def test_what_is_guaranteed_beyond_a_min_is_not_ones_own():
 
 
 def test_orders_end_after_a_stated_number_of_looks(monkeypatch):
-    monkeypatch.setattr(claimed_back, "LOOKS_MAX", 8)
+    monkeypatch.setattr(claimed_back, "LOOKS_MAX", 5)
     back = small().back()
     assert 0 < len(back.order([0], 0).gone) < 3
     assert back.cut_short

@@ -15,6 +15,7 @@ from ullage.engine.placement.outcome import Outcome
 from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.claim_rooms import Wanted
 from ullage.engine.quota.claims import STEPS, STEPS_A_SECOND, STEPS_MIN, Claims
+from ullage.engine.quota.threats import Threats
 from ullage.engine.trial import Trial
 from ullage.model.admission import DisruptionBudget
 from ullage.model.cluster import Snapshot, Workload
@@ -137,8 +138,8 @@ def test_a_preview_is_true(seed, replicas, atomic, one_by_one_max):
     after = Accounts(columns)
     claims, _ = claims_on(snapshot, wanted)
     before = claims.standing.own_used[claims.quota_of(asked)][:]
-    claims.apply(outcome, asked)
-    assert after.standing.used == claims.standing.used
+    then = Threats(claims.accounts, [outcome], {asked.key: asked}).standing
+    assert after.standing.used == then.used
     assert after.leaving.keys() == Accounts(Columns(snapshot)).leaving.keys() - {
         each.workload for each in outcome.waits_for
     }

@@ -1,5 +1,7 @@
 """Who asks to run under quotas."""
 
+from collections import Counter
+
 from builders import batch, cluster, node, pod, quota, waiting
 from ullage.engine.columns import Columns
 from ullage.engine.quota.accounts import Accounts
@@ -8,9 +10,12 @@ from ullage.engine.quota.demand import demand_of
 SHARE = quota("a", {"cpu": "1"})
 
 
-def demand(*asked, parts=()):
+def demand(*asked, parts=(), counted=()):
     accounts = Accounts(Columns(cluster(node("n", cpu="9"), SHARE, *parts)))
-    return {member.key: member.amounts for member in demand_of(accounts, asked)}
+    found = Counter()
+    for member in demand_of(accounts, asked, counted):
+        found[member.key] += member.amounts[0]
+    return {key: (amount,) for key, amount in found.items()}
 
 
 def test_what_waits_and_what_is_asked_for():
@@ -36,3 +41,12 @@ def test_of_a_set_only_what_is_not_there():
     ]
     asked = batch(5, waiting("a/web", kind="Deployment", cpu="1"))
     assert demand(asked, parts=there) == {"a/web-2": (1000,), "a/web": (3000,)}
+
+
+def test_replicas_count_as_the_parts_that_they_are_divided_into_the_rest_as_the_last():
+    large, small = (waiting("a/new", cpu=cpu) for cpu in ("4", "1"))
+    asked = batch(5, waiting("a/new", cpu="9"))
+    assert demand(asked, counted=[(large, 2), (small, 1)]) == {"a/new": (11000,)}
+    assert demand(asked, counted=[(large, 2)]) == {"a/new": (20000,)}
+    there = [waiting("a/new", cpu="9")]
+    assert demand(asked, parts=there, counted=[(large, 2), (small, 3)]) == {"a/new": (11000,)}

@@ -43,7 +43,7 @@ def test_who_could_come_back_is_told(seed):
         standing.remove(victim)
     for member in case.claim.members:
         standing.add(member)
-    back = [victim.key for victim in victims if comes_back(case, victim)]
+    back = [victim.key for victim in victims if comes_back(case, [victim])]
     assert [columns.members[row].key for row in judge.coming_back(rows)] == back
 
 

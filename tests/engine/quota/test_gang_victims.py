@@ -7,12 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.quota.gang_cases import GPU, Case, best_by_force, ends_well, is_legal, random_case, seeded
+from engine.quota.gang_cases import (
+    GPU,
+    Case,
+    best_by_force,
+    ends_well,
+    is_legal,
+    random_case,
+    seeded,
+    with_gangs,
+)
 from ullage.engine.quota.book import Book, Member
 from ullage.engine.quota.gang_columns import Columns
 from ullage.engine.quota.gang_victims import GangSearch, gang_victims
 from ullage.engine.quota.rights import Rules
 from ullage.engine.quota.standing import Standing
+from ullage.engine.quota.victim_gangs import by_gang, running_gangs
 from ullage.engine.quota.victims import Nodes, Victims
 from ullage.model.cluster import Quota
 from ullage.model.resources import Resources
@@ -171,13 +181,32 @@ def test_a_gang_that_asks_for_what_no_node_has_gets_none():
     assert search == GangSearch(None, turns=False, proven=True)
 
 
-def searched(case: Case) -> GangSearch:
-    return gang_victims(case.rules, case.claim, case.columns(), allowed=case.mask(), budgets=case.budgets)
+def searched(case: Case, **arguments: object) -> GangSearch:
+    gangs = running_gangs(by_gang(case.running))
+    columns = case.columns()
+    return gang_victims(
+        case.rules,
+        case.claim,
+        columns,
+        allowed=case.mask(),
+        budgets=case.budgets,
+        gangs=gangs,
+        **arguments,
+    )
 
 
 @given(st.integers(0, 2**32))
 def test_small_cases_are_the_best_of_all_sets_and_proven(seed):
-    case = random_case(seeded(seed))
+    is_the_best(random_case(seeded(seed)))
+
+
+@given(st.integers(0, 2**32))
+def test_small_cases_with_gangs_that_run_are_the_best_of_all_sets_and_proven(seed):
+    random = seeded(seed)
+    is_the_best(with_gangs(random, random_case(random)))
+
+
+def is_the_best(case: Case) -> None:
     best = best_by_force(case)
     search = searched(case)
     assert search.proven
@@ -231,10 +260,10 @@ def test_the_order_of_the_input_does_not_matter(seed):
 
 @given(st.integers(0, 2**32))
 def test_without_steps_the_set_is_still_legal_and_enough(seed):
-    case = random_case(seeded(seed))
-    found = gang_victims(
-        case.rules, case.claim, case.columns(), allowed=case.mask(), budgets=case.budgets, steps_max=1
-    ).found
+    random = seeded(seed)
+    case = random_case(random)
+    case = with_gangs(random, case) if random.random() < 0.5 else case
+    found = searched(case, steps_max=1).found
     if found is not None and found.victims:
         assert is_legal(case, found.victims)
         assert ends_well(case, found.victims)

@@ -1,8 +1,11 @@
 """Batches under quotas: what runs at once, for whom others go, what is refused and why."""
 
+import msgspec
 import pytest
 
 from builders import batch, cluster, node, pod, quota, waiting
+from quota_judge import Pod, World
+from quota_worlds import asking, cluster_of
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import FitAnswer, fit
 from ullage.model.cluster import Batch, Snapshot
@@ -92,7 +95,9 @@ def test_replicas_that_run_already_are_not_counted_twice():
 def test_who_borrows_is_told_who_could_claim_it_back():
     (outcome,) = judged(seed("Quota"), batch(2, waiting("A/new", {MIG: "1"}))).outcomes
     assert outcome.over_quota == 2
-    assert [(each.quota, dict(each.could_claim)) for each in outcome.threats] == [("C", {GPU_MEMORY: 30})]
+    assert [(each.claimants, dict(each.could_claim)) for each in outcome.threats] == [
+        (("C",), {GPU_MEMORY: 30})
+    ]
 
 
 def test_who_stays_within_min_has_nobody_to_fear():
@@ -269,3 +274,126 @@ def test_what_one_waits_for_serves_no_other():
 def test_what_is_refused_waits_for_nobody():
     (outcome,) = judged(departing("p0"), batch(1, waiting("a/new", cpu="9"))).outcomes
     assert (outcome.placed, outcome.waits_for) == (0, ())
+
+
+def with_gang(least: int, kind: str = "Quota", entitled: str = "0", **fields: object) -> Snapshot:
+    """Return a node full of a gang of b, of which so many are enough; one place of it is a's."""
+    held = [
+        pod(f"b/w{number}", cpu="1", created_seconds=number, gang="g", gang_min=least, **fields)
+        for number in range(4)
+    ]
+    quotas = quota("a", {"cpu": "4"}, kind=kind), quota("b", {"cpu": entitled}, kind=kind)
+    return cluster(node("n1", cpu="4").holding(*held), *quotas)
+
+
+@pytest.mark.parametrize("kind", ["ElasticQuota", "Quota"])
+@pytest.mark.parametrize(
+    ("least", "asking", "gone"),
+    [(0, 1, 4), (4, 1, 4), (3, 1, 1), (3, 2, 4), (2, 2, 2), (2, 3, 4)],
+)
+@pytest.mark.parametrize("atomic", [False, True])
+def test_a_gang_that_runs_goes_whole_unless_enough_of_it_are_left(kind, least, asking, gone, atomic):
+    (outcome,) = judged(
+        with_gang(least, kind), batch(asking, waiting("a/new", cpu="1"), atomic=atomic)
+    ).outcomes
+    assert (outcome.placed, len(outcome.evicted)) == (asking, gone)
+    assert ("b/g" in {each.gang for each in outcome.evicted}) is (gone == 4)
+    assert outcome.fewest_proven
+
+
+@pytest.mark.parametrize(("kind", "labels"), [("ElasticQuota", {"in-quota", "over-quota"}), ("Quota", None)])
+def test_a_gang_goes_whole_where_a_part_of_it_is_over_quota(kind, labels):
+    """It is one workload that uses more than its quota's min; the part within it is lost with the rest."""
+    (outcome,) = judged(with_gang(0, kind, entitled="2"), batch(1, waiting("a/new", cpu="1"))).outcomes
+    assert len(outcome.evicted) == 4
+    if labels:
+        assert {each.label for each in outcome.evicted} == labels
+    reasons = {step.evidence for step in outcome.steps() if step.action == "evict"}
+    assert all(each.endswith("with all of gang b/g") for each in reasons)
+
+
+def test_others_go_rather_than_a_gang():
+    snapshot = with_gang(0)
+    alone = [pod(f"b/p{number}", cpu="1", node="n2", created_seconds=0) for number in range(3)]
+    snapshot = cluster(*snapshot.nodes, node("n2", cpu="3"), *snapshot.workloads, *alone, *snapshot.quotas)
+    (outcome,) = judged(snapshot, batch(3, waiting("a/new", cpu="1"), atomic=True)).outcomes
+    assert [each.workload for each in outcome.evicted] == ["b/p0", "b/p1", "b/p2"]
+
+
+def test_a_gang_of_which_one_is_spared_stays():
+    snapshot = young(600, 100, 500, 990)
+    held = [msgspec.structs.replace(each, gang="g") for each in snapshot.workloads]
+    snapshot = msgspec.structs.replace(snapshot, workloads=type(snapshot.workloads)(held))
+    (outcome,) = judged(snapshot, batch(1, waiting("a/new", cpu="1"))).outcomes
+    assert (outcome.placed, outcome.evicted) == (0, ())
+    assert [each.workload for each in outcome.spared] == ["b/p500", "b/p990"]
+
+
+def test_what_is_changed_for_one_is_enough_for_those_refused_before_it():
+    snapshot = cluster(node("n1", cpu="9"), quota("c", {"cpu": "0"}, {"cpu": "0"}))
+    asked = [batch(1, waiting(f"c/w{number}", cpu="2")) for number in range(3)]
+    found = judged(snapshot, *asked).outcomes
+    remedies = [outcome.refusal.remedies[0] for outcome in found]
+    assert [dict(each.bounds) for each in remedies] == [{"cpu": 2000}, {"cpu": 4000}, {"cpu": 6000}]
+    assert [each.text.partition(" (")[2] for each in remedies] == [
+        "",
+        "c/w0 runs then too)",
+        "c/w0 and 1 more run then too)",
+    ]
+    for number, each in enumerate(remedies):
+        raised = quota("c", {"cpu": "0"}, {"cpu": f"{each.bounds['cpu']}m"})
+        again = judged(cluster(node("n1", cpu="9"), raised), *asked).outcomes
+        assert [outcome.placed for outcome in again] == [1] * (number + 1) + [0] * (2 - number)
+
+
+def test_after_many_that_were_refused_the_change_is_for_one_alone(monkeypatch):
+    monkeypatch.setattr("ullage.engine.quota.judging.BESIDE_MAX", 1)
+    snapshot = cluster(node("n1", cpu="9"), quota("c", {"cpu": "0"}, {"cpu": "0"}))
+    found = judged(snapshot, *(batch(1, waiting(f"c/w{number}", cpu="2")) for number in range(3))).outcomes
+    (remedy,) = found[2].refusal.remedies
+    assert dict(remedy.bounds) == {"cpu": 2000}
+    assert remedy.text.endswith("(if c/w0 and 1 more, refused before it, are not asked for)")
+
+
+def test_one_for_whom_no_change_helps_takes_nothing_from_those_after_it():
+    snapshot = cluster(node("n1", cpu="4"), quota("c", {"cpu": "0"}, {"cpu": "0"}))
+    large, small = batch(1, waiting("c/large", cpu="5")), batch(1, waiting("c/small", cpu="2"))
+    found = judged(snapshot, large, small).outcomes
+    assert found[0].refusal.remedies == ()
+    assert found[1].refusal.remedy == "raise the max of quota c: cpu to 2"
+
+
+HARD = World(
+    "nos",
+    {"A": {"cpu": 4, "memory": 2}, "B": {"cpu": 3}, "C": {"memory": 2}},
+    {},
+    {"n0": {"cpu": 22, "memory": 23}, "n1": {"cpu": 32, "memory": 28}},
+    [
+        Pod("p0", "B", {"cpu": 4, "memory": 3}, "n1", 0, 1, (0, 1)),
+        Pod("p1", "A", {"cpu": 2, "memory": 0}, "n1", 5, 2),
+        Pod("p2", "B", {"cpu": 4, "memory": 3}, "n1", 5, 1),
+        Pod("p3", "A", {"cpu": 2, "memory": 3}, "n0", 0, 0, (0, 1)),
+    ],
+    {},
+    (0, 1),
+)
+"""A world in which only a search of all sets finds victims for a claim of C; nodes have room as it is."""
+
+
+@pytest.mark.parametrize(
+    ("gang", "together"), [("", False), ("", True), ("g", False)], ids=["alone", "atomic", "gang"]
+)
+def test_what_quotas_refuse_without_a_proof_is_not_placed_by_an_exact_search_of_room(
+    monkeypatch, gang, together
+):
+    for name in ("STEPS", "STEPS_MIN", "STEPS_A_SECOND"):
+        monkeypatch.setattr(f"ullage.engine.quota.claims.{name}", 1)
+    monkeypatch.setattr("ullage.engine.quota.gang_victims.CANDIDATES_MAX", 0)
+    amounts = [{"cpu": 1, "memory": 2}, {"cpu": 2, "memory": 0}, {"cpu": 2, "memory": 0}]
+    members = [Pod(f"new{number}", "C", each, "", 9, 9) for number, each in enumerate(amounts)]
+    asked = [batch(1, asking(each, gang=gang)) for each in members]
+    outcomes = judged(cluster_of(HARD), *asked, exact_seconds=2, atomic=together).outcomes
+    refused = [each for each in outcomes if each.refusal and "quotas together" in each.refusal.reason]
+    assert refused
+    assert all(not each.placed for each in refused)
+    assert {(each.certificate, each.certificate_note) for each in refused} == {("unknown", "")}

@@ -2,7 +2,9 @@
 
 import pytest
 
-from builders import quota, resources
+from builders import batch, cluster, node, pod, quota, resources, waiting
+from ullage.engine.columns import Columns
+from ullage.engine.placement.fit import fit
 from ullage.engine.quota.book import NO_QUOTA, Book, Member
 from ullage.engine.quota.rights import Rules
 from ullage.engine.quota.standing import Standing
@@ -132,3 +134,58 @@ def test_a_gang_claims_the_sum_and_with_its_lowest_priority():
     both = [member(TREE, "a/1", 3, priority=7), member(TREE, "a/2", 3, priority=2)]
     claim = rules.claim(both)
     assert (claim.amounts, claim.priority, claim.right) == ((6,), 2, None)
+
+
+# Each row: whom a quota evicts of its own and of others, and who of priority 1 to 3 goes for a claim of 2.
+EVICTS = {
+    "as quotas do": ({}, ["a/1", "b/1", "b/2", "b/3"]),
+    "never its own": ({"evicts_own": "Never"}, ["b/1", "b/2", "b/3"]),
+    "never others": ({"evicts_others": "Never"}, ["a/1"]),
+    "lower ones of others": ({"evicts_others": "LowerPriority"}, ["a/1", "b/1"]),
+    "nobody": ({"evicts_own": "Never", "evicts_others": "Never"}, []),
+}
+
+
+@pytest.mark.parametrize("case", EVICTS)
+@pytest.mark.parametrize("mode", ["fair", "nos"])
+def test_whom_a_quota_evicts_by_its_own_word(case, mode):
+    fields, goes = EVICTS[case]
+    book = Book([quota("a", {"cpu": "9m"}, **fields), quota("b", {"cpu": "0"})], mode)
+    running = [
+        member(book, f"{name}/{priority}", 1, priority=priority) for name in "ab" for priority in (1, 2, 3)
+    ]
+    rules = Rules(Standing(book, running), ((9,), (0,)))
+    claim = rules.claim([member(book, "a/new", 1, priority=2)])
+    assert [each.key for each in running if rules.may_be_taken(each, claim)] == goes
+
+
+# Each row: whom quota a evicts, who goes for two of its workloads of priority 2, and why not, if nobody does.
+TAKES = {
+    "as quotas do": ({}, ["b/1", "b/3"], ""),
+    "never others": ({"evicts_others": "Never"}, [], "quota a never evicts workloads of others"),
+    "lower ones of others": (
+        {"evicts_others": "LowerPriority"}, [], "no other quota with lower priorities uses enough",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TAKES)
+@pytest.mark.parametrize("atomic", [False, True])
+def test_who_goes_by_that_word_for_one_after_the_other_and_for_all_together(case, atomic):
+    fields, goes, why = TAKES[case]
+    held = [pod(f"b/{priority}", cpu="1", priority=priority) for priority in (1, 3)]
+    snapshot = cluster(
+        node("n", cpu="2").holding(*held), quota("a", {"cpu": "2"}, **fields), quota("b", {"cpu": "0"})
+    )
+    asked = waiting("a/new", cpu="1", priority=2)
+    (outcome,) = fit(Columns(snapshot), [batch(2, asked, atomic=atomic)]).outcomes
+    partly = ["b/1"] if "lower" in case and not atomic else []
+    assert [each.workload for each in outcome.evicted] == (goes or partly)
+    assert outcome.refusal is None if goes else why in outcome.refusal.reason
+
+
+def test_a_quota_that_never_evicts_others_is_entitled_all_the_same():
+    book = Book([quota("a", {"cpu": "9m"}, evicts_others="Never")], "fair")
+    rules = rules_of(book, {}, {"a": 9})
+    claim = rules.claim([member(book, "a/new", 1)])
+    assert (claim.right, claim.reach, rules.right_of(0, [1])) == (None, 1, "entitlement")

@@ -118,7 +118,7 @@ def test_what_no_order_reaches_may_go_for_one_claim_of_its_size():
     found = of_all({"a": 3, "b": 2, "c": 1}, running)
     (large,) = [each for each in found.pods if each.member.key == "b/large"]
     assert [(each.way, each.rank, each.claimants, each.claimed_first) for each in large.goes] == [
-        ("one-claim", 0, (0,), (3,)),
+        ("one-claim", 0, (0,), (2,)),
     ]
     assert large.outcome == "claimable"
 

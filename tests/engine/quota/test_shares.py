@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from builders import quota
 from ullage.engine.quota.book import NO_QUOTA, Book, Member
 from ullage.engine.quota.rights import Rules
-from ullage.engine.quota.shares import beyond, borrowed_and_lent, lent, shares, unused
+from ullage.engine.quota.shares import beyond, borrowed_and_lent, guaranteed, lent, names_of, shares, unused
 from ullage.engine.quota.standing import Standing
 from ullage.model.resources import NOTHING, Resources
 
@@ -26,7 +26,7 @@ def standing_of(quotas, use, mode="by-kind"):
 
 def figures(standing, capacity=NOTHING):
     rules = Rules(standing, standing.entitlements((), capacity))
-    return {standing.book.quotas[each.place].name: each for each in shares(rules)}
+    return {standing.book.quotas[each.place].name: each for each in shares(rules, (), capacity)}
 
 
 def seed(mode="nos"):
@@ -92,11 +92,20 @@ def test_more_is_borrowed_than_is_unused():
     assert lent(standing).whole == ((4000,), (0,))
 
 
-def test_what_a_min_does_not_name_is_neither_borrowed_nor_lent():
+def test_what_a_min_does_not_name_is_neither_borrowed_nor_lent_in_mode_nos():
     quotas = [quota("a", {"cpu": "4"}), quota("b", {"memory": "1"})]
-    found = figures(standing_of(quotas, {"b": [Resources({"cpu": 1, "memory": 3})]}))
+    found = figures(standing_of(quotas, {"b": [Resources({"cpu": 1, "memory": 3})]}, "nos"))
     assert (found["b"].borrowed, found["b"].lent) == ((None, 2), (None, 0))
     assert (found["a"].borrowed, found["a"].lent) == ((0, None), (0, None))
+
+
+def test_in_mode_fair_nothing_is_guaranteed_of_it_and_all_that_is_used_is_borrowed():
+    quotas = [quota("a", {"cpu": "4m"}), quota("b", {"memory": "1"}), quota("c", {}, {"pods": "1"})]
+    found = figures(standing_of(quotas, {"b": [Resources({"cpu": 1, "memory": 3})]}, "fair"))
+    assert (found["b"].borrowed, found["b"].lent) == ((1, 2, None), (0, 0, None))
+    assert (found["a"].borrowed, found["a"].lent) == ((0, 0, None), (1, 0, None))
+    assert names_of(Book(quotas), 1, found["b"].used) == {"cpu", "memory"}
+    assert names_of(Book(quotas), 0, found["a"].used) == {"cpu"}
 
 
 def test_a_family_borrows_among_itself_before_it_is_seen_outside():
@@ -159,12 +168,13 @@ def test_at_every_level_what_is_lent_is_what_is_borrowed_or_all_that_is_unused(s
             continue
         for resource in range(len(book.resources)):
             rows = [
-                (standing.used[place], book.mins[place], lends.whole[place][resource]) for place in children
+                (standing.used[place], guaranteed(book, place), lends.whole[place][resource])
+                for place in children
             ]
             passed_on = 0
             if parent != NO_QUOTA:
                 own = lends.own[parent][resource]
-                rows.append((standing.own_used[parent], book.own_mins[parent], own))
+                rows.append((standing.own_used[parent], guaranteed(book, parent, own=True), own))
                 passed_on = lends.whole[parent][resource] or 0
             taken = sum(beyond(used, least)[resource] or 0 for used, least, _ in rows)
             free = [unused(used, least)[resource] for used, least, _ in rows]

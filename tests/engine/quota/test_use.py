@@ -8,7 +8,7 @@ from builders import cluster, container, node, pod, policy, quota, resources, wa
 from strategies import snapshots
 from ullage.engine.columns import Columns
 from ullage.engine.quota.accounts import Accounts
-from ullage.engine.quota.shares import shares
+from ullage.engine.quota.shares import names_of, shares
 from ullage.engine.quota.use import QuotaUse, quota_use
 from ullage.model.resources import GPU_MEMORY, NOTHING
 
@@ -126,10 +126,13 @@ def test_a_parent_uses_what_all_below_it_use():
 @given(snapshots())
 def test_it_is_what_the_accounts_say(snapshot):
     accounts = Accounts(Columns(snapshot))
-    for use, share in zip(quota_use(Columns(snapshot)), shares(accounts.rules), strict=True):
-        assert use.used == accounts.book.readable(share.used).only({*use.quota.min, *use.quota.max})
-        assert use.borrowed == accounts.book.readable(share.borrowed)
-        assert use.lent == accounts.book.readable(share.lent)
+    found = shares(accounts.rules, accounts.waiting.values(), accounts.capacity)
+    for use, share in zip(quota_use(Columns(snapshot)), found, strict=True):
+        named = names_of(accounts.book, share.place, share.used)
+        assert use.used == accounts.book.readable(share.used).only(named)
+        assert use.borrowed == accounts.book.readable(share.borrowed).only(named)
+        assert use.lent == accounts.book.readable(share.lent).only(named)
+        assert use.claimable == accounts.book.readable(share.claimable).without_zeros()
         assert use.entitlement == accounts.book.readable(share.entitlement)
 
 

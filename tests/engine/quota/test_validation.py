@@ -220,7 +220,9 @@ def test_a_document_is_refused_for_what_it_adds_and_not_for_what_stands_beside_i
     refuse_errors((quota("new"),), beside=(wrong, there))
     with pytest.raises(InputError, match="quota z: this Quota and Quota a both cover namespace team"):
         refuse_errors((quota("a", namespaces=("team",)),), beside=(wrong, there))
-    refuse_errors((quota("z", parent="x"),), beside=(there,))
+    with pytest.raises(InputError, match="quota z: parent 'x' is no quota"):
+        refuse_errors((quota("z", parent="x"),), beside=(there,))
+    refuse_errors((quota("wrong", parent="z"),), beside=(wrong, there))
 
 
 def test_a_row_alone_is_refused_for_what_is_its_own():

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 import quota_judge
 from quota_judge import Pod, World
-from quota_worlds import crowded, member_of
+from quota_worlds import crowded, member_of, with_gangs
 from ullage.engine.quota.book import Book
 from ullage.engine.quota.decision import Decision, decide
 from ullage.engine.quota.rights import Rules
 from ullage.engine.quota.standing import Standing
+from ullage.engine.quota.victim_gangs import by_gang, running_gangs
 from ullage.engine.quota.victims import STEPS_MAX, Nodes
 from ullage.model.cluster import Quota
 from ullage.model.resources import Resources
@@ -29,7 +30,7 @@ def decided(
         ],
         world.mode,
     )
-    running = [member_of(book, pod) for pod in world.running]
+    running = [member_of(book, pod, world.gang_mins) for pod in world.running]
     capacity: dict[str, int] = {}
     free = {name: dict(node) for name, node in sorted(world.nodes.items())}
     for node in world.nodes.values():
@@ -48,7 +49,8 @@ def decided(
         for each, terms in zip(book.quotas, rules.entitlements, strict=True)
     }
     nodes = Nodes(free, capacity)
-    decision = decide(rules, asking, nodes, running, budgets=world.allowed, steps_max=steps_max)
+    gangs = running_gangs(by_gang(running))
+    decision = decide(rules, asking, nodes, running, budgets=world.allowed, gangs=gangs, steps_max=steps_max)
     return world._replace(entitlements=entitlements), decision
 
 
@@ -229,7 +231,17 @@ def test_a_search_that_is_cut_short_says_so():
 @settings(max_examples=2000, deadline=None)
 @given(st.integers(0, 1 << 40))
 def test_the_chosen_set_is_the_best_of_all(seed):
+    is_the_best(*crowded(seed))
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.integers(0, 1 << 40))
+def test_the_chosen_set_is_the_best_of_all_that_leave_gangs_whole_or_enough_of_them(seed):
     world, claimant = crowded(seed)
+    is_the_best(with_gangs(seed, world), claimant)
+
+
+def is_the_best(world: World, claimant: Pod) -> None:
     world, decision = decided(world, claimant)
     use = quota_judge.used(world, world.running)
     fits = next(quota_judge.fitting_nodes(world, world.running, claimant), "")

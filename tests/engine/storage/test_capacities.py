@@ -272,6 +272,19 @@ class TestHolds:
         given = [entry("r", "drive/n1/d", request="v", resources=space(2))]
         assert holds_of(given, names) == (DiskHold("r", "v", "n1", "vg", "HDDLVG", 2 * GIB),)
 
+    def test_what_was_promised_on_a_group_that_has_gone_is_promised_on_its_drives(self):
+        given = [entry("r", "group/n1/old", request="v", resources=space(2), drives=("drive/n1/d",))]
+        hold = DiskHold("r", "v", "n1", "d", "HDDLVG", 2 * GIB)
+        assert holds_of(given, by_ledger_name(PLAIN.record, capacities_of(PLAIN.record))) == (hold,)
+        changed = grouped().record
+        (found,) = holds_of(given, by_ledger_name(changed, capacities_of(changed)))
+        assert found.capacity == "vg"
+
+    def test_what_is_promised_on_a_full_pool_is_not_promised_on_its_group(self):
+        changed = grouped(thin_pools=(ThinPool("slim", GIB, GIB),)).record
+        given = [entry("r", "group/n1/vg/slim", resources=space(1), drives=("drive/n1/d",))]
+        assert holds_of(given, by_ledger_name(changed, capacities_of(changed))) == ()
+
     def test_a_drive_that_is_no_group_goes_by_its_own_name(self):
         both = PLAIN.with_volume_group("vg", "HDD", "8Gi", "6Gi", drives=("e",)).record
         names = by_ledger_name(both, capacities_of(both))
@@ -300,7 +313,13 @@ class TestSupply:
         supply = {each.name: each for each in disk_supply(grouped().record)}
         assert supply["group/n1/vg"].offers == space(6)
         assert supply["group/n1/vg"].disk == DiskCapacity("vg", "n1", "HDDLVG", 6 * GIB)
-        assert (supply["drive/n1/d"].offers, supply["drive/n1/d"].disk) == (NOTHING, None)
+        assert supply["group/n1/vg"].drives == ("drive/n1/d",)
+
+    def test_a_drive_in_a_group_is_the_group_under_another_name(self):
+        supply = {each.name: each for each in disk_supply(grouped().record)}
+        assert supply["drive/n1/d"] == msgspec.structs.replace(
+            supply["group/n1/vg"], name="drive/n1/d", disk=None
+        )
 
     def test_a_drive_whose_volume_exists_offers_what_its_bound_entry_has(self):
         used = PLAIN.with_(placed_volumes=(placed("v", "d", 10),))
@@ -314,11 +333,36 @@ class TestSupply:
         assert found.offers == space(6)
         assert found.disk.size_bytes == 6 * GIB
 
-    def test_a_group_does_not_offer_what_is_promised_on_the_drive_that_it_was(self):
+    def test_a_group_offers_what_is_made_of_promises_on_the_drive_that_it_was(self):
         made = entry("r", "drive/n1/d", request="a", resources=space(2), state="BOUND")
         awaited = entry("r", "drive/n1/d", request="b", resources=space(3))
         offers = self.offers(grouped("6Gi"), made, awaited)
-        assert offers == {"drive/n1/d": space(5), "group/n1/vg": space(3)}
+        assert offers == {"drive/n1/d": space(8), "group/n1/vg": space(8)}
+
+    def test_a_group_that_was_renamed_offers_what_is_made_under_the_old_name(self):
+        made = entry("r", "group/n1/old", resources=space(2), state="BOUND", drives=("drive/n1/d",))
+        elsewhere = entry("s", "group/n1/old", resources=space(1), state="BOUND", drives=("drive/n1/e",))
+        assert self.offers(grouped("6Gi"), made, elsewhere)["group/n1/vg"] == space(8)
+
+    def test_two_groups_on_parts_of_one_drive_have_no_byte_in_common(self):
+        both = grouped("6Gi").with_volume_group("wg", "HDD", "2Gi", "1Gi", drives=("d",))
+        made = entry("r", "drive/n1/d", resources=space(1), state="BOUND")
+        supply = {each.name: each for each in disk_supply(both.record, [made])}
+        assert (supply["group/n1/vg"].offers, supply["group/n1/wg"].offers) == (space(7), space(1))
+        assert supply["group/n1/vg"].beside == ("group/n1/wg",)
+        assert supply["group/n1/wg"].beside == ("drive/n1/d", "group/n1/vg")
+
+    def test_a_pool_has_no_byte_in_common_with_its_group(self):
+        pools = (ThinPool("slim", 2 * GIB),)
+        supply = {each.name: each for each in disk_supply(grouped(thin_pools=pools).record)}
+        assert supply["group/n1/vg"].beside == ("group/n1/vg/slim",)
+        assert supply["group/n1/vg/slim"].beside == ("drive/n1/d", "group/n1/vg")
+        assert supply["group/n1/vg/slim"].drives == ("drive/n1/d",)
+
+    def test_what_others_have_reserved_is_not_offered_under_any_name(self):
+        theirs = entry("theirs", "drive/n1/d", resources=space(2))
+        offers = {each.name: each.offers for each in disk_supply(grouped("6Gi").record, others=[theirs])}
+        assert offers == {"drive/n1/d": space(4), "group/n1/vg": space(4)}
 
     def test_a_failing_group_offers_what_its_bound_entries_have(self):
         failing = node("n1").with_drive("d", "HDD", "10Gi", health="BAD")
@@ -359,7 +403,7 @@ class TestSupply:
         ]
         changed = msgspec.structs.replace(PLAIN.record, volume_groups=(group,))
         offers = {each.name: each.offers.of(VOLUME_SPACE) for each in disk_supply(changed, entries)}
-        assert offers == {"drive/n1/d": sum(sizes), "group/n1/vg": fresh_bytes - sum(sizes)}
+        assert offers == {"drive/n1/d": fresh_bytes, "group/n1/vg": fresh_bytes}
 
 
 @pytest.mark.parametrize(

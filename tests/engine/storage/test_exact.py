@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from disk_judge import EXTENT, MIB, World, best_cost, cost, random_world, serves
-from ullage.engine.storage import exact, lattice, solving
+from ullage.engine.storage import cover, exact, lattice, solving, witness
 from ullage.engine.storage.exact import plan_nodes
 from ullage.model.disk_plan import DiskCapacity, DiskHold, DiskPlan, DiskRequest, NodeDisks
 from ullage.model.errors import InputError
@@ -86,9 +86,23 @@ def test_nodes_come_by_drives_opened_then_bytes_stranded_then_name(seed):
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "value"), [(lattice, "LOW_PAIRS_MAX", 3), (solving, "NEVER", 1 << 10)]
+    ("module", "name", "value"),
+    [
+        (lattice, "LOW_PAIRS_MAX", 3),
+        (solving, "NEVER", 1 << 10),
+        (solving, "PAIRS_MIN", 0),
+        (cover, "POSSIBLE_PAIRS_MIN", 0),
+        (witness, "SMALL_PAIRS_MAX", 0),
+    ],
+    ids=[
+        "how sets are cut",
+        "how large costs are",
+        "drives that no best way opens",
+        "parts that no drive can take",
+        "conflicts that were seen while solving",
+    ],
 )
-def test_neither_how_sets_are_cut_nor_how_large_costs_are_changes_a_plan(monkeypatch, module, name, value):
+def test_what_only_saves_time_changes_no_plan(monkeypatch, module, name, value):
     worlds = [world_of(seed, drives=6, volumes=7) for seed in range(60)]
     plans = [planned(world) for world in worlds]
     monkeypatch.setattr(module, name, value)
@@ -109,6 +123,15 @@ def test_twelve_volumes_fill_four_drives_to_the_last_extent():
     assert disks.opened == ("d0", "d1", "d2", "d3")
     assert disks.stranded_bytes == 0
     assert disks.proven
+
+
+@pytest.mark.parametrize("in_use_bytes", [0, 4 * GIB])
+def test_a_drive_that_has_just_what_the_rooms_in_use_leave_over_is_opened(in_use_bytes):
+    volumes = [share(f"v{size}", size * GIB) for size in range(1, 7)]
+    drives = [hdd(f"d{size}", size * GIB - in_use_bytes + MIB) for size in (20, 21, 30)]
+    (disks,) = plan_nodes([group("g", in_use_bytes), *drives], [], volumes, ["n"]).nodes
+    assert disks.opened == ("d21",)
+    assert disks.stranded_bytes == 0
 
 
 def test_whole_drives_go_to_the_drives_that_strand_least_whatever_their_number():

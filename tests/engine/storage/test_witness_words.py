@@ -72,6 +72,16 @@ def test_drives_that_are_not_to_be_had_are_counted():
     )
 
 
+@pytest.mark.parametrize(
+    ("has", "wants", "told"),
+    [("gold", "", "1 of storage group gold"), ("", "gold", "1 of no storage group")],
+)
+def test_drives_of_another_storage_group_are_counted(has, wants, told):
+    drive = DiskCapacity("d2", "n", "HDD", 93 * GIB, storage_group=has)
+    witness = witness_of([drive], [DiskRequest("data", "HDD", GIB, wants)])
+    assert witness.reason.endswith(f"; none is free: {told}")
+
+
 def test_volumes_that_fit_one_by_one_are_told_with_the_rooms_they_fit_in():
     requests = [DiskRequest("a", "HDDLVG", 60 * GIB), DiskRequest("b", "HDD", 60 * GIB)]
     witness = witness_of([GROUP, DRIVE], requests)

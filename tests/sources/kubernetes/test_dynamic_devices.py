@@ -31,29 +31,29 @@ COUNTED = node("n1", {"cpu": "8", "nvidia.com/gpu": "8"})
 SAID = {
     "devices that nothing else counts": (
         [node("n1"), devices("a", 8, "n1")],
-        ["not simulated: 8 devices on node n1 that only DRA offers"],
+        ["8 devices on node n1 that only DRA offers"],
     ),
     "devices of many nodes": (
         [devices(f"s{n}", 2, f"n{n}") for n in range(5)],
-        ["not simulated: 10 devices on nodes n0, n1, n2 and 2 more that only DRA offers"],
+        ["10 devices on nodes n0, n1, n2 and 2 more that only DRA offers"],
     ),
     "devices that the node counts as well": ([COUNTED, devices("a", 8, "n1")], []),
     "devices of another vendor than those that are counted": (
         [COUNTED, devices("a", 4, "n1", driver="gpu.example.com")],
-        ["not simulated: 4 devices on node n1 that only DRA offers"],
+        ["4 devices on node n1 that only DRA offers"],
     ),
     "devices that are no node's own": (
         [devices("a", 3, pool="rack")],
-        ["not simulated: 3 devices of several nodes that only DRA offers"],
+        ["3 devices of several nodes that only DRA offers"],
     ),
     "a pool of two slices": (
         [devices("a", 3, "n1"), devices("b", 2, "n1")],
-        ["not simulated: 5 devices on node n1 that only DRA offers"],
+        ["5 devices on node n1 that only DRA offers"],
     ),
     "a pool that was published again, before and behind": (
         [devices("b", 2, "n1", generation=2), devices("a", 3, "n1"), devices("c", 9, "n2"),
          devices("d", 1, "n2", generation=3)],
-        ["not simulated: 3 devices on nodes n1, n2 that only DRA offers"],
+        ["3 devices on nodes n1, n2 that only DRA offers"],
     ),
     "a slice without devices": ([devices("a", 0, "n1"), thing(DRA, "ResourceSlice", "b")], []),
     "claims": (
@@ -62,7 +62,7 @@ SAID = {
             thing(DRA, "ResourceClaim", "b", namespace="ml"),
             thing(DRA, "ResourceClaim", "a", namespace="web", status={}),
         ],
-        ["not simulated: 3 ResourceClaims, 1 of them allocated"],
+        ["3 ResourceClaims, 1 of them allocated"],
     ),
 }  # fmt: skip
 
@@ -77,5 +77,5 @@ def test_pods_that_wait_for_such_devices_are_named():
     asking = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}]}
     found = dumped(node("n1"), pod("waits", **asking), pod("runs", nodeName="n1", **asking), pod("plain"))
     assert found.unknowns == (
-        "not simulated: devices that waiting pods ask for by ResourceClaim: team/waits",
+        "devices that waiting pods ask for by ResourceClaim: team/waits",
     )

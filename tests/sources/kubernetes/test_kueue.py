@@ -11,8 +11,10 @@ from sources.kubernetes.kube import amounts, asked, dumped, pod, refused, thing
 from ullage.engine.quota.book import Book
 from ullage.engine.quota.validation import findings
 from ullage.model.cluster import Quota
+from ullage.service.wanted import with_objects
 from ullage.sources.kubernetes.dump import read_dump
 from ullage.sources.kubernetes.kueue import queue_of, with_queue
+from ullage.sources.kubernetes.object_kinds import Known, known_of
 
 FIXTURE = Path(__file__).parent / "files" / "kueue.yaml"
 GPU = "nvidia.com/gpu"
@@ -56,14 +58,15 @@ def test_a_whole_cluster(snapshot):
             lending_limit=amounts(cpu="5"),
             borrowing_limit=amounts(cpu="5") + amounts(**{GPU: "2"}),
             queues=("guests/main", "research/main"),
+            evicts_own="Never",
         ),
         "teaching": Quota(
             "teaching", min=amounts(cpu="6"), parent="cohort/science", weight=Fraction(1),
-            queues=("guests/lessons",),
+            queues=("guests/lessons",), evicts_own="Never", evicts_others="Never",
         ),
         "alone": Quota(
             "alone", min=amounts(cpu="2"), lending_limit=amounts(cpu="0"), borrowing_limit=amounts(cpu="0"),
-            queues=("guests/held",),
+            queues=("guests/held",), evicts_own="Never", evicts_others="Never",
         ),
         "cohort/science": Quota(
             "cohort/science", min=both, parent="cohort/company", weight=Fraction(3),
@@ -79,36 +82,50 @@ def test_a_whole_cluster(snapshot):
 def test_what_is_not_modelled_is_said(snapshot):
     assert set(snapshot.unknowns) >= {
         "flavors are not told apart, their quotas are summed up: research",
-        "not simulated: queues that are stopped and take nothing in: alone",
+        "queues that are stopped and take nothing in: alone",
         "not found: ClusterQueues that LocalQueues name: gone",
-        "not simulated: LocalQueues from whose namespaces their ClusterQueue takes nothing in: guests/main",
-        (
-            "not simulated: preemption policies, admission checks and uncovered resources of ClusterQueues: "
-            "alone, research, teaching"
-        ),
+        "LocalQueues from whose namespaces their ClusterQueue takes nothing in: guests/main",
+        "admission checks and uncovered resources of ClusterQueues",
     }
 
 
-NEVER_EVICTS = (
-    "not simulated: ClusterQueues that by their preemption never evict: here they claim their own: q"
-)
-LENDS = "not simulated: lending limits where nobody is evicted; what is idle is lent all the same: q"
+NEWER = "newer workloads of equal priority evicted inside their ClusterQueue: only lower priorities go: q"
+BORROWS = "evictions for claims that borrow (borrowWithinCohort): q"
+LENDS = "lending limits where nobody is evicted; what is idle is lent all the same: q"
+BORROWING = {"policy": "LowerPriority", "maxPriorityThreshold": 5}
+
+# Each row: what a queue says, whom it evicts of its own and of others, and what is told.
+EVICTS = {
+    "nothing": ({}, "Never", "Never", set()),
+    "null": ({"preemption": None}, "Never", "Never", set()),
+    "never": (
+        {"preemption": {"reclaimWithinCohort": "Never", "withinClusterQueue": "Never"}},
+        "Never", "Never", set(),
+    ),
+    "any of others": ({"preemption": {"reclaimWithinCohort": "Any"}}, "Never", "Any", set()),
+    "lower ones of others": (
+        {"preemption": {"reclaimWithinCohort": "LowerPriority"}}, "Never", "LowerPriority", set(),
+    ),
+    "its own": ({"preemption": {"withinClusterQueue": "LowerPriority"}}, "LowerPriority", "Never", set()),
+    "its newer own": (
+        {"preemption": {"withinClusterQueue": "LowerOrNewerEqualPriority"}},
+        "LowerPriority", "Never", {NEWER},
+    ),
+    "while it borrows": ({"preemption": {"borrowWithinCohort": BORROWING}}, "Never", "Never", {BORROWS}),
+    "while it does not": (
+        {"preemption": {"borrowWithinCohort": {"policy": "Never"}}}, "Never", "Never", set(),
+    ),
+    "in a cohort": ({"cohort": "c"}, "Never", "Never", {LENDS}),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("spec", "told"),
-    [
-        ({}, {NEVER_EVICTS}),
-        ({"preemption": None}, {NEVER_EVICTS}),
-        ({"preemption": {"reclaimWithinCohort": "Never", "withinClusterQueue": "Never"}}, {NEVER_EVICTS}),
-        ({"preemption": {"reclaimWithinCohort": "Any"}}, set()),
-        ({"preemption": {"withinClusterQueue": "LowerPriority"}}, set()),
-        ({"cohort": "c"}, {NEVER_EVICTS, LENDS}),
-    ],
-)
-def test_what_a_queue_does_otherwise_in_kueue_is_said(spec, told):
+@pytest.mark.parametrize("case", EVICTS)
+def test_whom_a_queue_evicts_and_what_it_does_otherwise_in_kueue(case):
+    spec, own, others, told = EVICTS[case]
     queue = share("q", "ClusterQueue", "v1beta1", {"cpu": {"nominalQuota": "2", "lendingLimit": "0"}}, **spec)
-    assert set(dumped(queue).unknowns) & {NEVER_EVICTS, LENDS} == told
+    found = dumped(queue)
+    assert (found.quotas["q"].evicts_own, found.quotas["q"].evicts_others) == (own, others)
+    assert set(found.unknowns) & {NEWER, BORROWS, LENDS} == told
 
 
 @pytest.mark.parametrize(
@@ -183,6 +200,60 @@ def test_a_queue_and_a_cohort_of_one_name_are_two_and_give_way_to_a_quota_of_our
     assert set(quotas(queue, thing("ullage.dev/v1", "Quota", "x"))) == {"x", "clusterqueue/x", "cohort/x"}
 
 
+QUOTA_OF_2 = {"cpu": {"nominalQuota": "2"}}
+THERE = (
+    share("a", "ClusterQueue", "v1beta1", QUOTA_OF_2, cohort="c"),
+    share("b", "ClusterQueue", "v1beta1", {"cpu": {"nominalQuota": "3"}}, cohort="c"),
+    share("c", "Cohort", "v1beta1", {"cpu": {"nominalQuota": "4"}}, parent="p"),
+    local("main", "team", "a"),
+)
+
+# Each row: what is brought to a cluster that has THERE.
+BROUGHT = {
+    "a queue of its own": (share("n", "ClusterQueue", "v1beta1", QUOTA_OF_2), local("new", "team", "n")),
+    "a queue for a cohort": (share("n", "ClusterQueue", "v1beta1", QUOTA_OF_2, cohort="c"),),
+    "a queue with a new resource": (
+        share("n", "ClusterQueue", "v1beta1", {GPU: {"nominalQuota": 2}}, cohort="c"),
+    ),
+    "a queue for a cohort that is only named": (
+        share("n", "ClusterQueue", "v1beta1", QUOTA_OF_2, cohort="new"),
+    ),
+    "a larger queue": (share("a", "ClusterQueue", "v1beta1", {"cpu": {"nominalQuota": "9"}}, cohort="c"),),
+    "a queue that leaves its cohort": (share("a", "ClusterQueue", "v1beta1", QUOTA_OF_2),),
+    "a larger cohort": (share("c", "Cohort", "v1beta1", {"cpu": {"nominalQuota": "9"}}, parent="p"),),
+    "a cohort that leaves its parent": (share("c", "Cohort", "v1beta1"),),
+    "a parent that gets quota": (share("p", "Cohort", "v1beta1", QUOTA_OF_2),),
+    "a queue for another namespace": (local("new", "other", "b"),),
+    "a queue that moves": (local("main", "team", "b"),),
+}
+
+
+@pytest.mark.parametrize("case", BROUGHT)
+def test_quotas_that_are_brought_along_are_as_if_they_had_been_there(case):
+    """Queues that come with workloads make the cluster that one reads after they were applied."""
+    items = BROUGHT[case]
+    before = dumped(*THERE)
+    brought = asked(*items, pod("p"), known=known_of(before)).objects
+    after = {each.name: each for each in with_objects(before, brought).quotas}
+    expected = quotas(*THERE, *items)
+    assert {name: each for name, each in after.items() if name in expected} == expected
+    assert brought.quotas
+    left = after.keys() - expected.keys()
+    assert not any(any(after[name].min.values()) for name in left), "a cohort that nobody names"
+
+
+def test_a_queue_gives_way_to_an_elastic_quota_of_its_name():
+    elastic = Quota("team/x", kind="ElasticQuota", namespaces=("team",))
+    found = asked(share("team/x"), pod("p"), known=Known(quotas=(elastic,)))
+    assert [each.name for each in found.objects.quotas] == ["clusterqueue/team/x"]
+
+
+def test_what_is_not_modelled_of_queues_that_are_brought_along_is_said():
+    found = asked(share("q", preemption={"borrowWithinCohort": BORROWING}), local("m", "t", "gone"), pod("p"))
+    assert set(found.warnings) >= {BORROWS, "not found: ClusterQueues that LocalQueues name: gone"}
+    assert not asked(pod("p")).warnings
+
+
 def test_of_two_of_one_name_the_later_counts():
     first = share("q", "ClusterQueue", "v1beta2", {"cpu": {"nominalQuota": "2"}})
     later = share("q", "ClusterQueue", "v1beta2", {"cpu": {"nominalQuota": "3"}})
@@ -233,7 +304,7 @@ SELECTED = {
         {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}}, False,
     ),
 }  # fmt: skip
-SHUT_OUT = "not simulated: LocalQueues from whose namespaces their ClusterQueue takes nothing in: team/l"
+SHUT_OUT = "LocalQueues from whose namespaces their ClusterQueue takes nothing in: team/l"
 
 
 @pytest.mark.parametrize("case", SELECTED)

@@ -55,7 +55,7 @@ def test_workloads_of_a_whole_cluster(snapshot):
     assert {
         "not counted: Workloads that are not active: research/job-idle-11111",
         "not counted: Workloads that no queue takes in: guests/job-held-22222",
-        "taken in by Kueue and without pods yet, counted among those that wait: guests/job-lesson-7e8f9",
+        ("where pods will run that Kueue has taken in and that are not there yet: guests/job-lesson-7e8f9"),
     } <= set(snapshot.unknowns)
 
 
@@ -122,14 +122,61 @@ def test_a_workload_and_its_pods_count_once(case, status):
     wire, one, together = TOGETHER[case]
     found = dumped(*QUEUES, {**wire, "status": status or {}}, one)
     own = found.workloads[f"{one['metadata']['namespace']}/{one['metadata']['name']}"]
-    assert len(found.workloads) == (1 if together else 3)
+    lacking = 2 if not together else 1 if status else 0
+    assert len(found.workloads) == 1 + lacking
     assert own.labels.get(QUEUE) == ("main" if together else None)
+    assert own.admitted == (together and status is not None)
 
 
 def test_pods_that_are_over_do_not_stand_for_a_job_that_waits_again():
     over = owned("train-a", "Job/train", status={"phase": "Failed"})
     assert len(dumped(*QUEUES, queued(), over).workloads) == 3
-    assert len(dumped(*QUEUES, queued(status=TAKEN_IN), over).workloads) == 1
+    assert len(dumped(*QUEUES, queued(status=TAKEN_IN), over).workloads) == 2
+
+
+SETS = [
+    {"name": name, "count": count, "template": {"spec": {"containers": [container("c", {"cpu": cpu})]}}}
+    for name, count, cpu in (("head", 1, "1"), ("rest", 3, "2"))
+]
+HOLDS = {"conditions": [{"type": "QuotaReserved", "status": "True"}]}
+
+
+def of_set(name: str, cpu: str, set_name: str = "", **fields):
+    labels = {"labels": {"kueue.x-k8s.io/podset": set_name}} if set_name else {}
+    return owned(name, "Job/train", metadata=labels, containers=[container("c", {"cpu": cpu})], **fields)
+
+
+# Each row: what a Workload of one head (cpu 1) and three others (cpu 2) says, its pods, and what it lacks.
+LACKING = {
+    "no pod is there": (HOLDS, [], ["1", "2", "2", "2"]),
+    "a pod that names its set": (HOLDS, [of_set("a", "9", "rest")], ["1", "2", "2"]),
+    "a pod that asks for what its set does": (HOLDS, [of_set("a", "2")], ["1", "2", "2"]),
+    "a pod of no set that is known": (HOLDS, [of_set("a", "9")], ["2", "2", "2"]),
+    "a pod that runs": (HOLDS, [of_set("a", "1", nodeName="n1")], ["2", "2", "2"]),
+    "more pods than it needs": (HOLDS, [of_set(name, "2") for name in "abcde"], []),
+    "a pod that is over": (HOLDS, [of_set("a", "2", status={"phase": "Succeeded"})], ["1", "2", "2"]),
+    "a pod that is over, and its quota given back": (
+        {**HOLDS, "reclaimablePods": [{"name": "rest", "count": 1}]},
+        [of_set("a", "2", status={"phase": "Succeeded"})], ["1", "2", "2"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LACKING)
+def test_what_was_taken_in_uses_its_quota_once_with_pods_or_without(case):
+    status, pods, lacking = LACKING[case]
+    wire = queued(status=status)
+    wire["spec"]["podSets"] = SETS
+    found = dumped(*QUEUES, node("n1"), wire, *pods).workloads
+    added = [each for each in found if each.kind == "Workload"]
+    assert [each.requests for each in added] == [amounts(cpu=cpu, pods="1") for cpu in lacking]
+    assert all(each.admitted and each.gang == "w" for each in added)
+    for each in found:
+        assert each.admitted == (each.state == "init")
+
+
+def test_what_waits_is_not_admitted():
+    assert [each.admitted for each in dumped(*QUEUES, queued()).workloads] == [False, False]
 
 
 def test_a_job_that_is_in_the_dump_itself_counts_once():

@@ -124,8 +124,12 @@ QUOTAS = {
         ),
     ),
     "a weight that is a number": (own(weight=0.1), Quota("q", weight=Fraction(1, 10))),
+    "our own that says whom it evicts": (
+        own(evictsOwn="Never", evictsOthers="LowerPriority"),
+        Quota("q", evicts_own="Never", evicts_others="LowerPriority"),
+    ),
     "limits that are empty, and limits that are not stated": (
-        own(lendingLimit={}, borrowingLimit=None), Quota("q", lending_limit=amounts()),
+        own(lendingLimit={}, borrowingLimit=None, evictsOwn=None), Quota("q", lending_limit=amounts()),
     ),
 }  # fmt: skip
 
@@ -166,6 +170,7 @@ WRONG = {
         'spec.min["kubernetes.io/cpu"]',
     ),
     "a limit of our own": (own(lendingLimit={"cpu": "x"}), "spec.lendingLimit.cpu"),
+    "whom it evicts": (own(evictsOthers="Some"), "spec.evictsOthers"),
     "a weight in words": (own(weight="much"), "spec.weight"),
     "a weight that is a list": (own(weight=[1]), "spec.weight"),
     "a quota's namespaces": (quota("CompositeElasticQuota", namespaces=[1]), "spec.namespaces[0]"),

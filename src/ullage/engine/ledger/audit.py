@@ -4,15 +4,18 @@ More promised than offered is no defect of the ledger: it never promises what is
 die, and a quota may be cut, under promises that stand. All else that is found here should not be.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ullage.engine.ledger.room import TYPES
+from ullage.engine.ledger.room import TYPES, names_of_bytes
 from ullage.engine.ledger.state import LedgerState
 from ullage.engine.ledger.waiting import Queues
+from ullage.model.ledger import Capacity
 from ullage.model.ledger_entry import FINAL, HOLDING
 from ullage.model.verdict import Finding
 
+OVER_PROMISED: Final = "ledger-over-promised"
+GONE: Final = "ledger-capacity-gone"
 _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 
 
@@ -20,6 +23,14 @@ def audit(state: LedgerState) -> tuple[Finding, ...]:
     """Return every finding, the worst first, then by code and subject."""
     found = [*_sums(state), *_offers(state), *_entries(state), *_line(state)]
     return tuple(sorted(found, key=lambda each: (_ORDER[each.severity], each.code, each.subject)))
+
+
+def audit_against(state: LedgerState, capacities: Iterable[Capacity]) -> tuple[Finding, ...]:
+    """Return every finding of a ledger if this, and nothing else, were what can be promised now."""
+    now = LedgerState(
+        capacities, state.entries, state.waiting, revision=state.revision, at_seconds=state.at_seconds
+    )
+    return audit(now)
 
 
 def _sums(state: LedgerState) -> Iterator[Finding]:
@@ -39,28 +50,45 @@ def _sums(state: LedgerState) -> Iterator[Finding]:
 
 
 def _offers(state: LedgerState) -> Iterator[Finding]:
-    for name in state.promised_capacities:
+    """Compare what is promised with what is offered, all names of the same bytes together."""
+    drives = {drive for entry in state.entries for drive in entry.drives}
+    for name in sorted({*state.promised_capacities, *drives}):
         capacity = state.capacity(name)
-        for resource, amount in sorted(state.summed(name).items()):
-            show = TYPES[resource].readable
-            if capacity is None:
+        if capacity is None:
+            yield from _gone(state, name)
+            continue
+        sums: dict[str, int] = {}
+        for each in names_of_bytes(state, capacity):
+            for resource, amount in state.summed(each).items():
+                sums[resource] = sums.get(resource, 0) + amount
+        for resource, amount in sorted(sums.items()):
+            limit = capacity.offers.of(resource)
+            if resource not in capacity.unbounded and amount > limit:
+                show = TYPES[resource].readable
                 yield Finding(
-                    "ledger-capacity-gone",
-                    "warning",
-                    name,
-                    f"{name}: {show(amount)} of {resource} promised, but it is not known any more",
-                    "release what was there, or supply it again",
-                )
-            elif resource not in capacity.unbounded and amount > capacity.offers.of(resource):
-                limit = capacity.offers.of(resource)
-                yield Finding(
-                    "ledger-over-promised",
+                    OVER_PROMISED,
                     "warning",
                     name,
                     f"{name}: {show(amount)} of {resource} promised, {show(amount - limit)} more than the "
                     f"{show(limit)} that it offers now",
                     f"release {show(amount - limit)}, or supply more",
                 )
+
+
+def _gone(state: LedgerState, name: str) -> Iterator[Finding]:
+    """Yield what is promised of a capacity that is not there; of a group whose drives are, it is theirs."""
+    drives = {drive for entry in state.entries_on(name) for drive in entry.drives}
+    if drives and all(state.capacity(drive) is not None for drive in drives):
+        return
+    for resource, amount in sorted(state.summed(name).items()):
+        held = TYPES[resource].readable(amount)
+        yield Finding(
+            GONE,
+            "warning",
+            name,
+            f"{name}: {held} of {resource} promised, but it is not known any more",
+            "release what was there, or supply it again",
+        )
 
 
 def _entries(state: LedgerState) -> Iterator[Finding]:
@@ -107,11 +135,10 @@ def _line(state: LedgerState) -> Iterator[Finding]:
         yield Finding("ledger-line-wrong", "error", name, f"{name} {what}", remedy)
     queues = Queues({})
     for command in state.waiting:
-        ahead = queues.standing(command)
+        position = queues.place(command)
         queues.join(command)
-        position = ahead.position if ahead else 1
         entry = entries.get(command.reservation)
-        if entry is not None and (entry.queue_position != position or not entry.blocked_by):
+        if entry is not None and (entry.queue_position != position or not (entry.blocked_by or entry.reason)):
             what = (
                 f"is told place {entry.queue_position} behind {entry.blocked_by or 'nobody'}, not {position}"
             )

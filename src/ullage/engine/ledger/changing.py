@@ -4,6 +4,8 @@ Saying something twice is no error: what is so already is accepted and changes n
 a reservation that is not there.
 """
 
+from collections.abc import Iterator
+
 import msgspec
 
 from ullage.engine.ledger.entries import ended
@@ -26,12 +28,23 @@ from ullage.model.ledger_entry import HOLDING, LedgerEntry
 
 
 def supply(view: LedgerView, command: Supply, _at_seconds: int) -> Decision:
-    """Note what has changed in what can be promised."""
+    """Note what has changed in what can be promised; a drive that is plain again is in no group any more."""
+    gone = dict.fromkeys((*command.gone, *_groups_that_went(view, command)))
     return Decision(
         accepted=True,
         capacities=tuple(each for each in command.capacities if view.capacity(each.name) != each),
-        gone=tuple(name for name in command.gone if view.capacity(name) is not None),
+        gone=tuple(name for name in gone if view.capacity(name) is not None),
     )
+
+
+def _groups_that_went(view: LedgerView, command: Supply) -> Iterator[str]:
+    named = {each.name for each in command.capacities}
+    for each in command.capacities:
+        if each.disk is not None and not each.drives:
+            for name in view.disks_of(each.disk.node):
+                known = view.capacity(name)
+                if name not in named and known is not None and each.name in known.drives:
+                    yield name
 
 
 def bind(view: LedgerView, command: Bind, _at_seconds: int) -> Decision:

@@ -60,10 +60,12 @@ def decide(state: LedgerState, command: Command, at_seconds: int) -> Decision:
     return _one(state, command, now_seconds)
 
 
-def _one(view: LedgerView, command: Command, at_seconds: int) -> Decision:
+def _one(view: LedgerView, command: Command, at_seconds: int, *, for_room: bool = True) -> Decision:
     kind = type(command)
     decision = _RULES[kind](view, command, at_seconds)
-    return with_turns(view, decision, at_seconds) if kind in _MOVES_THE_LINE else decision
+    if kind not in _MOVES_THE_LINE:
+        return decision
+    return with_turns(view, decision, at_seconds, for_room=for_room)
 
 
 def _together(state: LedgerState, command: Together, at_seconds: int) -> Decision:
@@ -72,7 +74,7 @@ def _together(state: LedgerState, command: Together, at_seconds: int) -> Decisio
     changed: list[LedgerEntry] = []
     capacities: dict[str, Capacity | None] = {}
     for place, each in enumerate(command.commands, 1):
-        decision = _one(after, each, at_seconds)
+        decision = _one(after, each, at_seconds, for_room=False)
         if not decision.accepted:
             reason = f"command {place} of {len(command.commands)}: {decision.reason}"
             # Nothing has happened: what stands stays, also what an earlier command would have ended.
@@ -82,10 +84,13 @@ def _together(state: LedgerState, command: Together, at_seconds: int) -> Decisio
         changed += decision.changed
         capacities.update((capacity.name, capacity) for capacity in decision.capacities)
         capacities.update(dict.fromkeys(decision.gone))
-    return Decision(
+    done = Decision(
         accepted=True,
         changed=latest(changed),
         capacities=tuple(each for each in capacities.values() if each is not None),
         gone=tuple(name for name, each in capacities.items() if each is None),
         waiting=None if after.waiting == state.waiting else after.waiting,
     )
+    # Who waits for room comes last: what a plan gives back for its own sake is not for others.
+    moves = any(type(each) in _MOVES_THE_LINE for each in command.commands)
+    return with_turns(state, done, at_seconds) if moves else done

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ullage.engine.ledger.entries import asked_entries
-from ullage.engine.ledger.room import SHORTFALLS_MAX, Lack, Wanted, lacking, refused, want
+from ullage.engine.ledger.room import SHORTFALLS_MAX, Lack, Wanted, lacking, names_of_bytes, refused, want
 from ullage.engine.ledger.view import LedgerView
 from ullage.engine.storage.capacities import holds_of, taken
-from ullage.model.disk_plan import DiskCapacity, DiskPlan, DiskRequest
+from ullage.model.disk_plan import DiskCapacity, DiskHold, DiskPlan, DiskRequest
 from ullage.model.drives import ANY
 from ullage.model.ledger import (
     COMPUTE,
@@ -58,10 +58,16 @@ def hold_now(view: LedgerView, command: Reserve, at_seconds: int) -> Decision:
             state="RESERVED",
             created_seconds=at_seconds,
             expires_seconds=command.expires_seconds,
+            drives=_drives_of(view, hold.capacity),
         )
         for hold in holds
     )
     return Decision(accepted=True, changed=entries)
+
+
+def _drives_of(view: LedgerView, name: str) -> tuple[str, ...]:
+    capacity = view.capacity(name)
+    return capacity.drives if capacity is not None else ()
 
 
 def is_held_already(view: LedgerView, command: Reserve) -> bool:
@@ -150,16 +156,23 @@ def _planned(view: LedgerView, command: Reserve, nodes: list[str]) -> DiskPlan:
     from ullage.engine.storage.planning import plan
 
     disks = {name: disk for node in nodes for name, disk in sorted(view.disks_of(node).items())}
-    entries = [entry for name in disks for entry in view.entries_on(name)]
+    holds = [hold for name in disks for hold in _holds_on(view, name, disks[name])]
     # Whose turn it is has been decided with the whole ledger in view, not with these nodes alone.
     return plan(
         command.mode,
         tuple(disks.values()),
-        holds_of(entries, disks, bound=True),
+        tuple(holds),
         command.volumes,
         tuple(nodes),
         few_drives=False,
     )
+
+
+def _holds_on(view: LedgerView, name: str, disk: DiskCapacity) -> Iterator[DiskHold]:
+    """Yield what is promised of a disk, also under other names of the same bytes."""
+    capacity = view.capacity(name)
+    for each in names_of_bytes(view, capacity) if capacity is not None else ():
+        yield from holds_of(view.entries_on(each), {each: disk}, bound=True)
 
 
 def _compute(command: Reserve, node: str) -> tuple[Hold, ...]:

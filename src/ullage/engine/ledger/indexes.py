@@ -17,15 +17,24 @@ class Indexes:
     """Keys of entries by what is asked for; `held` is the sum of what they hold, by capacity and resource.
 
     A resource of which nothing is held is not in the sums. `reserved_shares` are promises of logical volumes
-    that are not made yet.
+    that are not made yet. `on_drive` are those on groups that were made of a drive.
     """
 
-    __slots__ = ("deadlines", "held", "of_owner", "of_reservation", "on_capacity", "reserved_shares")
+    __slots__ = (
+        "deadlines",
+        "held",
+        "of_owner",
+        "of_reservation",
+        "on_capacity",
+        "on_drive",
+        "reserved_shares",
+    )
 
     def __init__(self, entries: Mapping[Key, LedgerEntry]) -> None:
         self.of_reservation: Places = {}
         self.on_capacity: Places = {}
         self.of_owner: Places = {}
+        self.on_drive: Places = {}
         self.deadlines = Deadlines()
         self.held: dict[str, dict[str, int]] = {}
         self.reserved_shares: set[Key] = set()
@@ -39,6 +48,8 @@ class Indexes:
         _add(self.of_owner, entry.owner, key)
         if entry.expires_seconds is not None:
             self.deadlines.add(entry.expires_seconds, key)
+        for drive in entry.drives:
+            _add(self.on_drive, drive, key)
         if entry.state in HOLDING:
             self._count(entry, 1)
             if _is_reserved_share(entry):
@@ -51,6 +62,8 @@ class Indexes:
         _discard(self.of_owner, entry.owner, key)
         if entry.expires_seconds is not None:
             self.deadlines.discard(entry.expires_seconds, key)
+        for drive in entry.drives:
+            _discard(self.on_drive, drive, key)
         if entry.state in HOLDING:
             self._count(entry, -1)
             self.reserved_shares.discard(key)

@@ -8,6 +8,8 @@ from typing import Final, NamedTuple
 
 OF_NODE: Final = "node "
 """How the owner of what a node holds for itself begins; no namespace or workload is called so."""
+STATEFUL_SET: Final = "StatefulSet"
+"""The sets whose replicas are numbered, from 0 on, and have claims of their own by that number."""
 
 
 class Ordinal(NamedTuple):

@@ -1,47 +1,51 @@
 """The commands that commit an answer of `fit`: a reservation for every replica that has a place.
 
 What was promised to a workload before is kept where the plan keeps it, resized where it changes, and given
-back where it goes. Whoever is evicted gives back its promise, too. The hard thing is what the ledger is told
-that nodes offer: the room of those that go, or that are promised anew, is part of it; that of others is not.
+back where it goes. A reservation whose volumes go to other disks is given back and made again in the same
+step. Whoever is evicted gives back its promise, too. The hard thing is what the ledger is told that nodes
+offer: the room of those that go, or that are promised anew, is part of it; that of others is not.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple, cast
 
 import msgspec
 
 from ullage.engine.columns import Columns, RulesByPlace
+from ullage.engine.ledger.made import made_of
 from ullage.engine.ledger.matching import Promise, kept_promises, promises_on_nodes, workloads_of
 from ullage.engine.ledger.naming import reservation_name
 from ullage.engine.ledger.promises import with_promises
+from ullage.engine.ledger.quota_holds import QuotaHolds
+from ullage.engine.ledger.replica_disks import Numbers, ReplicaDisks
 from ullage.engine.ledger.shape import REASON_LENGTH_MAX
 from ullage.engine.ledger.supply import supply_of
-from ullage.engine.placement.before import LimitRanges
+from ullage.engine.ledger.view import key_of
 from ullage.engine.placement.fit import FitAnswer
 from ullage.engine.placement.outcome import Outcome, Served
-from ullage.engine.quota.accounts import counted_request
-from ullage.engine.quota.book import NO_QUOTA, Book
-from ullage.engine.quota.validation import in_force
 from ullage.engine.storage.capacities import capacities_of, class_of_place, disk_name, taken
 from ullage.model.cluster import Batch, Node, Snapshot, Workload
 from ullage.model.disk_plan import DiskCapacity, DiskRequest
 from ullage.model.drives import LocalClass
 from ullage.model.ledger import (
     COMPUTE,
+    Bind,
     Expire,
     Hold,
+    Pause,
     Refuse,
     Release,
     Reserve,
     Resize,
     Supply,
     Together,
+    is_disk,
     node_capacity,
 )
 from ullage.model.ledger_entry import LedgerEntry
 
-_Changes = Reserve | Release | Resize | Refuse
-_ORDER: Final[dict[type, int]] = {Release: 0, Resize: 1, Reserve: 2, Refuse: 3}
+_Changes = Reserve | Release | Resize | Refuse | Bind | Pause
+_ORDER: Final[dict[type, int]] = {Release: 0, Resize: 1, Reserve: 2, Bind: 3, Pause: 4, Refuse: 5}
 """What is given back comes first: others may be to have it."""
 
 
@@ -72,13 +76,36 @@ def committed(
     if not plan.changes:
         return Committed(None, tuple(plan.kept))
     left = [entry for entry in live if entry.reservation not in plan.released]
-    before = msgspec.structs.replace(snapshot, workloads=snapshot.workloads.changed(drop=plan.gone))
+    # what is reserved elsewhere for those who are promised something now is there for them
+    served = {outcome.subject for outcome in found.outcomes if outcome.placed}
+    for_others = [each.key for each in snapshot.reservations if each.owner in served]
+    before = msgspec.structs.replace(
+        snapshot,
+        workloads=snapshot.workloads.changed(drop=plan.gone),
+        reservations=snapshot.reservations.changed(drop=for_others),
+    )
     changes = sorted(plan.changes, key=lambda each: _ORDER[type(each)])
     named = {hold.capacity for each in changes if isinstance(each, Reserve) for hold in each.holds}
     named |= {each.capacity for each in changes if isinstance(each, Resize)}
-    supplied = supply_of(Columns(with_promises(before, left)), left, named) if named else ()
+    after = _after(left, changes)
+    made = made_of(snapshot, after)
+    supplied = supply_of(Columns(with_promises(before, left)), left, named, made, after) if named else ()
     supply = (Supply(supplied),) if supplied else ()
     return Committed(Together((Expire(), *supply, *changes)), tuple(plan.kept))
+
+
+def _after(left: Iterable[LedgerEntry], changes: Iterable[_Changes]) -> list[LedgerEntry]:
+    """Return the entries as they will be when all changes are made."""
+    found = {key_of(entry): entry for entry in left}
+    for each in changes:
+        if isinstance(each, Resize):
+            key = (each.reservation, each.request, each.capacity)
+            found[key] = msgspec.structs.replace(found[key], resources=each.resources)
+        elif isinstance(each, Reserve):
+            for hold in each.holds:
+                key = (each.reservation, hold.request, hold.capacity)
+                found[key] = LedgerEntry(*key, each.owner, hold.resources, "RESERVED")
+    return list(found.values())
 
 
 class _Plan:
@@ -97,6 +124,7 @@ class _Plan:
             self._of_owner.setdefault((promise.kind, promise.owner), []).append(promise)
             if workload is not None and workload.holds_capacity:
                 self._of_workload[workload.key] = promise.reservation
+        self._made = made_of(snapshot, live)
         self.changes: list[_Changes] = []
         self.kept: list[str] = []
         self.released: set[str] = set()
@@ -111,39 +139,48 @@ class _Plan:
                 self._release(self._of_workload[key])
         kind, owner = outcome.kind, outcome.subject
         promised = [each for of in (kind, "") for each in self._of_owner.get((of, owner), ())]
-        numbers = _free_numbers(promised)
+        numbers = Numbers(each.number for each in promised)
         if outcome.action == "keep":
             self.kept += [each.reservation for each in promised]
         elif outcome.placed or not outcome.refusal:
             self._replace(outcome, workload, promised, numbers)
         if outcome.refusal is not None:
             reason = " ".join(outcome.refusal.reason.split())[:REASON_LENGTH_MAX]
-            name = reservation_name(kind, owner, next(numbers))
+            name = reservation_name(kind, owner, numbers.next())
             self.changes.append(Refuse(name, owner, COMPUTE, reason))
 
     def _replace(
-        self, outcome: Outcome, workload: Workload, promised: Sequence[Promise], numbers: Iterator[int]
+        self, outcome: Outcome, workload: Workload, promised: Sequence[Promise], numbers: Numbers
     ) -> None:
         """Keep what the plan keeps of promises, and reserve the rest of it."""
         running = workloads_of(self._snapshot, outcome.kind, outcome.subject)
         self.gone.update(each.key for each in running)
         nodes = [name for name, count in outcome.nodes for _ in range(count)]
+        standing = []
         for promise in promised:
             if promise.node in nodes:
                 nodes.remove(promise.node)
-                self._resize(promise, self._holds.of(outcome, workload, promise.node))
+                standing.append(promise)
             else:
                 self._release(promise.reservation)
-        disks = {name: _by_replica(outcome.disks, name) for name, _ in outcome.nodes}
-        for name, number in zip(nodes, numbers, strict=False):
-            holds = self._holds.of(outcome, workload, name)
-            if disks[name]:
-                holds += self._holds.of_disks(name, disks[name].pop(0))
+        disks = ReplicaDisks(outcome, workload)
+        for promise, others in disks.of_promises(standing, self._has_disks):
+            holds = self._holds.of(outcome, workload, promise.node)
+            if others is None:
+                self._resize(promise, holds)
+            else:
+                self._replan(promise, holds, self._holds.of_disks(promise.node, others))
+        alone = [each for each in running if each.key not in self._of_workload]
+        for name, number, served in disks.of_others(nodes, alone, numbers):
+            holds = (*self._holds.of(outcome, workload, name), *self._holds.of_disks(name, served))
             reservation = reservation_name(outcome.kind, outcome.subject, number)
             self.changes.append(Reserve(reservation, outcome.subject, self._expires_seconds, holds=holds))
 
+    def _has_disks(self, reservation: str) -> bool:
+        return any(is_disk(entry.capacity) for entry in self._entries[reservation])
+
     def _resize(self, promise: Promise, holds: Iterable[Hold]) -> None:
-        """Change what a promise holds to what the plan has for it; disks stay as they are."""
+        """Change what a promise holds to what the plan has for it; what it has besides stays as it is."""
         known = {(each.request, each.capacity): each for each in self._entries[promise.reservation]}
         changes = [
             Resize(promise.reservation, hold.request, hold.capacity, hold.resources)
@@ -154,6 +191,30 @@ class _Plan:
         self.changes += changes
         if not changes:
             self.kept.append(promise.reservation)
+
+    def _replan(self, promise: Promise, holds: tuple[Hold, ...], on_disks: tuple[Hold, ...]) -> None:
+        """Give a promise the disks of the plan; volumes of it that exist and do not change stay."""
+        entries = self._entries[promise.reservation]
+        had = [each for each in entries if is_disk(each.capacity)]
+        names = {hold.request for hold in on_disks}
+        stay = tuple(
+            Hold(each.request, each.capacity, each.resources)
+            for each in had
+            if each.request not in names and key_of(each) in self._made
+        )
+        wanted = (*on_disks, *stay)
+        if {(each.request, each.capacity) for each in had} == {
+            (each.request, each.capacity) for each in wanted
+        }:
+            self._resize(promise, (*holds, *wanted))
+            return
+        until = max(self._expires_seconds, *(each.expires_seconds or 0 for each in entries))
+        self._release(promise.reservation)
+        self.changes.append(Reserve(promise.reservation, promise.owner, until, holds=(*holds, *wanted)))
+        if promise.bound:
+            self.changes.append(Bind(promise.reservation))
+            if promise.paused:
+                self.changes.append(Pause(promise.reservation))
 
     def _release(self, reservation: str) -> None:
         if reservation not in self.released:
@@ -167,22 +228,13 @@ class _Holds:
     def __init__(self, snapshot: Snapshot) -> None:
         self._nodes = snapshot.nodes
         self._rules = RulesByPlace(snapshot)
-        self._ranges = LimitRanges(snapshot)
-        self._book = Book(in_force(snapshot.quotas))
+        self._quotas = QuotaHolds(snapshot)
 
     def of(self, outcome: Outcome, workload: Workload, node: str) -> tuple[Hold, ...]:
         """Return what is held of a node and of quotas, a quota's parents too."""
-        holds = [Hold(COMPUTE, node_capacity(node), outcome.requests)]
-        place = self._book.place_of(workload.namespace, workload.labels)
-        if place != NO_QUOTA:
-            gigabytes = self._rules.of(self._nodes[node]).gpu_memory_gigabytes
-            counted = counted_request(self._ranges.completed(workload), gigabytes)
-            for above in self._book.chains[place]:
-                quota = self._book.quotas[above]
-                amounts = counted.only({*quota.min, *quota.max}).without_zeros()
-                if amounts:
-                    holds.append(Hold(COMPUTE, f"quota/{quota.name}", amounts))
-        return tuple(holds)
+        gigabytes = self._rules.of(self._nodes[node]).gpu_memory_gigabytes
+        on_node = Hold(COMPUTE, node_capacity(node), outcome.requests)
+        return (on_node, *self._quotas.of(workload, gigabytes))
 
     def of_disks(self, node: str, served: Iterable[Served]) -> tuple[Hold, ...]:
         """Return what is held of the disks that were chosen."""
@@ -205,20 +257,3 @@ def _still_taken(node: Node, served: Served) -> DiskCapacity:
     # A thin pool is named with its group: of both, the group is what has a class.
     known = served.place if served.place in sizes else served.place.partition("/")[0]
     return DiskCapacity(served.place, node.name, class_of_place(node, known), sizes[known])
-
-
-def _by_replica(served: Iterable[Served], node: str) -> list[list[Served]]:
-    """Return the disks of each replica on a node: the first name that comes again is of the next one."""
-    found: list[list[Served]] = []
-    for each in served:
-        if each.node == node:
-            if not found or any(other.volume == each.volume for other in found[-1]):
-                found.append([])
-            found[-1].append(each)
-    return found
-
-
-def _free_numbers(promised: Sequence[Promise]) -> Iterator[int]:
-    """Yield numbers that no live reservation of an owner has, the least first."""
-    used = {each.number for each in promised}
-    return (number for number in range(1, 1 << 31) if number not in used)

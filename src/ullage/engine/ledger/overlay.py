@@ -51,6 +51,10 @@ class Overlay:
             + self._added.held_amount(capacity, resource)
         )
 
+    def promised_on_drive(self, drive: str) -> set[str]:
+        """Return the groups that were made of a drive; of one that all have left nothing is held."""
+        return self._below.promised_on_drive(drive) | self._added.promised_on_drive(drive)
+
     def entry(self, key: Key) -> LedgerEntry | None:
         """Return a live entry."""
         added = self._added.entry(key)

@@ -10,12 +10,13 @@ from typing import Final
 
 import msgspec
 
+from ullage.engine.ledger.made import as_it_is, made_of
 from ullage.engine.ledger.matching import Kept, Promise, kept_promises, promises_on_nodes
-from ullage.engine.ledger.naming import place_of_owner
+from ullage.engine.ledger.naming import STATEFUL_SET, place_of_owner
 from ullage.engine.ledger.view import key_of
 from ullage.engine.quota.book import NO_QUOTA, QUEUE_LABEL, Book
 from ullage.engine.redundancy.daemons import PROMISED, RESERVATION
-from ullage.model.cluster import Node, Snapshot, Workload
+from ullage.model.cluster import Snapshot, Workload
 from ullage.model.ledger import node_of
 from ullage.model.ledger_entry import LedgerEntry
 
@@ -36,8 +37,7 @@ def with_promises(snapshot: Snapshot, entries: Iterable[LedgerEntry] = ()) -> Sn
     kept = kept_promises(snapshot, known)
     counted = _Counted(snapshot, live)
     put = [workload for each in kept for workload in counted.workloads_of(each)]
-    standing = {each.promise.reservation for each in kept if each.workload is not None}
-    disks = [held for each in given.values() for held in _disk_holds(snapshot, each, standing)]
+    disks = _disk_holds(snapshot, given.values())
     unclear = sum(each.workload is None for each in kept)
     return _noting(
         msgspec.structs.replace(
@@ -94,8 +94,14 @@ class _Counted:
         )
 
     def _free_name(self, promise: Promise, namespace: str, name: str) -> str:
-        """Return the owner's name for its first replica, else one with a number that nobody has."""
-        numbered = [f"{name}-{promise.number}"] if promise.number > 1 else [name]
+        """Return the owner's name for its first replica, else one with a number that nobody has.
+
+        The replicas of a StatefulSet have the names that they will have, by which their claims are known.
+        """
+        if promise.kind == STATEFUL_SET and promise.number:
+            numbered = [f"{name}-{promise.number - 1}"]
+        else:
+            numbered = [f"{name}-{promise.number}"] if promise.number > 1 else [name]
         for candidate in (*numbered, f"{promise.reservation}@{promise.node}"):
             key = f"{namespace}/{candidate}" if namespace else candidate
             if key not in self._snapshot.workloads and key not in self._taken:
@@ -116,32 +122,19 @@ class _Counted:
         return HELD
 
 
-def _disk_holds(snapshot: Snapshot, entry: LedgerEntry, standing: set[str]) -> list[LedgerEntry]:
-    """Return what an entry still takes of a disk beside the volumes that exist.
+def _disk_holds(snapshot: Snapshot, entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
+    """Return what entries still take of disks beside the volumes that exist.
 
-    A volume that is there takes its room itself. One that is said to be in use, while neither it nor its
-    owner is there, is still held.
+    A volume that is there takes its room itself: its entry is bound, whatever the ledger says, and all others
+    are reserved. Of one that has grown the rest is reserved.
     """
-    node = snapshot.nodes.get(node_of(entry.capacity)) if entry.capacity.startswith(_DISKS) else None
-    if node is None:
-        return []
-    made = _is_made(node, entry)
-    if entry.state == "RESERVED":
-        return [msgspec.structs.replace(entry, state="BOUND") if made else entry]
-    gone = not made and entry.reservation not in standing and entry.owner not in snapshot.workloads
-    return [msgspec.structs.replace(entry, state="RESERVED") if gone else entry]
-
-
-def _is_made(node: Node, entry: LedgerEntry) -> bool:
-    """Whether a node has the volume that was promised: for its claim, or going with its owner."""
-    namespace, _ = place_of_owner(entry.owner)
-    claim = f"{namespace}/{entry.request}" if namespace else entry.request
-    place = entry.capacity.split("/", 2)[2]
-    places = {place, *(group.name for group in node.volume_groups if place in group.drives)}
-    return any(
-        each.location in places and (each.claim == claim or (bool(each.owner) and each.owner == entry.owner))
-        for each in node.placed_volumes
-    )
+    on_disks = [
+        each
+        for each in entries
+        if each.capacity.startswith(_DISKS) and node_of(each.capacity) in snapshot.nodes
+    ]
+    made = made_of(snapshot, on_disks)
+    return [as_it_is(each, made)[-1] for each in on_disks]
 
 
 def _noting(snapshot: Snapshot, promises: Sequence[Promise], unclear: int) -> Snapshot:

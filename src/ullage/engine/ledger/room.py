@@ -1,6 +1,10 @@
-"""Whether something can still be promised: sums of what is held against what is offered, and why not."""
+"""Whether something can still be promised: sums of what is held against what is offered, and why not.
 
-from collections.abc import Mapping
+The hard thing is that a volume group and its drives are the same bytes: what is held under any of their names
+is part of the sum, also under the name of a group that has gone.
+"""
+
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from ullage.engine.ledger.view import LedgerView
@@ -12,6 +16,7 @@ from ullage.model.verdict import Shortfall
 SHORTFALLS_MAX: Final = 100
 """A refusal lists so many shortfalls at most; its reason says how many there are."""
 TYPES: Final = ResourceTypes((ResourceType(VOLUME_SPACE, "byte"), ResourceType(WHOLE_DRIVE, "drive")))
+_DRIVE: Final = "drive/"
 
 Wanted = dict[str, dict[str, int]]
 """Amounts by capacity and resource: all that one command asks for, added up."""
@@ -31,6 +36,16 @@ def want(wanted: Wanted, capacity: str, resources: Mapping[str, int]) -> None:
         amounts[resource] = amounts.get(resource, 0) + resources[resource]
 
 
+def names_of_bytes(view: LedgerView, capacity: Capacity) -> tuple[str, ...]:
+    """Return the names under which bytes of a capacity may be promised, its own first."""
+    name = capacity.name
+    drives = capacity.drives or ((name,) if name.startswith(_DRIVE) else ())
+    if not drives:
+        return (name,)
+    others = {*drives}.union(*(view.promised_on_drive(drive) for drive in drives))
+    return (name, *sorted(others.difference(capacity.beside, (name,))))
+
+
 def lacking(view: LedgerView, wanted: Wanted) -> Lack | None:
     """Return why not all of this can be promised now, None if it can."""
     short: list[Shortfall] = []
@@ -39,9 +54,13 @@ def lacking(view: LedgerView, wanted: Wanted) -> Lack | None:
         if capacity is None:
             return Lack(f"{name} is not known; supply it, or ask for another")
         amounts = wanted[name]
+        names = names_of_bytes(view, capacity)
         for resource in amounts:
             asked = amounts[resource]
             held = view.held_amount(name, resource)
+            for other in names[1:]:
+                held += view.held_amount(other, resource)
+                held += wanted[other].get(resource, 0) if other in wanted else 0
             if asked and asked + held > capacity.offers.of(resource) and resource not in capacity.unbounded:
                 short.append(_shortfall(capacity, resource, asked, held))
     if not short:
@@ -54,6 +73,10 @@ def lacking(view: LedgerView, wanted: Wanted) -> Lack | None:
 def refused(lack: Lack, changed: tuple[LedgerEntry, ...] = ()) -> Decision:
     """Return the decision that says no, and why."""
     return Decision(accepted=False, changed=changed, reason=lack.reason, shortfalls=lack.shortfalls)
+
+
+def _held(view: LedgerView, names: Iterable[str], resource: str) -> int:
+    return sum(view.held_amount(name, resource) for name in names)
 
 
 def _shortfall(capacity: Capacity, resource: str, asked: int, held: int) -> Shortfall:

@@ -31,6 +31,7 @@ HOLDS_MAX: Final = 1000
 VOLUMES_MAX: Final = 256
 NODES_MAX: Final = 100_000
 CAPACITIES_MAX: Final = 1_000_000
+RELATED_MAX: Final = 10_000
 COMMANDS_MAX: Final = 10_000
 DISK_BYTES_MAX: Final = 1 << 60
 """Of a volume, a drive or an extent: rounded up to extents, it still fits 64 bits."""
@@ -44,19 +45,25 @@ def flaw(command: Command) -> str:
 
 
 def _reserve(command: Reserve) -> str:
-    names = [command.reservation, *command.nodes]
-    for hold in command.holds:
+    holds, volumes, nodes = command.holds, command.volumes, command.nodes
+    if len(holds) > HOLDS_MAX or len(volumes) > VOLUMES_MAX or len(nodes) > NODES_MAX:
+        return (
+            _too_many("holds", len(holds), HOLDS_MAX)
+            or _too_many("volumes", len(volumes), VOLUMES_MAX)
+            or _too_many("nodes", len(nodes), NODES_MAX)
+        )
+    names = [command.reservation, *nodes]
+    amounts: list[Mapping[str, int]] = []
+    for hold in holds:
         names += (hold.request, hold.capacity)
-    names += (volume.name for volume in command.volumes)
+        amounts.append(hold.resources)
+    names += [volume.name for volume in volumes]
+    amounts.append(command.requests)
     return (
-        _too_many("holds", len(command.holds), HOLDS_MAX)
-        or _too_many("volumes", len(command.volumes), VOLUMES_MAX)
-        or _too_many("nodes", len(command.nodes), NODES_MAX)
-        or _bad_name(names)
+        _bad_name(names)
         or _bad_owner(command.reservation, command.owner)
         or _bad_time(command.expires_seconds)
-        or _bad_amount(hold.resources for hold in command.holds)
-        or _bad_amount((command.requests,))
+        or _bad_amount(amounts)
         or _bad_requests(command)
         or (_bad_nodes(command) if command.requests or command.volumes else "")
     )
@@ -71,7 +78,7 @@ def _bad_requests(command: Reserve) -> str:
         return f"reservation {command.reservation} holds one thing twice for one request; add them up"
     names = {hold.request for hold in command.holds}
     if command.requests:
-        if COMPUTE in names:
+        if any(hold.request == COMPUTE and node_of(hold.capacity) for hold in command.holds):
             return f"a hold is called {COMPUTE}, as what is asked of the node is; rename it"
         names.add(COMPUTE)
     for volume in command.volumes:
@@ -105,12 +112,16 @@ def _supply(command: Supply) -> str:
         _too_many("capacities", len(names), CAPACITIES_MAX)
         or _bad_name(names)
         or _bad_name(resource for capacity in capacities for resource in capacity.unbounded)
+        or _bad_name(name for capacity in capacities for name in (*capacity.drives, *capacity.beside))
         or _bad_amount(capacity.offers for capacity in capacities)
     )
     if wrong:
         return wrong
     if len(set(names)) < len(names):
         return "a capacity is named twice; name each once"
+    related = max((len(each.drives) + len(each.beside) for each in capacities), default=0)
+    if related > RELATED_MAX:
+        return _too_many("drives of one group", related, RELATED_MAX)
     disks = ((capacity.name, capacity.disk) for capacity in capacities if capacity.disk is not None)
     return next(filter(None, (_bad_disk(name, disk) for name, disk in disks)), "")
 

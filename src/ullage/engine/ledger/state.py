@@ -90,6 +90,10 @@ class LedgerState:
         held = self._index().held.get(capacity)
         return held.get(resource, 0) if held else 0
 
+    def promised_on_drive(self, drive: str) -> set[str]:
+        """Return the groups that were made of a drive when something was promised there."""
+        return {capacity for _, _, capacity in self._index().on_drive.get(drive, _NO_KEYS)}
+
     def summed(self, capacity: str) -> dict[str, int]:
         """Return the same as `held`, added up from the entries now."""
         sums: dict[str, int] = {}

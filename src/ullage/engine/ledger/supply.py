@@ -5,13 +5,12 @@ free there can still be promised, and what a capacity offers is that and what th
 a promise that came true is neither lost nor counted twice, whoever of the two the cluster shows.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
-import msgspec
-
 from ullage.engine.columns import Columns
-from ullage.engine.ledger.view import key_of
+from ullage.engine.ledger.made import as_it_is, made_of
+from ullage.engine.ledger.view import Key, key_of
 from ullage.engine.quota.use import quota_use
 from ullage.engine.storage.capacities import disk_supply, entries_by_node
 from ullage.model.cluster import Node
@@ -24,18 +23,37 @@ Held = dict[str, Resources]
 
 
 def supply_of(
-    columns: Columns, entries: Iterable[LedgerEntry], names: Collection[str] | None = None
+    columns: Columns,
+    entries: Iterable[LedgerEntry],
+    names: Collection[str] | None = None,
+    made: Mapping[Key, Resources] | None = None,
+    after: Iterable[LedgerEntry] | None = None,
 ) -> tuple[Capacity, ...]:
     """Return what everything offers, or what these capacities do, beside the live entries of a ledger.
 
-    A resource without a bound is unbounded. A node that takes nothing new offers what is held of it.
+    A resource without a bound is unbounded. A node that takes nothing new offers what is held of it. What is
+    named as a disk comes with all names of its bytes. Where the same step changes what is held of disks,
+    `after` are the entries as they will be, and `made` what exists of their volumes.
     """
     live = [entry for entry in entries if entry.holds]
     held: Held = {}
     for entry in live:
         held[entry.capacity] = held.get(entry.capacity, NOTHING) + entry.resources
-    found = [*_nodes(columns, held), *_quotas(columns, held), *_disks(columns, live), *_caches(columns, held)]
-    return tuple(each for each in found if names is None or each.name in names)
+    on_disks = live if after is None else [*after]
+    own = {key_of(entry) for entry in (*live, *on_disks)}
+    exist = made_of(columns.snapshot, on_disks) if made is None else made
+    ours = [part for entry in on_disks for part in as_it_is(entry, exist)]
+    found = [*_nodes(columns, held), *_quotas(columns, held), *_caches(columns, held)]
+    found += _disks(columns, ours, own)
+    return tuple(found if names is None else _named(found, names))
+
+
+def _named(found: list[Capacity], names: Collection[str]) -> Iterator[Capacity]:
+    """Yield the capacities of these names, and those that are the same bytes."""
+    drives = {drive for each in found if each.name in names for drive in each.drives}
+    for each in found:
+        if each.name in names or not drives.isdisjoint((each.name, *each.drives)):
+            yield each
 
 
 def cache_capacity(node: str) -> str:
@@ -78,26 +96,22 @@ def _quotas(columns: Columns, held: Held) -> Iterator[Capacity]:
         yield Capacity(name, offers, tuple(sorted(unbounded)))
 
 
-def _disks(columns: Columns, live: list[LedgerEntry]) -> Iterator[Capacity]:
-    """Yield drives and groups without what others than the ledger have reserved of them."""
-    own = {key_of(entry) for entry in live}
-    others = entries_by_node(
-        each for each in columns.snapshot.reservations if each.state == "RESERVED" and key_of(each) not in own
-    )
-    # Whether a volume is there already says the cluster, and not the state of its entry.
-    ours = entries_by_node(columns.snapshot.reservations.get(entry.key) or entry for entry in live)
+def _disks(columns: Columns, ours: Iterable[LedgerEntry], own: set[Key]) -> Iterator[Capacity]:
+    """Yield drives and groups without what others than the ledger have reserved of them.
+
+    Whether a volume of ours is there already says the cluster, and not the ledger.
+    """
+    others = entries_by_node(each for each in columns.snapshot.reservations if key_of(each) not in own)
+    of_node = entries_by_node(ours)
     for node in columns.nodes:
         rules = columns.rules_of(node)
-        taken: Held = {}
-        for entry in others.get(node.name, ()):
-            taken[entry.capacity] = taken.get(entry.capacity, NOTHING) + entry.resources
-        shared = rules.storage_mode == ZOS
-        for capacity in disk_supply(node, ours.get(node.name, ()), shared=shared, rules=rules):
-            if capacity.name in taken:
-                offers = (capacity.offers - taken[capacity.name]).at_least_zero().only(capacity.offers)
-                yield msgspec.structs.replace(capacity, offers=offers)
-            else:
-                yield capacity
+        yield from disk_supply(
+            node,
+            of_node.get(node.name, ()),
+            shared=rules.storage_mode == ZOS,
+            rules=rules,
+            others=others.get(node.name, ()),
+        )
 
 
 def _caches(columns: Columns, held: Held) -> Iterator[Capacity]:

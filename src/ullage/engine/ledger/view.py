@@ -31,6 +31,9 @@ class LedgerView(Protocol):
     def held_amount(self, capacity: str, resource: str) -> int:
         """Return how much of a resource is promised there."""
 
+    def promised_on_drive(self, drive: str) -> set[str]:
+        """Return the groups that were made of a drive when something was promised there."""
+
     def entry(self, key: Key) -> LedgerEntry | None:
         """Return a live entry."""
 

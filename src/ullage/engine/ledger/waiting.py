@@ -1,8 +1,10 @@
-"""Whose turn it is: logical volumes of one class are decided one reservation after the other, if so wished.
+"""Whose turn it is: who waits for volumes of a class, or for room, and when the wait is over.
 
-That is csi-baremetal's way to use few drives. Who comes while another's volumes of the class are promised but
-not made yet stands in line, first come first served, and is told who is in the way. Whatever may let the line
-move decides the turns in the same step, so nobody waits for a poll.
+Logical volumes of one class are decided one reservation after the other, if so wished: so csi-baremetal uses
+few drives. Who comes while another's volumes of the class are promised but not made yet stands in line, first
+come first served, and is told who is in the way. Who waits for room is held as soon as there is any, a small
+one perhaps before a large one that came first. Whatever may let the line move decides the turns in the same
+step, so nobody waits for a poll.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,11 +19,14 @@ from ullage.engine.ledger.overlay import Overlay
 from ullage.engine.ledger.room import Lack, refused
 from ullage.engine.ledger.view import LedgerView
 from ullage.engine.storage.capacities import holds_of
-from ullage.model.ledger import Decision, Reserve, node_of
+from ullage.model.ledger import Decision, Reserve, node_capacity, node_of
 from ullage.model.ledger_entry import LedgerEntry
 
 LINE_MAX: Final = 1000
 """So many reservations may wait: the whole line is written with every step that changes it."""
+LOOKED_AT_MAX: Final = 100
+"""On so many nodes it is looked for who is in the way of somebody who wants room."""
+_FOR_ROOM: Final = frozenset(("room",))
 
 
 class Standing(NamedTuple):
@@ -44,20 +49,21 @@ class Queues:
 
     def join(self, command: Reserve) -> None:
         """Put a reservation behind those who wait already."""
-        classes = share_classes(command)
-        self._first.setdefault(classes, command.reservation)
-        self._count[classes] = self._count.get(classes, 0) + 1
+        line = _line_of(command)
+        self._first.setdefault(line, command.reservation)
+        self._count[line] = self._count.get(line, 0) + 1
+
+    def place(self, command: Reserve) -> int:
+        """Return the place that a reservation would have in its line."""
+        line = _line_of(command)
+        return 1 + sum(count for others, count in self._count.items() if line & others)
 
     def standing(self, command: Reserve) -> Standing | None:
         """Return where a reservation would stand, None if it is its turn."""
         classes = share_classes(command)
         in_the_way = [self.holders[each] for each in sorted(classes) if each in self.holders]
-        ahead = 0
-        for others, count in self._count.items():
-            if classes & others:
-                ahead += count
-                in_the_way.append(self._first[others])
-        return Standing(ahead + 1, in_the_way[0]) if in_the_way else None
+        in_the_way += (self._first[others] for others in self._count if classes & others)
+        return Standing(self.place(command), in_the_way[0]) if in_the_way else None
 
 
 def reserve(view: LedgerView, command: Reserve, at_seconds: int) -> Decision:
@@ -76,16 +82,21 @@ def reserve(view: LedgerView, command: Reserve, at_seconds: int) -> Decision:
             "give it a later end"
         )
         return refused(lack, asked_entries(command, "REJECTED", at_seconds, lack.reason))
-    standing = _standing_of_new(view, command) if share_classes(command) else None
+    queues = _queues(view, command)
+    standing = queues.standing(command) if share_classes(command) else None
+    reason = ""
     if standing is None:
-        return hold_now(view, command, at_seconds)
+        decided = hold_now(view, command, at_seconds)
+        if decided.accepted or not command.waits:
+            return decided
+        standing, reason = Standing(queues.place(command), _in_the_way(view, command)), decided.reason
     if len(view.waiting) >= LINE_MAX:
         lack = Lack(f"{LINE_MAX} reservations wait already; try again later or turn few_drives off")
         return refused(lack, asked_entries(command, "REJECTED", at_seconds, lack.reason))
-    entries = asked_entries(command, "WAITING", at_seconds)
+    entries = asked_entries(command, "WAITING", at_seconds, reason)
     return Decision(
         accepted=True,
-        changed=_placed(entries, standing),
+        changed=_placed(entries, standing, reason),
         waiting=(*view.waiting, command),
     )
 
@@ -97,8 +108,8 @@ def share_classes(command: Reserve) -> frozenset[str]:
     return frozenset(volume.storage_class for volume in command.volumes if volume.is_share)
 
 
-def with_turns(view: LedgerView, decision: Decision, at_seconds: int) -> Decision:
-    """Return a decision together with the turns that come by it."""
+def with_turns(view: LedgerView, decision: Decision, at_seconds: int, *, for_room: bool = True) -> Decision:
+    """Return a decision together with the turns that come by it; perhaps not of those who wait for room."""
     line = view.waiting if decision.waiting is None else decision.waiting
     if not line or not decision.accepted:
         return decision
@@ -107,21 +118,42 @@ def with_turns(view: LedgerView, decision: Decision, at_seconds: int) -> Decisio
     changed = list(decision.changed)
     still: list[Reserve] = []
     queues = Queues(_holders(after))
+    moved = _Moved(decision)
     for command in line:
         standing = queues.standing(command)
-        if standing is None:
-            turn = _turn(after, command, at_seconds)
+        turn: tuple[LedgerEntry, ...] = ()
+        reason: str | None = None
+        if standing is None and (share_classes(command) or (for_room and moved.concerns(command))):
+            turn, reason = _turn(after, command, at_seconds)
+        if turn:
             amend(after, Decision(accepted=True, changed=turn))
             queues.holders = _holders(after)
         else:
+            if standing is None:
+                standing = Standing(queues.place(command), _in_the_way(after, command))
             still.append(command)
             queues.join(command)
-            turn = _moved_up(after, command, standing)
+            turn = _moved_up(after, command, standing, reason)
         changed += turn
     waiting = tuple(still)
     return msgspec.structs.replace(
         decision, changed=latest(changed), waiting=None if waiting == view.waiting else waiting
     )
+
+
+class _Moved:
+    """What a decision changed of what can be had: only who waits for some of it need be looked at again."""
+
+    def __init__(self, decision: Decision) -> None:
+        self._names = {entry.capacity for entry in decision.changed}
+        self._names |= {capacity.name for capacity in decision.capacities}
+        self._nodes = {node_of(name) for name in self._names} - {""}
+
+    def concerns(self, command: Reserve) -> bool:
+        """Whether there may be more for a reservation than before."""
+        return not self._nodes.isdisjoint(command.nodes) or any(
+            hold.capacity in self._names or node_of(hold.capacity) in self._nodes for hold in command.holds
+        )
 
 
 def _holders(view: LedgerView) -> dict[str, str]:
@@ -135,38 +167,66 @@ def _holders(view: LedgerView) -> dict[str, str]:
     return {storage_class: reservation for storage_class, (_, reservation) in found.items()}
 
 
-def _standing_of_new(view: LedgerView, command: Reserve) -> Standing | None:
-    queues = Queues(_holders(view))
-    for other in view.waiting:
-        queues.join(other)
-    return queues.standing(command)
+def _queues(view: LedgerView, command: Reserve) -> Queues:
+    """Return who waits, and who is in the way where a class is waited for."""
+    queues = Queues(_holders(view) if share_classes(command) else {})
+    if share_classes(command) or command.waits:
+        for other in view.waiting:
+            queues.join(other)
+    return queues
 
 
-def _turn(view: LedgerView, command: Reserve, at_seconds: int) -> tuple[LedgerEntry, ...]:
-    """Decide a reservation whose turn has come: what waited ends, unless something is held in its place."""
+def _line_of(command: Reserve) -> frozenset[str]:
+    """Return the classes for which a reservation waits its turn, or the line of those who want room."""
+    return share_classes(command) or _FOR_ROOM
+
+
+def _in_the_way(view: LedgerView, command: Reserve) -> str:
+    """Return who holds something of what a reservation could have, the one whose end is nearest."""
+    names = [hold.capacity for hold in command.holds]
+    for node in command.nodes[:LOOKED_AT_MAX]:
+        names += (node_capacity(node), *view.disks_of(node))
+    found = (
+        (entry.state != "RESERVED", entry.expires_seconds or 0, entry.reservation)
+        for name in names
+        for entry in view.entries_on(name)
+        if entry.holds
+    )
+    return min(found, default=(False, 0, ""))[2]
+
+
+def _turn(view: LedgerView, command: Reserve, at_seconds: int) -> tuple[tuple[LedgerEntry, ...], str]:
+    """Decide a reservation whose turn has come: what waited ends, unless it waits for room that is not there.
+
+    Then nothing changes, and the reason is what is missing.
+    """
     waited = view.entries_of(command.reservation)
     if command.expires_seconds <= at_seconds:
-        return tuple(ended(entry, "EXPIRED") for entry in waited)
+        return tuple(ended(entry, "EXPIRED") for entry in waited), ""
     since = waited[0].created_seconds  # from the request on: so the wait is part of what it took
-    decided = hold_now(view, command, at_seconds).changed
-    return latest(
-        (
-            *(ended(entry, "RELEASED", "its turn has come") for entry in waited),
-            *(msgspec.structs.replace(entry, created_seconds=since) for entry in decided),
-        )
-    )
+    decision = hold_now(view, command, at_seconds)
+    if command.waits and not decision.accepted:
+        return (), decision.reason
+    decided = (msgspec.structs.replace(entry, created_seconds=since) for entry in decision.changed)
+    return latest((*(ended(entry, "RELEASED", "its turn has come") for entry in waited), *decided)), ""
 
 
-def _moved_up(view: LedgerView, command: Reserve, standing: Standing) -> tuple[LedgerEntry, ...]:
-    """Return the entries of a reservation as it stands now, where that has changed."""
+def _moved_up(
+    view: LedgerView, command: Reserve, standing: Standing, reason: str | None
+) -> tuple[LedgerEntry, ...]:
+    """Return the entries of a reservation as it stands now, where that has changed; None keeps the reason."""
     waited = view.entries_of(command.reservation)
-    if all((entry.queue_position, entry.blocked_by) == standing for entry in waited):
+    if reason is None:
+        reason = waited[0].reason if not share_classes(command) else ""
+    if all((entry.queue_position, entry.blocked_by, entry.reason) == (*standing, reason) for entry in waited):
         return ()
-    return _placed(waited, standing)
+    return _placed(waited, standing, reason)
 
 
-def _placed(entries: Iterable[LedgerEntry], standing: Standing) -> tuple[LedgerEntry, ...]:
+def _placed(entries: Iterable[LedgerEntry], standing: Standing, reason: str) -> tuple[LedgerEntry, ...]:
     return tuple(
-        msgspec.structs.replace(entry, queue_position=standing.position, blocked_by=standing.blocked_by)
+        msgspec.structs.replace(
+            entry, queue_position=standing.position, blocked_by=standing.blocked_by, reason=reason
+        )
         for entry in entries
     )

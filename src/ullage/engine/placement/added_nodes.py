@@ -13,6 +13,8 @@ import msgspec
 import numpy as np
 
 from ullage.engine.placement.batches import place_replicas
+from ullage.engine.placement.local_disks import rule_of
+from ullage.engine.placement.new_drives import drive_words, with_drives_for
 from ullage.engine.placement.node_rules import NAME_FIELD
 from ullage.engine.placement.refused_batch import PODS, RefusedBatch
 from ullage.engine.placement.rules import Away
@@ -22,6 +24,7 @@ from ullage.engine.placement.volume_places import ZONE_LABELS
 from ullage.engine.redundancy.daemons import daemons_of, daemons_on
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Node, Workload
+from ullage.model.disk_plan import DiskRequest
 from ullage.model.plan import Remedy
 from ullage.model.resources import Resources
 
@@ -123,6 +126,12 @@ class AddedNodes:
         )
 
     @cached_property
+    def _volumes(self) -> tuple[DiskRequest, ...]:
+        """The volumes on local disks that each replica asks for."""
+        rule = rule_of(self._batch.shape)
+        return rule.wanted() if rule is not None else ()
+
+    @cached_property
     def _wholes(self) -> dict[str, int]:
         trial = self._batch.trial
         return dict(zip(trial.columns.resources, trial.wholes(), strict=True))
@@ -176,6 +185,8 @@ class AddedNodes:
         requests = self._batch.workload.requests
         asked = [name for name in requests if name != PODS] or [PODS]
         sizes = ", ".join(f"{types[name].readable(model.capacity.of(name))} of {name}" for name in asked)
+        drives = drive_words(model, self._volumes)
+        sizes += f", {drives}" if drives else ""
         labels = self._labels_of(model) + (" each" if count > 1 else "")
         return Remedy("node", f"add {what} with {sizes}{labels}: {self._batch.then}", node=model, count=count)
 
@@ -214,7 +225,8 @@ class AddedNodes:
                 needed[name] = needed.get(name, 0) + amount
         capacity = node.capacity.larger(Resources(needed))
         labels = {**node.labels, **self._batch.workload.constraints.node_selector}
-        return msgspec.structs.replace(open_node, capacity=capacity, labels=labels)
+        large = msgspec.structs.replace(open_node, capacity=capacity, labels=labels)
+        return with_drives_for(large, self._volumes, columns.rules_of(node)) if self._volumes else large
 
 
 def _fewest(spares: SpareNodes, kind: Spares, shape: Shape, least: int, rest: int) -> int:

@@ -9,6 +9,7 @@ from typing import Final
 from ullage.engine.placement.limit_ranges import apply_limit_ranges, limit_range_refusal, with_requests
 from ullage.engine.placement.resource_quotas import QuotaRoom
 from ullage.engine.quota.admission import ElasticAdmission
+from ullage.engine.quota.book import QUEUE_LABEL
 from ullage.model.admission import LimitRange
 from ullage.model.cluster import Snapshot, Workload
 from ullage.model.resources import Resources
@@ -18,13 +19,14 @@ SYSTEM_CLASSES: Final = ("system-cluster-critical", "system-node-critical")
 
 
 class LimitRanges:
-    """The limit ranges of a cluster, and the classes that pods may name."""
+    """The limit ranges of a cluster, and the classes and queues that pods may name."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._ranges: dict[str, list[LimitRange]] = {}
         for each in snapshot.limit_ranges:
             self._ranges.setdefault(each.namespace, []).append(each)
+        self._queues = frozenset(queue for quota in snapshot.quotas for queue in quota.queues)
 
     def completed(self, workload: Workload) -> Workload:
         """Return a workload with the defaults of its namespace."""
@@ -37,7 +39,7 @@ class LimitRanges:
         """Return why a completed workload is not let in, facts and remedies in turn; nothing where it is."""
         if self._is_made(workload):
             return ""
-        return self._unknown_class(workload) or self._breaches(workload)
+        return self._unknown_queue(workload) or self._unknown_class(workload) or self._breaches(workload)
 
     def let_in(self, workload: Workload, requests: Resources) -> bool:
         """Whether a workload that asked for less instead would be let in, and with just these requests."""
@@ -57,6 +59,13 @@ class LimitRanges:
         types = self._snapshot.resource_types
         claims = frozenset(claim.key for claim in self._snapshot.claims)
         return limit_range_refusal(workload, ranges, types, existing_claims=claims)
+
+    def _unknown_queue(self, workload: Workload) -> str:
+        """Return which queue it names that the cluster, whose queues are known, does not have."""
+        queue = f"{workload.namespace}/{workload.labels.get(QUEUE_LABEL, '')}"
+        if not self._queues or queue in self._queues or not workload.labels.get(QUEUE_LABEL):
+            return ""
+        return f"queue {queue} does not exist, so that nothing of it starts; create it or name another"
 
     def _unknown_class(self, workload: Workload) -> str:
         """Return which class it names that the cluster, whose classes are known, does not have."""

@@ -21,6 +21,7 @@ from ullage.engine.placement.gangs import units_of
 from ullage.engine.placement.judging import SEARCHES_MAX, Judging
 from ullage.engine.placement.orders import is_near_others, other_orders
 from ullage.engine.placement.outcome import Outcome
+from ullage.engine.placement.preemption import Preemption
 from ullage.engine.placement.running import Running
 from ullage.engine.placement.selectors import Namespaces
 from ullage.engine.quota.accounts import Accounts
@@ -60,13 +61,17 @@ def fit(
     seed: int | None = None,
     exact_seconds: int = 0,
     names_remedies: bool = True,
+    first: Collection[str] = (),
+    by_priority: bool = False,
 ) -> FitAnswer:
     """Return where workloads would go; `placement` overrides how the policy scores nodes.
 
-    What is refused is looked at again by exact search, for so many seconds each; where several batches are
-    asked for, all of them together first.
+    Those that are to be `first` have their turn before all others. `by_priority`, workloads that no quota
+    counts get the place of less important ones. What is refused is looked at again by exact search, for so
+    many seconds each; where several batches are asked for, all of them together first.
     """
     asking = _Asking(columns, batches, placement, seed, exact_seconds)
+    asking.first, asking.by_priority = frozenset(first), by_priority
     found = asking.place(batches, together=atomic, atomic=atomic, names_remedies=names_remedies)
     if not exact_seconds or len(batches) == 1 or not any(each.refusal for each in found):
         return asking.answer(found)
@@ -121,6 +126,8 @@ class _Asking:
         self._trial.devices.expect(batches)
         self._empty = self._trial.mark()
         self._asked = {batch.key: batch.workload for batch in batches}
+        self.first: frozenset[str] = frozenset()
+        self.by_priority = False
         self._quotas: QuotaJudging | None = None
         if is_under_quota(snapshot.quotas, batches):
             claims = Claims(self._trial, Accounts(columns), batches, exact_seconds)
@@ -129,7 +136,7 @@ class _Asking:
     def _judging(self, exact_seconds: int, *, names_remedies: bool = False) -> Judging:
         self._trial.undo(self._empty)
         if self._quotas:
-            self._quotas.claims.undo(0)
+            self._quotas.restart()
         return Judging(
             self._trial,
             self._rules,
@@ -137,6 +144,7 @@ class _Asking:
             names_remedies=names_remedies,
             running=self._running,
             quotas=self._quotas,
+            preemption=Preemption(self._trial) if self.by_priority else None,
         )
 
     def place(
@@ -155,6 +163,8 @@ class _Asking:
         ordered = in_admission_order(batches, self._rules)
         if self._quotas and not self._rules.admission_order:
             ordered = self._quotas.in_turns(ordered)
+        if self.first:
+            ordered.sort(key=lambda batch: batch.key not in self.first)
         one_unit = together and ordered and (self._exact_seconds or (atomic and self._quotas))
         units = [ordered] if one_unit else units_of(ordered)
         outcomes = [outcome for unit in units for outcome in judging.judge_together(unit, atomic=atomic)]

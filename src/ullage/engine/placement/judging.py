@@ -4,27 +4,29 @@ What does not fit is explained, with remedies that were tried; what placing by s
 at again by exact search (certified.py).
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
-from ullage.engine.capacity.admission import admit, admit_resize, judge
+from ullage.engine.capacity.admission import admit, admit_resize
 from ullage.engine.capacity.units import refused_by_kind
 from ullage.engine.placement.batches import place_replicas
 from ullage.engine.placement.before import BeforePlacement
 from ullage.engine.placement.certified import certified
+from ullage.engine.placement.chosen_volumes import with_volumes
+from ullage.engine.placement.disk_holders import served_on
 from ullage.engine.placement.gang_outcomes import naming, of_gang, with_enough_of_gangs
 from ullage.engine.placement.gangs import Gang, GangKey, Gangs, gang_key, gangs_of, units_of
-from ullage.engine.placement.local_disks import served_on
+from ullage.engine.placement.kept_disks import KeptDisks
 from ullage.engine.placement.outcome import Outcome, Served
+from ullage.engine.placement.preemption import Preemption
 from ullage.engine.placement.refusal import explain_refusal, resize_remedy
-from ullage.engine.placement.refused_batch import NONE_OWN, Own
+from ullage.engine.placement.refused_batch import NONE_OWN, Own, with_bound
 from ullage.engine.placement.remedies import Around, Remedies
 from ullage.engine.placement.running import Running
-from ullage.engine.placement.shapes import Shape
 from ullage.engine.placement.shares import Looks, Share, shares_of
+from ullage.engine.placement.staying import resized, stayed, without_disks
 from ullage.engine.quota.judging import QuotaJudging
 from ullage.engine.trial import Mark, Trial
 from ullage.model.cluster import Batch, Workload
@@ -46,6 +48,15 @@ class TooFew(NamedTuple):
     remedy: str
 
 
+class _Moment(NamedTuple):
+    """To where everything can be taken back."""
+
+    trial: Mark
+    before: tuple[int, int]
+    claims: int
+    preemption: tuple[int, int]
+
+
 class Judging:
     """Batches judged on one trial, one after the other; each stays placed as far as it fits."""
 
@@ -58,7 +69,9 @@ class Judging:
         names_remedies: bool = True,
         running: Running | None = None,
         quotas: QuotaJudging | None = None,
+        preemption: Preemption | None = None,
     ) -> None:
+        self._preemption = preemption
         self._trial = trial
         self._exact_seconds = exact_seconds
         self._searches_left = SEARCHES_MAX if exact_seconds else 0
@@ -69,6 +82,7 @@ class Judging:
         self._before = BeforePlacement(trial.columns.snapshot)
         self._quotas = quotas
         self._share: Share | None = None
+        self._barred = False
 
     def judge_alone(self, batches: Sequence[Batch]) -> list[Outcome]:
         """Return what would become of batches that stand or fall together, and leave nothing placed."""
@@ -77,14 +91,22 @@ class Judging:
         self._undo(mark)
         return found
 
-    def _mark(self) -> tuple[Mark, tuple[int, int], int]:
-        return self._trial.mark(), self._before.mark(), self._quotas.claims.mark() if self._quotas else 0
+    def _mark(self) -> _Moment:
+        quotas, preemption = self._quotas, self._preemption
+        return _Moment(
+            self._trial.mark(),
+            self._before.mark(),
+            quotas.claims.mark() if quotas else 0,
+            preemption.mark() if preemption else (0, 0),
+        )
 
-    def _undo(self, mark: tuple[Mark, tuple[int, int], int]) -> None:
-        self._trial.undo(mark[0])
-        self._before.undo(mark[1])
+    def _undo(self, moment: _Moment) -> None:
+        self._trial.undo(moment.trial)
+        self._before.undo(moment.before)
         if self._quotas:
-            self._quotas.claims.undo(mark[2])
+            self._quotas.claims.undo(moment.claims)
+        if self._preemption:
+            self._preemption.undo(moment.preemption)
 
     def judge_together(self, batches: Sequence[Batch], *, atomic: bool = False) -> list[Outcome]:
         """Return what becomes of batches that stand or fall together; atomic, with every one of them."""
@@ -95,15 +117,15 @@ class Judging:
             for key, gang in gangs.items()
             if gang.missing
         }
-        found, barred = self._judge_units(batches, gangs, short, atomic=atomic)
+        found = self._judge_units(batches, gangs, short, atomic=atomic)
         in_doubt = any(outcome.certificate == "unknown" for outcome in found)
         goes = any(outcome.evicted or outcome.waits_for for outcome in found)
-        if self._searches_left and in_doubt and not goes and not barred:
+        if self._searches_left and in_doubt and not goes and not self._barred:
             asked = [self._before.completed(each.workload) for each in batches]
-            found = self._certified(asked, found, mark[0])
+            found = self._certified(asked, found, mark.trial)
         found = with_enough_of_gangs(batches, found, gangs)
         if self._stands(batches, found, gangs):
-            return self._with_disks(batches, found)
+            return with_volumes(self._trial, self._before.completed, batches, found)
         self._undo(mark)
         return [of_gang(outcome.undone(), gangs) for outcome in found]
 
@@ -114,16 +136,16 @@ class Judging:
         short: Mapping[GangKey | None, TooFew],
         *,
         atomic: bool,
-    ) -> tuple[list[Outcome], bool]:
-        """Return what becomes of batches, one gang after the other; whether quotas are against all of one."""
+    ) -> list[Outcome]:
+        """Return what becomes of batches, one gang after the other; it is noted whether quotas bar one."""
         found: dict[int, Outcome] = {}
-        barred = False
+        self._barred = False
         for unit in [list(batches)] if atomic else units_of(batches):
             shares = self._shares(unit, gangs, short, atomic=atomic)
-            barred |= any(share is not None and share.is_refused_by_quotas for share in shares)
+            self._barred |= any(share is not None and share.is_refused_by_quotas for share in shares)
             for batch, share in zip(unit, shares, strict=True):
                 found[id(batch)] = self._judge(batch, short, share)
-        return [found[id(batch)] for batch in batches], barred
+        return [found[id(batch)] for batch in batches]
 
     def _shares(
         self,
@@ -149,21 +171,6 @@ class Judging:
         found = shares_of(looks, unit, enough)
         self._remedies_left = remedies_left
         return found
-
-    def _with_disks(self, batches: Sequence[Batch], found: list[Outcome]) -> list[Outcome]:
-        """Return outcomes with the disks that serve the volumes of what has just been placed."""
-        later: Counter[tuple[Shape, int]] = Counter()
-        told = []
-        for batch, outcome in zip(reversed(batches), reversed(found), strict=True):
-            served: list[Served] = []
-            if batch.workload.volumes and outcome.nodes and outcome.action == "place":
-                shape = self._trial.shape_of(self._before.completed(batch.workload))
-                for name, count in outcome.nodes:
-                    row = self._trial.row_of[name]
-                    served += served_on(shape, row, count, before=later[shape, row])
-                    later[shape, row] += count
-            told.append(outcome._replace(disks=tuple(served)) if served else outcome)
-        return told[::-1]
 
     def _stands(self, batches: Sequence[Batch], found: Sequence[Outcome], gangs: Gangs) -> bool:
         """Whether what was placed stays: all of it, enough of a gang, or a part of what needs no others."""
@@ -228,7 +235,7 @@ class Judging:
         self._share = share
         found = self._placed(workload, running, outcome._replace(replicas=admitted))
         self._before.take(workload, found.placed)
-        return _with_bound(found, batch.replicas, bound) if bound else found
+        return with_bound(found, batch.replicas, bound) if bound else found
 
     def _placed(self, workload: Workload, running: Sequence[Workload], outcome: Outcome) -> Outcome:
         itself = self._trial.columns.snapshot.workloads.get(workload.key)
@@ -260,6 +267,12 @@ class Judging:
     def _resize(self, running: Workload, asked: Workload, outcome: Outcome) -> Outcome:
         """Judge a workload that runs already: only what it grows by is new."""
         trial = self._trial
+        kept = KeptDisks(trial, asked, [running])
+        missing = kept.lacking_if_off(running)
+        if missing is not None and kept.of(running).has_data:
+            return without_disks(outcome, running, missing)
+        if missing is not None:
+            return self._elsewhere(running, asked, outcome)
         before = msgspec.structs.replace(running, requests=trial.columns.taken(running))
         after = msgspec.structs.replace(asked, requests=outcome.requests)
         row = trial.row_of[running.node]
@@ -273,16 +286,16 @@ class Judging:
             remedy = resize_remedy(verdict.shortfalls, trial.columns.snapshot.resource_types)
             refusal = Refusal(outcome.subject, 1, verdict.reason, verdict.shortfalls, remedy)
             return outcome._replace(state="error", verdict=verdict, refusal=refusal)
-        mark, shape = trial.mark(), trial.shape_of(asked)
-        trial.evict(running)
-        lacking = trial.devices.lacking(shape, row, trial.shape_of(running))
-        if lacking:
-            trial.undo(mark)
-            remedy = "ask for less of a device, or move it to a node with more free"
-            refusal = Refusal(outcome.subject, 1, f"{running.node}: {lacking}", remedy=remedy)
-            return outcome._replace(state="error", refusal=refusal)
-        trial.place(shape, row)
-        return outcome._replace(placed=1, nodes=((running.node, 1),), verdict=verdict)
+        return resized(trial, kept, running, asked, outcome._replace(verdict=verdict))
+
+    def _elsewhere(self, running: Workload, asked: Workload, outcome: Outcome) -> Outcome:
+        """Place a promise on another node; where there is none it stays as it is."""
+        mark = self._trial.mark()
+        self._trial.evict(running)
+        found = self._place(asked, outcome._replace(action="place"))
+        if not found.placed:
+            self._trial.undo(mark)
+        return found if found.placed else found._replace(action="resize")
 
     def _update(self, running: Sequence[Workload], asked: Workload, outcome: Outcome) -> Outcome:
         """Judge a set of replicas of which some run already.
@@ -292,26 +305,16 @@ class Judging:
         """
         trial = self._trial
         shape = trial.shape_of(asked)
-        counts: dict[str, int] = {}
-        for position, replica in enumerate(running):
-            held = trial.columns.taken(replica)
-            row = trial.row_of[replica.node]
-            stays = position < outcome.replicas and (
-                held == outcome.requests
-                or judge(trial.place_of(row), asked.key, outcome.requests, held=held).admitted
-            )
-            trial.evict(replica)
-            if stays and not trial.devices.lacking(shape, row, trial.shape_of(replica)):
-                # it keeps the volumes that it has: those of the template are for new ones
-                with_its_own = msgspec.structs.replace(asked, volumes=replica.volumes)
-                trial.place(trial.shape_of(with_its_own) if asked.volumes else shape, row)
-                counts[replica.node] = counts.get(replica.node, 0) + 1
+        found = stayed(trial, asked, running, outcome)
+        if isinstance(found, Outcome):
+            return found
+        counts, replanned = found
         kept = sum(counts.values())
         if self._quotas:
             self._quotas.keep(asked, counts)
         own = Own(frozenset(each.key for each in running), kept)
         added = self._place(asked, outcome._replace(replicas=outcome.replicas - kept), own)
-        disks: list[Served] = []
+        disks: list[Served] = [served for each in replanned for served in each.disks]
         for node, count in added.nodes:
             counts[node] = counts.get(node, 0) + count
             disks += served_on(shape, trial.row_of[node], count)
@@ -320,8 +323,9 @@ class Judging:
             replicas=outcome.replicas,
             placed=kept + added.placed,
             nodes=tuple(sorted(counts.items())),
-            action="keep" if same and not added.nodes else "resize",
+            action="keep" if same and not added.nodes and not replanned else "resize",
             disks=tuple(disks),
+            replanned=replanned,
         )
 
     def _place(self, asked: Workload, outcome: Outcome, own: Own = NONE_OWN) -> Outcome:
@@ -343,12 +347,15 @@ class Judging:
             )
             outcome, against, barred, proven = judged
             if against is not None:
+                self._barred = True
                 outcome = outcome._replace(state="error", refusal=against)
                 return outcome._replace(certificate="impossible" if proven else "unknown")
         else:
             counts = place_replicas(trial, shape, outcome.replicas)
             nodes = tuple(sorted((trial.nodes[row].name, count) for row, count in counts.items()))
             outcome = outcome._replace(placed=sum(counts.values()), nodes=nodes)
+            if self._preemption:
+                outcome = self._preemption.placed(asked, shape, outcome)
         if outcome.placed == outcome.replicas:
             return outcome
         refusal = explain_refusal(trial, shape, taking, outcome.replicas - outcome.placed)
@@ -375,15 +382,3 @@ class Judging:
         for node, count in outcome.nodes:
             trial.place(shape, trial.row_of[node], count)
         return naming(refusal, found)
-
-
-def _with_bound(outcome: Outcome, replicas: int, bound: str) -> Outcome:
-    """Return an outcome of which a quota lets in only a part, or of which that part has no place either."""
-    reason, _, remedy = bound.rpartition("; ")
-    count = replicas - outcome.placed
-    refusal = outcome.refusal
-    if refusal is not None:
-        reason = f"{reason}; and of what it admits: {refusal.reason}"
-        remedy = f"{remedy}; and then: {refusal.remedy}"
-    refusal = Refusal(outcome.subject, count, reason, refusal.shortfalls if refusal else (), remedy)
-    return outcome._replace(replicas=replicas, state="error", refusal=refusal, certificate="impossible")

@@ -8,26 +8,35 @@ gives its space back when the workload goes; all others stay where they are.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 
 import msgspec
 import numpy as np
 
 from ullage.engine.columns import Columns
 from ullage.engine.placement.node_columns import Codes, Flags
-from ullage.engine.placement.node_disks import Cost, Disks, without_volumes
-from ullage.engine.placement.outcome import Served
+from ullage.engine.placement.node_disks import Cost, Disks, growth_hold, without_volumes
 from ullage.engine.placement.rules import Rows
 from ullage.engine.placement.shapes import Shape
 from ullage.engine.placement.volume_binding import OpenClaim
-from ullage.engine.storage.capacities import by_ledger_name, capacities_of, entries_by_node, holds_of
+from ullage.engine.storage.capacities import (
+    by_ledger_name,
+    capacities_of,
+    entries_by_node,
+    holds_of,
+    serves,
+    serves_as_made,
+)
 from ullage.engine.storage.components import components_of, in_order
 from ullage.engine.storage.exact import PAIRS_MIN
+from ullage.engine.storage.growth import Growth
 from ullage.engine.storage.lattice import pairs_of
 from ullage.engine.storage.planning import plan
 from ullage.model.cluster import Node, Workload
 from ullage.model.disk_plan import DiskCapacity, DiskHold, DiskRequest, DiskWitness, NodeDisks
 from ullage.model.drives import PlacedVolume
 from ullage.model.ledger import StorageMode
+from ullage.model.ledger_entry import LedgerEntry
 
 Alike = tuple[str, str, bytes]
 
@@ -38,6 +47,7 @@ class LocalDisks:
     def __init__(self, columns: Columns, nodes: Sequence[Node]) -> None:
         self._columns = columns
         self._nodes = nodes
+        self._row_of = {node.name: row for row, node in enumerate(nodes)}
         self.are_known = any(node.drives or node.volume_groups for node in nodes)
         self._held: dict[int, list[tuple[DiskHold, ...]]] = {}
         self._freed: dict[int, list[tuple[PlacedVolume, ...]]] = {}
@@ -48,15 +58,27 @@ class LocalDisks:
             for owner in {entry.owner for entry in self._entries.get(node.name, ())}:
                 self._rows_of_owner.setdefault(owner, []).append(row)
         self._served: Counter[tuple[str, int]] = Counter()
+        self._kept: dict[str, frozenset[str]] = {}
         self._asking = ""
+        self.keeping_for = ""
         self._kinds: dict[tuple[object, ...], int] = {}
         self._kind_of: Codes = np.full(len(nodes), -1, np.int32)
         self._costs: dict[tuple[tuple[DiskRequest, ...], int], Cost | None] = {}
         self._going: dict[tuple[int, Alike], list[tuple[PlacedVolume, ...]]] | None = None
 
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """The nodes on which volumes share drives."""
+        rules = {node.name: self._columns.rules_of(node) for node in self._nodes}
+        return frozenset(name for name, each in rules.items() if each.storage_mode == "zos")
+
     def __len__(self) -> int:
         """Return how many nodes there are."""
         return len(self._nodes)
+
+    def row_of(self, node: str) -> int:
+        """Return the row of a node."""
+        return self._row_of[node]
 
     def of(self, row: int) -> Disks:
         """Return a node's disks as they are in the trial."""
@@ -67,20 +89,61 @@ class LocalDisks:
         held = [hold for holds in self._held.get(row, ()) for hold in holds]
         as_it_is = without_volumes(node, freed) if freed else node
         capacities = capacities_of(as_it_is, shared=mode == "zos", rules=rules)
-        entries = [
-            each
-            for each in self._entries.get(node.name, ())
-            if each.owner != self._asking and not self._served[each.owner, row]
-        ]
+        entries = [each for each in self._entries.get(node.name, ()) if self._stands(each, row)]
         reserved = holds_of(entries, by_ledger_name(node, capacities)) if entries else ()
         added = self._added.get(row)
         return Disks(mode, capacities if added is None else (*capacities, added), (*reserved, *held))
+
+    def _stands(self, entry: LedgerEntry, row: int) -> bool:
+        """Whether an entry takes its room, and is not there for whoever asks or has been served instead."""
+        is_free = entry.owner == self._asking or bool(self._served[entry.owner, row])
+        return not is_free or entry.reservation in self._kept.get(entry.owner, ())
+
+    def reserved_for(self, owner: str, row: int) -> dict[str, list[LedgerEntry]]:
+        """Return what is reserved for an owner on a node, by reservation."""
+        found: dict[str, list[LedgerEntry]] = {}
+        if row in self._rows_of_owner.get(owner, ()):
+            for entry in self._entries[self._nodes[row].name]:
+                if entry.owner == owner:
+                    found.setdefault(entry.reservation, []).append(entry)
+        return found
+
+    def reserved_names(self, owner: str) -> frozenset[str]:
+        """Return the requests for which anything is reserved for an owner, on any node."""
+        rows = self._rows_of_owner.get(owner, ())
+        of_rows = (self.reserved_for(owner, row).values() for row in rows)
+        return frozenset(entry.request for found in of_rows for entries in found for entry in entries)
+
+    def serves(self, entry: LedgerEntry, request: DiskRequest, row: int) -> bool:
+        """Whether what an entry has of a node's disks is what a request would have there.
+
+        An entry whose volume exists needs no room: its disk may be full.
+        """
+        node = self._nodes[row]
+        if entry.state == "BOUND":
+            return serves_as_made(entry, request, node)
+        rules = self._columns.rules_of(node)
+        capacities = capacities_of(node, shared=rules.storage_mode == "zos", rules=rules)
+        disk = by_ledger_name(node, capacities).get(entry.capacity)
+        return disk is not None and serves(entry, request, disk, rules.storage_mode)
+
+    def keep(self, owner: str, reservations: frozenset[str]) -> None:
+        """Leave these of an owner's reservations as they are: they are not there for what it asks for."""
+        self._kept[owner] = reservations
+        self._kind_of[self._rows_of_owner.get(owner, [])] = -1
 
     def serve(self, owner: str, row: int, count: int) -> None:
         """Take note that an owner has its disks on a node: what was reserved for it there is free again."""
         if owner in self._rows_of_owner:
             self._served[owner, row] += count
             self._kind_of[row] = -1
+
+    @contextmanager
+    def keeping(self, workload: str) -> Iterator[None]:
+        """Let what is placed have the disks that are kept for it and what goes with it, and no others."""
+        self.keeping_for = workload
+        yield
+        self.keeping_for = ""
 
     @contextmanager
     def asking(self, owner: str) -> Iterator[None]:
@@ -136,10 +199,16 @@ class LocalDisks:
                 served = serving.get(name)
                 self._costs[requests, kind] = None if served is None else disks.cost(served)
 
-    def chosen(self, requests: tuple[DiskRequest, ...], row: int) -> NodeDisks | DiskWitness:
-        """Return which disks of a node would serve these volumes, or why they cannot."""
+    def chosen(
+        self, requests: tuple[DiskRequest, ...], row: int, growing: Sequence[Growth] = ()
+    ) -> NodeDisks | DiskWitness:
+        """Return which disks of a node would serve volumes beside those that grow, or why they cannot."""
         disks, name = self.of(row), self._nodes[row].name
-        found = plan(disks.mode, disks.capacities, disks.holds, requests, [name], few_drives=False)
+        lacking = disks.lacking(growing) if growing else None
+        if lacking is not None or not requests:
+            return lacking or NodeDisks(name, {})
+        holds = (*disks.holds, *(growth_hold(each) for each in growing))
+        found = plan(disks.mode, disks.capacities, holds, requests, [name], few_drives=False)
         return found.nodes[0] if found.nodes else found.witnesses[0]
 
     # What changes
@@ -158,6 +227,11 @@ class LocalDisks:
         """Take note of volumes that have gone with their workload."""
         self._freed.setdefault(row, []).append(volumes)
         self._kind_of[row] = -1
+
+    def freed_of(self, row: int, workload: str) -> tuple[PlacedVolume, ...]:
+        """Return the volumes that have gone with a workload; none if they have not."""
+        freed = self._freed.get(row, ())
+        return next((volumes for volumes in freed if volumes and volumes[0].owner == workload), ())
 
     def come_back(self, row: int, volumes: tuple[PlacedVolume, ...]) -> None:
         """Put volumes back that had gone."""
@@ -197,7 +271,8 @@ class DiskRule:
     """Every volume of a workload that wants a local disk must have its place on the node.
 
     A claim that several workloads share is in `claims` by the name of its request: once it is decided, those
-    who come later take nothing for it. What is reserved for its `owner` is there for it.
+    who come later take nothing for it. What is reserved for its `owner` is there for it. Volumes that exist
+    and are to be larger are `growing`, each on its own node and disk.
     """
 
     local = True
@@ -209,12 +284,17 @@ class DiskRule:
         requests: Sequence[DiskRequest],
         claims: Mapping[str, OpenClaim],
         owner: str = "",
+        growing: Sequence[Growth] = (),
     ) -> None:
         self.disks = disks
         self.owner = owner
         self._requests = tuple(requests)
         self._claims = claims
-        self.reason = f"local disks for {', '.join(each.name for each in requests)}"
+        self._growing: dict[int, list[Growth]] = {}
+        for each in growing:
+            self._growing.setdefault(disks.row_of(each.node), []).append(each)
+        names = [each.name for each in requests] + [each.request for each in growing]
+        self.reason = f"local disks for {', '.join(names)}"
 
     def wanted(self) -> tuple[DiskRequest, ...]:
         """Return the volumes that still need a place."""
@@ -223,6 +303,15 @@ class DiskRule:
             for each in self._requests
             if (claim := self._claims.get(each.name)) is None or claim.decided is None
         )
+
+    def growing(self, row: int) -> tuple[Growth, ...]:
+        """Return the volumes on a node that are to be larger."""
+        return tuple(self._growing.get(row, ()))
+
+    @property
+    def shared_names(self) -> frozenset[str]:
+        """The requests that several workloads may share: one of them has it for all."""
+        return frozenset(self._claims)
 
     def resize(self, name: str, size_bytes: int) -> None:
         """Suppose that one of the volumes had another size; nothing may have been placed by it yet."""
@@ -242,15 +331,17 @@ class DiskRule:
     def allows(self, rows: Rows) -> Flags:
         """Return which of these nodes have a place for every volume."""
         wanted = self.wanted()
-        if not wanted:
-            return np.ones(len(self.disks), np.bool_)[rows]
+        asked = np.arange(len(self.disks))[rows]
         with self.disks.asking(self.owner):
-            return self.disks.allow(wanted, rows)
+            found = self.disks.allow(wanted, rows) if wanted else np.ones(len(asked), np.bool_)
+        for row in self._growing:
+            found[asked == row] = not isinstance(self.chosen(row), DiskWitness)
+        return found
 
     def chosen(self, row: int) -> NodeDisks | DiskWitness:
         """Return which disks of a node would serve the volumes, or why they cannot."""
         with self.disks.asking(self.owner):
-            return self.disks.chosen(self.wanted(), row)
+            return self.disks.chosen(self.wanted(), row, self.growing(row))
 
     def cheapest(self, allowed: Flags) -> Flags:
         """Return which of some nodes, on all of which it holds, serve the volumes at the least cost."""
@@ -261,63 +352,6 @@ class DiskRule:
             return self.disks.cheapest(wanted, allowed)
 
 
-class DiskHolder:
-    """What workloads of one shape hold of disks, by node.
-
-    A running workload that is taken off its node was not placed here: what goes with it is noted as gone, and
-    is back when it comes back.
-    """
-
-    def __init__(self, rule: DiskRule, workload: Workload) -> None:
-        self._rule = rule
-        self._disks = rule.disks
-        self._workload = workload
-        self._placed: dict[int, list[tuple[NodeDisks, tuple[DiskHold, ...]]]] = {}
-        self._gone: dict[int, list[tuple[PlacedVolume, ...]]] = {}
-
-    def add(self, row: int, count: int) -> None:
-        """Take note of so many more workloads on a node."""
-        for _ in range(abs(count)):
-            if count > 0:
-                self._come(row)
-            else:
-                self._go(row)
-
-    def _come(self, row: int) -> None:
-        gone = self._gone.get(row)
-        if gone:
-            self._disks.come_back(row, gone.pop())
-            return
-        wanted = self._rule.wanted()
-        chosen = self._rule.chosen(row)
-        if isinstance(chosen, DiskWitness):
-            chosen = NodeDisks(chosen.node, {})
-        holds = tuple(_held(each, chosen) for each in wanted if each.name in chosen.chosen)
-        self._disks.hold(row, holds)
-        self._disks.serve(self._rule.owner, row, 1)
-        self._placed.setdefault(row, []).append((chosen, holds))
-
-    def _go(self, row: int) -> None:
-        if self._placed.get(row):
-            self._disks.give_back(row, self._placed[row].pop()[1])
-            self._disks.serve(self._rule.owner, row, -1)
-            return
-        gone = self._gone.setdefault(row, [])
-        running = self._disks.going_with(self._workload, row)
-        volumes = running[len(gone)] if len(gone) < len(running) else ()
-        gone.append(volumes)
-        self._disks.leave(row, volumes)
-
-    def served(self, row: int, count: int, before: int = 0) -> Iterator[Served]:
-        """Yield the disks of the last so many workloads placed on a node, leaving out the very last ones."""
-        found = self._placed.get(row, [])
-        for chosen, holds in found[max(0, len(found) - before - count) : len(found) - before]:
-            for hold in holds:
-                fresh = hold.capacity in chosen.opened
-                volume = hold.request, hold.node, hold.capacity, hold.storage_class, hold.size_bytes
-                yield Served(*volume, fresh=fresh)
-
-
 def rule_of(shape: Shape) -> DiskRule | None:
     """Return the rule about local disks that binds a shape."""
     return next((each for each in shape.local_rules if isinstance(each, DiskRule)), None)
@@ -326,22 +360,6 @@ def rule_of(shape: Shape) -> DiskRule | None:
 def disks_are_decided(shape: Shape) -> bool:
     """Whether nodes that are closed to a shape for their disks are closed to it for sure."""
     return all(rule.is_decided for rule in shape.local_rules if isinstance(rule, DiskRule))
-
-
-def served_on(shape: Shape, row: int, count: int, *, before: int = 0) -> list[Served]:
-    """Return the disks of the last so many workloads of a shape on a node, but for those after them."""
-    return [
-        served
-        for holder in shape.takes
-        if isinstance(holder, DiskHolder)
-        for served in holder.served(row, count, before)
-    ]
-
-
-def _held(request: DiskRequest, chosen: NodeDisks) -> DiskHold:
-    """Return what a volume holds of the disk that was chosen for it."""
-    place = chosen.chosen[request.name]
-    return DiskHold("", request.name, chosen.node, place, request.storage_class, request.size_bytes)
 
 
 def _alike(workload: Workload) -> Alike:

@@ -5,10 +5,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from ullage.engine.storage.growth import Growth
 from ullage.model.cluster import Node
-from ullage.model.disk_plan import DiskCapacity, DiskHold, NodeDisks
+from ullage.model.disk_plan import DiskCapacity, DiskHold, DiskWitness, NodeDisks
 from ullage.model.drives import PlacedVolume
 from ullage.model.ledger import StorageMode
+from ullage.model.quantity import readable_bytes
 
 Cost = tuple[int, int]
 
@@ -35,6 +37,33 @@ class Disks(NamedTuple):
         ]  # fmt: skip
         return self.mode, tuple(sorted(kinds))
 
+    def lacking(self, growing: Sequence[Growth]) -> DiskWitness | None:
+        """Return why volumes that exist cannot all grow on the disks they are on; None if they can."""
+        names = tuple(each.request for each in growing)
+        node = growing[0].node
+        refused = [each.refusal for each in growing if each.refusal]
+        if refused:
+            remedy = "make a new claim of that class or size, and copy the data"
+            return DiskWitness(node, names, "; ".join(refused), remedy=remedy)
+        for place in sorted({each.place for each in growing}):
+            more_bytes = sum(each.more_bytes for each in growing if each.place == place)
+            free_bytes = self._free_bytes(place)
+            if more_bytes > free_bytes:
+                listed = ", ".join(each.request for each in growing if each.place == place)
+                reason = (
+                    f"{listed} cannot grow by {readable_bytes(more_bytes)}: {place} has "
+                    f"{readable_bytes(free_bytes)} free"
+                )
+                missing_bytes = more_bytes - free_bytes
+                remedy = f"ask for {readable_bytes(missing_bytes)} less, or free as much there"
+                return DiskWitness(node, names, reason, missing_bytes, remedy)
+        return None
+
+    def _free_bytes(self, place: str) -> int:
+        """Return what a group or a shared drive has beside what is held of it."""
+        has_bytes = sum(each.size_bytes - each.used_bytes for each in self.capacities if each.name == place)
+        return max(0, has_bytes - sum(each.size_bytes for each in self.holds if each.capacity == place))
+
     def cost(self, served: NodeDisks) -> Cost:
         """Return what the node's way of serving costs, the less the better, as its mode sees it.
 
@@ -46,6 +75,13 @@ class Disks(NamedTuple):
         if self.mode == "zos":
             return len(served.spun_up), 0
         return len(served.opened), served.stranded_bytes
+
+
+def growth_hold(growth: Growth) -> DiskHold:
+    """Return what a volume that grows takes beside what it has."""
+    return DiskHold(
+        "", growth.request, growth.node, growth.place, growth.storage_class, growth.more_bytes, bound=True
+    )
 
 
 def without_volumes(node: Node, gone: Sequence[PlacedVolume]) -> Node:

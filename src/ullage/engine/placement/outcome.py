@@ -11,25 +11,30 @@ ON_ITS_WAY_OUT: Final = "on its way out already"
 
 
 class Threat(NamedTuple):
-    """A quota that could claim back so much of what others borrow."""
+    """A quota, or several together, that could claim back so much of what others use."""
 
-    quota: str
+    claimants: tuple[str, ...]
     could_claim: Resources
 
 
 class Evicted(NamedTuple):
-    """A running workload that goes so that another can run; its quota, and whether it was over its min."""
+    """A running workload that goes so that another can run; its quota, and whether it was over its min.
+
+    Its `gang` is named where all of it goes.
+    """
 
     workload: str
     node: str
     quota: str
     label: str
     requests: Resources
+    gang: str = ""
 
     @property
     def reason(self) -> str:
         """Why it may be evicted."""
-        return f"{self.label} in quota {self.quota}" if self.quota else "of lower priority, in no quota"
+        why = f"{self.label} in quota {self.quota}" if self.quota else "of lower priority, in no quota"
+        return f"{why}, with all of gang {self.gang}" if self.gang else why
 
 
 class Spared(NamedTuple):
@@ -61,6 +66,24 @@ class Served(NamedTuple):
     fresh: bool
 
 
+class ChosenVolume(NamedTuple):
+    """A claim without a volume, and the free PersistentVolume that it gets."""
+
+    claim: str
+    volume: str
+
+
+class Replanned(NamedTuple):
+    """The disks of a replica that stays on its node and has them there as asked for, in place of what it had.
+
+    `reservation` is the one that it had them by, none where it had nothing.
+    """
+
+    reservation: str
+    node: str
+    disks: tuple[Served, ...]
+
+
 class Outcome(NamedTuple):
     """What became of one batch: how many replicas stand where, and why not all of them do.
 
@@ -68,10 +91,12 @@ class Outcome(NamedTuple):
     says how far that is known: placed by scores or by exact search; refused for good, or not known. `evicted`
     are those that go for it by the rules of quotas, in `evicting_turns` where replicas claim one after the
     other (0 for all at once); `fewest_proven` if in no turn a better set of them exists, and
-    `evicted_min` how few could be enough. Of those placed, `over_quota` are above the min of their quota;
-    `threats` are the quotas that could evict them. `spared` would have gone for it if they had run for the
+    `evicted_min` how few could be enough. In the end `over_quota` of those placed are above the min of their
+    quota, as are `pushed` who run already and are not now; `threats` are the quotas that could evict what is
+    placed (all of them if `threats_complete`). `spared` would have gone for it if they had run for the
     minimum. `waits_for` are on their way out already: what is placed runs once they are gone. `disks` are
-    those that serve its volumes, by replica.
+    those that serve its volumes, by replica: first those of replicas in `replanned`, then those of new ones.
+    `chosen` are the free volumes that its open claims get; for others a volume is made.
     """
 
     subject: str
@@ -91,16 +116,33 @@ class Outcome(NamedTuple):
     evicting_turns: int = 0
     evicted_min: int = 0
     over_quota: int = 0
+    pushed: tuple[str, ...] = ()
     threats: tuple[Threat, ...] = ()
+    threats_complete: bool = True
     spared: tuple[Spared, ...] = ()
     waits_for: tuple[Leaving, ...] = ()
     disks: tuple[Served, ...] = ()
+    replanned: tuple[Replanned, ...] = ()
+    chosen: tuple[ChosenVolume, ...] = ()
+
+    @property
+    def new_disks(self) -> tuple[Served, ...]:
+        """The disks of replicas that come anew."""
+        return self.disks[sum(len(each.disks) for each in self.replanned) :]
 
     def undone(self) -> "Outcome":
         """Return it with nothing that stands, because another one failed."""
         state = self.state if self.refusal else "init"
         return self._replace(
-            placed=0, nodes=(), state=state, evicted=(), evicted_min=0, waits_for=(), disks=()
+            placed=0,
+            nodes=(),
+            state=state,
+            evicted=(),
+            evicted_min=0,
+            waits_for=(),
+            disks=(),
+            replanned=(),
+            chosen=(),
         )
 
     def steps(self) -> list[Step]:

@@ -8,9 +8,11 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from ullage.engine.placement.outcome import Outcome
 from ullage.engine.placement.shapes import Shape
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Workload
+from ullage.model.plan import Refusal
 
 PODS: Final = "pods"
 
@@ -50,3 +52,15 @@ class RefusedBatch(NamedTuple):
     def variant(self, **changes: object) -> Shape:
         """Return the shape that the workload would be with these changes."""
         return self.trial.compile(msgspec.structs.replace(self.workload, **changes))
+
+
+def with_bound(outcome: Outcome, replicas: int, bound: str) -> Outcome:
+    """Return an outcome of which a quota lets in only a part, or of which that part has no place either."""
+    reason, _, remedy = bound.rpartition("; ")
+    count = replicas - outcome.placed
+    refusal = outcome.refusal
+    if refusal is not None:
+        reason = f"{reason}; and of what it admits: {refusal.reason}"
+        remedy = f"{remedy}; and then: {refusal.remedy}"
+    refusal = Refusal(outcome.subject, count, reason, refusal.shortfalls if refusal else (), remedy)
+    return outcome._replace(replicas=replicas, state="error", refusal=refusal, certificate="impossible")

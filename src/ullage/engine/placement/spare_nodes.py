@@ -13,6 +13,7 @@ import numpy as np
 
 from ullage.engine.placement.at_most import AtMost, rows_allowed
 from ullage.engine.placement.batches import all_fit, place_replicas
+from ullage.engine.placement.new_drives import with_new_drives
 from ullage.engine.placement.node_rules import closed_by
 from ullage.engine.placement.room import RowArray
 from ullage.engine.placement.shapes import Shape
@@ -136,10 +137,11 @@ def repeat(log: Sequence[Placement], other: Trial, row_of: RowArray) -> None:
 
 
 def node_like(model: Node, number: int) -> Node:
-    """Return a new node like a model: labels that hold its name hold the new one's."""
+    """Return a new node like a model, its drives empty: labels that hold its name hold the new one's."""
     name = f"{model.name}-new-{number + 1}"
     labels = {key: name if value == model.name else value for key, value in model.labels.items()}
-    return msgspec.structs.replace(model, name=name, labels=labels, actual=None, state="ready")
+    new = with_new_drives(model) if model.drives or model.volume_groups else model
+    return msgspec.structs.replace(new, name=name, labels=labels, actual=None, state="ready")
 
 
 def _unused(model: Node, count: int, trial: Trial) -> list[Node]:

@@ -4,7 +4,7 @@ A replica's own claim is decided anew for each replica. A claim with a key is sh
 first placement decides it, the others follow, and it is open again when the last of them is taken back.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -286,6 +286,18 @@ class VolumeHold:
                 if volume is not None:
                     claim.give(volume)
                 self._attachments.add(_driver(claim, volume), "", row, -1)
+
+    def chosen(self, row: int, count: int, before: int) -> Iterator[tuple[str, PersistentVolume]]:
+        """Yield the claims of the last so many workloads on a node, but for those after them, with their volumes.
+
+        These are the claims that get a free one; one that is shared has the volume that was chosen first.
+        """
+        found = self._placed.get(row, [])
+        for placed in found[max(0, len(found) - before - count) : len(found) - before]:
+            for claim, volume in placed.items():
+                has = claim.volume if claim.key else volume
+                if has is not None:
+                    yield claim.name, has
 
     def _count_running(self, row: int, count: int) -> None:
         for claim in self._claims:

@@ -12,7 +12,8 @@ import numpy as np
 
 from ullage.engine.columns import Columns
 from ullage.engine.placement.attachments import AttachLimit, Attachments
-from ullage.engine.placement.local_disks import DiskHolder, DiskRule, LocalDisks
+from ullage.engine.placement.disk_holders import DiskHolder
+from ullage.engine.placement.local_disks import DiskRule, LocalDisks
 from ullage.engine.placement.node_columns import Flags, NodeColumns
 from ullage.engine.placement.rules import Fixed, Rule
 from ullage.engine.placement.selectors import requirements_of
@@ -29,6 +30,7 @@ from ullage.engine.placement.volume_binding import (
 from ullage.engine.placement.volume_places import NO_PROVISIONER, OnNodes, Places
 from ullage.engine.placement.volume_pools import Pool, Wanted
 from ullage.engine.storage.disk_requests import DiskRequests
+from ullage.engine.storage.growth import Growths
 from ullage.engine.storage.local_class import class_standing_for_itself
 from ullage.model.cluster import Volume, Workload
 from ullage.model.settings import rules_for
@@ -54,6 +56,7 @@ class Volumes:
         self._snapshot = snapshot
         self.disks = LocalDisks(columns, nodes.nodes)
         self._disk_requests = DiskRequests(snapshot)
+        self.growths = Growths(snapshot, self._disk_requests)
         self._few_drives = rules_for(snapshot.policy, snapshot.resource_types).few_drives == "yes"
         self._places = Places(snapshot, nodes)
         self._count = len(nodes.nodes)
@@ -231,9 +234,10 @@ class Volumes:
             if request.size_bytes <= 0:
                 yield OnNodes(self._places.nowhere(), f"volume {request.name} states no size")
                 return
-        if requests:
+        growing = self.growths.of(workload, self.disks.shared) if self.disks.are_known else ()
+        if requests or growing:
             shared = {claim.name: claim for claim in claims if claim.key}
-            rule = DiskRule(self.disks, requests, shared, workload.key)
+            rule = DiskRule(self.disks, requests, shared, workload.key, growing)
             yield rule
             shape.takes.append(DiskHolder(rule, workload))
             shape.disks = rule if self._few_drives else None

@@ -17,6 +17,7 @@ from ullage.engine.quota.rights import Rules
 from ullage.engine.quota.run_time import RunTime
 from ullage.engine.quota.standing import Standing
 from ullage.engine.quota.validation import in_force
+from ullage.engine.quota.victim_gangs import gang_of
 from ullage.engine.redundancy.budgets import Budgets
 from ullage.engine.redundancy.daemons import is_daemon
 from ullage.engine.requests import WHOLE_GPU, effective_request, gpu_gigabytes, with_gpu_memory
@@ -57,7 +58,7 @@ class Accounts:
         self.rules = Rules(self.standing, self.standing.entitlements(self.waiting.values(), self.capacity))
 
     def _enter(self, workload: Workload) -> None:
-        if workload.holds_capacity:
+        if holds_quota(workload):
             member = self.member_of(workload)
             if workload.terminating:
                 self.leaving[workload.key] = member
@@ -85,6 +86,8 @@ class Accounts:
             workload.priority,
             workload.created_seconds or 0,
             self.budgets.of(workload),
+            gang_of(workload),
+            workload.gang_min,
         )
 
     def _amounts(self, workload: Workload) -> Amounts:
@@ -96,6 +99,14 @@ class Accounts:
             counted = self.book.amounts(counted_request(workload, gigabytes))
             found = self._counted[key] = (workload, counted)
         return found[1]
+
+
+def holds_quota(workload: Workload) -> bool:
+    """Whether a workload counts as used: it runs, or its queue has admitted it and it has no node yet."""
+    if not workload.admitted:
+        return workload.holds_capacity
+    waits = not workload.node and not workload.terminating and workload.state not in ENDED
+    return waits or workload.holds_capacity
 
 
 def asks_to_run(workload: Workload) -> bool:

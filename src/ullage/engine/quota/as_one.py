@@ -1,27 +1,28 @@
 """A gang as one claim: its right is judged on what it asks for in all, and victims are chosen for all of it.
 
 Who is on the way out is waited for before anybody more is evicted, as for one workload. The hard thing is GPU
-memory, which counts by the node: where nodes have GPUs of several sizes, a gang is tried on each size by
-itself, and nothing is proven.
+memory, which counts by the node: where nodes have GPUs of several sizes, a gang is divided among them in
+every way there is, and the best is taken; where there are too many ways, some are tried, nothing is proven.
 """
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
-
-import msgspec
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.engine.placement.outcome import Evicted, Leaving, Outcome
 from ullage.engine.quota.book import Member
-from ullage.engine.quota.claim_rooms import Wanted
+from ullage.engine.quota.claim_rooms import Wanted, summed
 from ullage.engine.quota.claims import Claims
 from ullage.engine.quota.decision import Decision
-from ullage.model.cluster import Workload
+from ullage.engine.quota.gpu_divisions import Division, divisions
 from ullage.model.plan import Refusal
-from ullage.model.resources import NOTHING
 
 if TYPE_CHECKING:
     from ullage.engine.quota.judging import QuotaJudging
+
+
+CHANGED_WAYS_MAX: Final = 8
+"""Ways to divide a gang up to which all are tried again under each change of quotas; else only the best."""
 
 
 class Together(NamedTuple):
@@ -46,48 +47,53 @@ def as_one(judging: "QuotaJudging", wanted: Sequence[Wanted]) -> Together:
 
     What quotas refuse names the changes of them that let all run.
     """
-    claims = judging.claims
-    mark = claims.mark_both()
-    sizes = _by_size(claims, wanted)
-    tried: list[Together] = []
-    for counted in sizes:
-        tried.append(_decided(judging, wanted, counted))
-        if len(sizes) > 1:
-            claims.undo_both(mark)
-    best = min(range(len(tried)), key=lambda place: _dearness(tried[place]))
-    found = tried[best]
-    if len(sizes) > 1:
-        found = _decided(judging, wanted, sizes[best])
-        found = found._replace(decision=found.decision._replace(proven=False))
+    ways = divisions(judging.claims, wanted)
+    best, found = _best(judging, wanted, ways.all)
+    found = found._replace(decision=found.decision._replace(proven=found.decision.proven and ways.complete))
     if found.nodes or not found.decision.refusals:
         return found
-    return found._replace(refusal=_with_changes(judging, wanted, found))
+    again = ways.all if len(ways.all) <= CHANGED_WAYS_MAX else [best]
+    return found._replace(refusal=_with_changes(judging, wanted, found, best, again))
 
 
-def _dearness(together: Together) -> tuple[bool, int, int]:
-    return not together.nodes, len(together.goes), len(together.waited)
+def _best(
+    judging: "QuotaJudging", wanted: Sequence[Wanted], ways: Sequence[Division]
+) -> tuple[Division, Together]:
+    """Return the way to divide a gang for which the best victims go, and what is then decided; it is done.
+
+    It is proven if every way was, or nobody has to go.
+    """
+    if len(ways) == 1:
+        return ways[0], _decided(judging, wanted, ways[0])
+    mark = judging.claims.mark_both()
+    tried: list[Together] = []
+    for way in ways:
+        tried.append(_decided(judging, wanted, way))
+        judging.claims.undo_both(mark)
+        if tried[-1].nodes and not tried[-1].goes and not tried[-1].waited:
+            break
+    best = min(range(len(tried)), key=lambda place: _dearness(tried[place]))
+    found = _decided(judging, wanted, ways[best])
+    free = bool(found.nodes) and not found.goes
+    proven = free or all(each.decision.proven for each in tried)
+    return ways[best], found._replace(decision=found.decision._replace(proven=proven))
 
 
-def _by_size(claims: Claims, wanted: Sequence[Wanted]) -> list[list[Wanted]]:
-    """Return what is wanted as it counts on nodes of each size of GPUs."""
-    parts = [claims.parts(each.workload, each.shape) for each in wanted]
-    found = []
-    for number in range(max(len(each) for each in parts)):
-        chosen = [each[min(number, len(each) - 1)] for each in parts]
-        found.append(
-            [
-                Wanted(part.workload, part.shape, each.replicas)
-                for part, each in zip(chosen, wanted, strict=True)
-            ]
-        )
-    return found
+def _dearness(together: Together) -> tuple[object, ...]:
+    """Return by what ways are compared; of those that are refused, by quotas if one is, the nearest."""
+    if together.nodes:
+        return 0, together.decision.cost, len(together.waited)
+    refusals = together.decision.refusals
+    return 1, not refusals, sum(each.short for each in refusals)
 
 
-def _decided(judging: "QuotaJudging", asked: Sequence[Wanted], counted: Sequence[Wanted]) -> Together:
+def _decided(judging: "QuotaJudging", asked: Sequence[Wanted], way: Division) -> Together:
     claims = judging.claims
-    for each, one in zip(counted, asked, strict=True):
-        if each.workload is not one.workload:
-            claims.ask_as(each.workload)
+    counted = [part for parts in way for part in parts]
+    if any(
+        part.workload is not one.workload for one, parts in zip(asked, way, strict=True) for part in parts
+    ):
+        claims.ask_as(*((part.workload, part.replicas) for part in counted))
     labels = judging.labels()
     mark = claims.mark_both()
     decision, now = claims.decide_together(counted)
@@ -105,12 +111,12 @@ def _decided(judging: "QuotaJudging", asked: Sequence[Wanted], counted: Sequence
             waited = [each for each in leaving if claims.is_in_the_way(each, whole, nodes, evicting=evicting)]
     if found is None:
         claims.undo_both(mark)
-        return Together(decision, tuple(counted), barred=judging.barred(decision))
+        return Together(decision, tuple(asked), barred=judging.barred(decision))
     names = iter(found.nodes)
     return Together(
         decision,
-        tuple(counted),
-        tuple(tuple(next(names) for _ in range(each.replicas)) for each in counted),
+        tuple(asked),
+        tuple(tuple(next(names) for part in parts for _ in range(part.replicas)) for parts in way),
         found.victims,
         tuple(waited),
         tuple(judging.told(victim, labels) for victim in found.victims),
@@ -118,25 +124,22 @@ def _decided(judging: "QuotaJudging", asked: Sequence[Wanted], counted: Sequence
     )
 
 
-def _with_changes(judging: "QuotaJudging", wanted: Sequence[Wanted], found: Together) -> Refusal:
+def _with_changes(
+    judging: "QuotaJudging",
+    wanted: Sequence[Wanted],
+    found: Together,
+    best: Division,
+    ways: Sequence[Division],
+) -> Refusal:
     """Return the refusal of a gang with the changes of quotas under which all of it runs."""
-    whole = _summed(found.wanted)
+    whole = summed([part for parts in best for part in parts])
     refusal = judging.refusal(whole, sum(each.replicas for each in wanted), found.decision)
 
     def attempt(changed: Claims) -> Outcome:
         start = changed.mark_both()
-        other = _decided(judging.under(changed), wanted, found.wanted)
+        _, other = _best(judging.under(changed), wanted, ways)
         changed.undo_both(start)
         one = Outcome(whole.key, whole.kind, 1, 1 if other.nodes else 0, "ok", ())
         return one._replace(evicted=other.evicted, waits_for=other.waits_for)
 
     return judging.changes.named(refusal, whole, 1, attempt)
-
-
-def _summed(wanted: Sequence[Wanted]) -> Workload:
-    """Return one workload that asks for all that is wanted."""
-    requests = NOTHING
-    for each in wanted:
-        for _ in range(each.replicas):
-            requests = requests + each.workload.requests
-    return msgspec.structs.replace(wanted[0].workload, requests=requests, containers=())

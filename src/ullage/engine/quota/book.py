@@ -24,6 +24,7 @@ class Member(NamedTuple):
     """A workload as its quota counts it: `amounts` over the book's resources, `takes` from its node.
 
     The one without a creation time counts as the oldest. `budgets` are the disruption budgets it is under.
+    Of its `gang`, if it is of one, `gang_min` must run for it to be of use; 0 for all.
     """
 
     key: str
@@ -34,6 +35,8 @@ class Member(NamedTuple):
     priority: int = 0
     created_seconds: int = 0
     budgets: tuple[int, ...] = ()
+    gang: str = ""
+    gang_min: int = 0
 
 
 class Book:

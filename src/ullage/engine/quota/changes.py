@@ -3,21 +3,25 @@
 Each change is tried before it is named: the batch is judged anew under it, evictions included, so what is
 said to happen happens. The least amount is looked for between the bound as it is and one that is surely
 enough. The hard thing is the number of tries: where a bound is the only obstacle, the answer is what is short
-of it, so likely amounts are tried first, and halving is for the rest.
+of it, so likely amounts are tried first. Whether less would do as well is tried while tries are left; where
+they are not enough to prove that it would not, that is said. Many amounts are tried in steps that all shares
+of the resource are multiples of: whole cores where everybody asks for whole cores.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from math import gcd
 from typing import Final, NamedTuple
 
 import msgspec
 
 from ullage.engine.placement.outcome import Outcome
-from ullage.engine.quota.book import NO_QUOTA
+from ullage.engine.quota.book import NO_QUOTA, Member
 from ullage.engine.quota.claims import Claims
+from ullage.engine.quota.least_change import Amounts, Range, Tries, guess, least
 from ullage.engine.quota.validation import BOUNDS
 from ullage.model.cluster import Quota, Workload
 from ullage.model.plan import Refusal, Remedy
-from ullage.model.resources import NOTHING, Resources, ResourceTypes
+from ullage.model.resources import GPU_MEMORY, NOTHING, Resources, ResourceTypes
 
 MEMBERS_MAX: Final = 20_000
 """Running members up to which changes of quotas are tried: each try counts all of them anew."""
@@ -25,9 +29,17 @@ TRIES_MAX: Final = 200
 TRIES_MIN: Final = 24
 COUNTED_MAX: Final = 200_000
 """How often a batch is judged anew for one refusal: less often where many are counted each time."""
+PROVING_MAX: Final = 400
+PROVING_COUNTED_MAX: Final = 40_000
+"""How often batches of one question are judged anew to prove that less is not enough, likewise."""
 REFUSALS_MAX: Final = 20
 """Refusals of one question for which changes are looked for."""
-NO_CHANGE: Final = "no single change of a quota lets it run: ask for less, or wait until others are done"
+NO_CHANGE: Final = (
+    "no single change of a quota was found that lets it run: ask for less, or wait until others are done"
+)
+FEW: Final = 64
+"""Amounts of a resource up to which each is tried; of more, only those in steps that all amounts share."""
+NOT_PROVEN: Final = "less may be enough"
 RAISED: Final = ("max", "borrowing_limit", "min")
 
 Attempt = Callable[[Claims], Outcome]
@@ -41,6 +53,7 @@ class Changes:
         self._claims = claims
         self._types = types
         self._refusals_left = REFUSALS_MAX
+        self._proving_left = min(PROVING_MAX, PROVING_COUNTED_MAX // max(1, self._members()))
 
     def named(self, refusal: Refusal, asked: Workload, replicas: int, attempt: Attempt) -> Refusal:
         """Return a refusal with the changes under which all replicas run, the quota's own first."""
@@ -60,31 +73,88 @@ class Changes:
             for name, amount in zip(book.resources, one.amounts, strict=True)
             if amount
         }
-        tries = _Tries(self._claims, attempt, replicas)
+        trying = _Trying(self._claims, attempt, replicas)
+        open_ones = []
         for above in book.chains[quota]:
             for bound in RAISED:
-                change = self._enough(above, bound, more)
-                if change is not None and tries.helps(change.quota, bound, change.enough):
-                    yield self._told(tries.least(change, bound))
+                ranges = self._ranges(above, bound, more, one)
+                if ranges:
+                    tries = Tries(trying.of(book.quotas[above], bound), trying.left)
+                    found = guess(ranges, tries)
+                    trying.left = tries.left
+                    open_ones.append((book.quotas[above], bound, ranges, tries, found))
+        for above_quota, bound, ranges, tries, found in open_ones:
+            tries.left = before = min(trying.left, self._proving_left)
+            best = least(ranges, tries, found)
+            trying.left -= before - tries.left
+            self._proving_left -= before - tries.left
+            if best is not None:
+                raised = {
+                    each.name: best.amounts[each.name]
+                    for each in ranges
+                    if best.amounts[each.name] > each.before
+                }
+                outcome = trying.outcome(above_quota, bound, best.amounts)
+                yield self._told(_Found(above_quota, bound, Resources(raised), outcome, best.proven))
 
     def _members(self) -> int:
         return sum(len(each) for each in self._claims.standing.members)
 
-    def _enough(self, place: int, bound: str, more: Mapping[str, int]) -> "_Change | None":
-        """Return how far a bound can be raised, which is enough for it; None where that changes nothing."""
+    def _ranges(self, place: int, bound: str, more: Mapping[str, int], one: Member) -> list[Range]:
+        """Return how far a bound can be raised, by resource; none where that changes nothing."""
         claims = self._claims
         quota = claims.book.quotas[place]
         before: Resources = getattr(quota, bound) or NOTHING
         used = claims.book.readable(claims.standing.used[place])
-        enough = {}
-        for name in sorted(before.keys() & more.keys()):
-            least = quota.min.of(name) if bound == "borrowing_limit" else 0
-            most = used.of(name) + more[name] - least
+        may_go = claims.book.readable(self._may_go(place, one)) if bound != "min" else NOTHING
+        found = []
+        for name in sorted(before):
+            base = quota.min.of(name) if bound == "borrowing_limit" else 0
+            most = used.of(name) + more.get(name, 0) - base
+            needed = most - may_go.of(name)
+            likely = [before[name], most]
             if bound == "min":
+                from_sum = before[name] + self._lacking(name, more.get(name, 0))
+                needed, likely = 0, [*likely, from_sum]
+                most = max(most, from_sum)
                 most = min(most, quota.max.get(name, most), self._left_above(quota, name, most))
+            if name == GPU_MEMORY:
+                needed = 0  # what it counts depends on the node
             if most > before[name]:
-                enough[name] = most
-        return _Change(quota, before, Resources(enough), more) if enough else None
+                step = 1 if most - max(needed, before[name]) <= FEW else self._step(name, more)
+                near = tuple(amount for each in likely for amount in (each - step, each))
+                found.append(Range(name, before[name], min(needed, most), most, near, step))
+        return found
+
+    def _step(self, name: str, more: Mapping[str, int]) -> int:
+        """Return the largest amount that everything said of a resource is a multiple of."""
+        book, place = self._claims.book, self._claims.book.resources.index(name)
+        bounds = (book.mins, book.maxes, book.most_borrowed)
+        said = {terms[place] or 0 for bound in bounds for terms in bound}
+        used = {each.amounts[place] for members in self._claims.standing.members for each in members.values()}
+        return gcd(more.get(name, 0), *said, *used) or 1
+
+    def _may_go(self, place: int, one: Member) -> list[int]:
+        """Return what those under a quota use who could go, at most, for a claim of such members."""
+        claims, book = self._claims, self._claims.book
+        claim = claims.rules.claim([one])
+        never = book.quotas[one.quota].evicts_others == "Never"
+        total = [0] * len(book.resources)
+        for member in (*claims.accounts.evictable, *claims.accounts.leaving.values()):
+            if member.quota == NO_QUOTA or place not in book.chains[member.quota]:
+                continue
+            own = member.quota == one.quota
+            stays = (
+                member.priority >= claim.own_below if own else never or not claim.is_below(member.priority)
+            )
+            if not stays or member.key in claims.accounts.leaving:
+                total = [amount + less for amount, less in zip(total, member.amounts, strict=True)]
+        return total
+
+    def _lacking(self, name: str, more: int) -> int:
+        """Return what the sum of the mins lacks for all who run and what is asked for."""
+        book, place = self._claims.book, self._claims.book.resources.index(name)
+        return max(0, self._claims.standing.sum_of_use()[place] + more - book.sum_of_mins[place])
 
     def _left_above(self, quota: Quota, name: str, most: int) -> int:
         """Return how high a min can be beside those of its brothers, within that of its parent."""
@@ -100,21 +170,20 @@ class Changes:
         told = " and ".join(f"{name} to {self._types[name].print(bounds[name])}" for name in sorted(bounds))
         text = f"raise the {BOUNDS[bound]} of quota {quota.name}: {told}"
         evicted = tuple(each.workload for each in found.outcome.evicted)
-        if evicted:
-            text += f" (then {', '.join(evicted)} would be evicted for it)"
+        notes = [f"then {', '.join(evicted)} would be evicted for it"] if evicted else []
+        notes += [] if found.proven else [NOT_PROVEN]
+        text += f" ({'; '.join(notes)})" if notes else ""
         waits_for = tuple(each.workload for each in found.outcome.waits_for)
         return Remedy(
-            "quota", text, quota=quota.name, bound=bound, bounds=bounds, evicted=evicted, waits_for=waits_for
+            "quota",
+            text,
+            quota=quota.name,
+            bound=bound,
+            bounds=bounds,
+            evicted=evicted,
+            waits_for=waits_for,
+            least_proven=found.proven,
         )
-
-
-class _Change(NamedTuple):
-    """A bound that could be raised, from what it is to what is enough, and what is asked for."""
-
-    quota: Quota
-    before: Resources
-    enough: Resources
-    more: Mapping[str, int]
 
 
 class _Found(NamedTuple):
@@ -124,9 +193,10 @@ class _Found(NamedTuple):
     bound: str
     bounds: Resources
     outcome: Outcome
+    proven: bool
 
 
-class _Tries:
+class _Trying:
     """Judging a batch under other bounds, a limited number of times."""
 
     def __init__(self, claims: Claims, attempt: Attempt, replicas: int) -> None:
@@ -134,50 +204,14 @@ class _Tries:
         self._attempt = attempt
         self._replicas = replicas
         members = sum(len(each) for each in claims.standing.members)
-        self._left = min(TRIES_MAX, max(TRIES_MIN, COUNTED_MAX // max(1, members)))
-        self._last: Outcome | None = None
+        self.left = min(TRIES_MAX, max(TRIES_MIN, COUNTED_MAX // max(1, members)))
 
-    def helps(self, quota: Quota, bound: str, bounds: Resources) -> bool:
-        """Whether all replicas run where a bound is raised to these amounts."""
+    def of(self, quota: Quota, bound: str) -> Callable[[Amounts], bool]:
+        """Return the question whether all replicas run where a bound is raised."""
+        return lambda amounts: self.outcome(quota, bound, amounts).placed >= self._replicas
+
+    def outcome(self, quota: Quota, bound: str, amounts: Amounts) -> Outcome:
+        """Return what becomes of the batch where a bound is raised to these amounts."""
         before: Resources = getattr(quota, bound) or NOTHING
-        changed = msgspec.structs.replace(quota, **{bound: Resources({**before, **bounds})})
-        if self._left <= 0:
-            return False
-        self._left -= 1
-        outcome = self._attempt(self._claims.under(changed))
-        if outcome.placed < self._replicas:
-            return False
-        self._last = outcome
-        return True
-
-    def least(self, change: _Change, bound: str) -> _Found:
-        """Return the least amounts of a bound that is raised far enough, one resource after the other."""
-        bounds = dict(change.enough)
-        found = self._last
-        for name in sorted(bounds):
-            refused, enough = change.before[name] - 1, bounds[name]
-            for tried in self._likely(change, bound, name):
-                if refused < tried < enough:
-                    if self.helps(change.quota, bound, Resources({**bounds, name: tried})):
-                        enough, found = tried, self._last
-                    else:
-                        refused = tried
-            while enough - refused > 1 and self._left > 0:
-                middle = (refused + enough) // 2
-                if self.helps(change.quota, bound, Resources({**bounds, name: middle})):
-                    enough, found = middle, self._last
-                else:
-                    refused = middle
-            bounds[name] = enough
-        assert found is not None  # noqa: S101 - the bound was enough when it was tried first
-        raised = {name: amount for name, amount in bounds.items() if amount > change.before[name]}
-        return _Found(change.quota, bound, Resources(raised), found)
-
-    def _likely(self, change: _Change, bound: str, name: str) -> list[int]:
-        """Return amounts near which the least often lies: what is enough, and what the sum of mins lacks."""
-        book, standing = self._claims.book, self._claims.standing
-        place = book.resources.index(name)
-        lacking = standing.sum_of_use()[place] + change.more[name] - book.sum_of_mins[place]
-        from_sum = change.before[name] + max(0, lacking)
-        likely = [change.enough[name] - 1, change.before[name]]
-        return [*likely, from_sum, from_sum - 1] if bound == "min" else likely
+        changed = msgspec.structs.replace(quota, **{bound: Resources({**before, **amounts})})
+        return self._attempt(self._claims.under(changed))

@@ -7,6 +7,7 @@ says is said there. Nothing of a trial is copied: what does not go is taken back
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from ullage.engine.placement.batches import place_replicas
@@ -15,6 +16,7 @@ from ullage.engine.quota.gang_columns import Flags
 from ullage.engine.quota.victims import Nodes
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Workload
+from ullage.model.resources import NOTHING
 
 
 class Wanted(NamedTuple):
@@ -23,6 +25,15 @@ class Wanted(NamedTuple):
     workload: Workload
     shape: Shape
     replicas: int
+
+
+def summed(wanted: Sequence[Wanted]) -> Workload:
+    """Return one workload that asks for all that is wanted."""
+    requests = NOTHING
+    for each in wanted:
+        for _ in range(each.replicas):
+            requests = requests + each.workload.requests
+    return msgspec.structs.replace(wanted[0].workload, requests=requests, containers=())
 
 
 def room_for(trial: Trial, capacity: Mapping[str, int], shape: Shape) -> Nodes:

@@ -11,6 +11,8 @@ from fractions import Fraction
 from typing import Final, Literal, NamedTuple
 
 from ullage.engine.quota.book import NO_QUOTA, Book, Member, plus, within
+from ullage.engine.quota.candidate_line import CandidateLine
+from ullage.engine.quota.claimable import everything
 from ullage.engine.quota.rights import Claim, Rules
 from ullage.engine.quota.room import quota_room
 from ullage.engine.quota.summed_standing import SummedStanding
@@ -20,16 +22,23 @@ from ullage.model.resources import Resources
 
 LOOKS_MAX: Final = 1_000_000
 """How many workloads are looked at for all orders together; after that orders end where they are."""
+LOOKS_A_SHARE: Final = 2
+"""What a share counts for: in mode fair those of all quotas are found anew for each claim."""
 SEARCHED_MAX: Final = 400
 """Workloads that could go up to which single claims are looked at."""
 STEPS_MAX: Final = 2_000
 """How many sets are looked at for one claim."""
+STEPS_IN_ALL: Final = 40_000
+"""How many are for all of them together; after that single claims take nobody."""
 NO_LIMIT: Final = INT64_MAX >> 2
 """What is claimed beyond this is taken to have no bound."""
 
 
 class Gone(NamedTuple):
-    """A workload that goes when more is claimed than `claimed_first`; `claimants` have claimed by then."""
+    """A workload that goes when more is claimed than `claimed_first`; `claimants` have claimed by then.
+
+    Where all ask for their share at once, all of them are claimants: what one asks for is part of it.
+    """
 
     member: Member
     claimed_first: int
@@ -64,8 +73,7 @@ class ClaimedBack:
         self._capacity = capacity
         self._waiting = tuple(waiting)
         self._looks = LOOKS_MAX
-        self._largest: dict[tuple[int, int, int, int], int] = {}
-        self._by_one: dict[tuple[int, int, int], frozenset[str]] = {}
+        self._steps = STEPS_IN_ALL
         counted = [each for each in candidates if each.quota != NO_QUOTA]
         shares = {id(each.takes): self._share(each.takes) for each in counted}
         self.candidates = sorted(
@@ -73,14 +81,18 @@ class ClaimedBack:
             key=lambda each: (shares[id(each.takes)], each.priority, -each.created_seconds, each.key),
         )
         self.places = {member.key: place for place, member in enumerate(self.candidates)}
-        self.kinds: dict[int, dict[str, Member]] = {}
-        """Workloads that count the same, by the place of the first of them."""
+        self.kinds: dict[int, list[Member]] = {}
+        """Workloads that count the same, by the place of the first of them, in the order in which they go."""
         self.kind_of: dict[str, int] = {}
+        self.lowest: dict[int, Member] = {}
+        """Who has the lowest priority in each quota."""
         firsts: dict[tuple[object, ...], int] = {}
         for place, member in enumerate(self.candidates):
             kind = firsts.setdefault((member.quota, member.amounts, member.budgets), place)
-            self.kinds.setdefault(kind, {})[member.key] = member
+            self.kinds.setdefault(kind, []).append(member)
             self.kind_of[member.key] = kind
+            if member.priority < self.lowest.setdefault(member.quota, member).priority:
+                self.lowest[member.quota] = member
 
     def _share(self, takes: Resources) -> Fraction:
         parts = (Fraction(amount, self._capacity.get(name) or 1) for name, amount in takes.items())
@@ -88,8 +100,8 @@ class ClaimedBack:
 
     @property
     def cut_short(self) -> bool:
-        """Whether some orders may go on beyond where they end."""
-        return self._looks <= 0
+        """Whether some orders may go on beyond where they end, or not all single claims were looked at."""
+        return self._looks <= 0 or self._steps <= 0
 
     def order(
         self,
@@ -101,47 +113,27 @@ class ClaimedBack:
     ) -> Order:
         """Return who goes when quotas, one after the other, claim as much of a resource as they can.
 
-        With `own` they claim only what is theirs: within their min, or their share. The order ends with the
-        first of `until`.
+        With `own` all of them ask from the start, and claim only what is theirs: within their min, or their
+        share. The order may end once all of `until` have gone.
         """
-        state = _State(self, resource)
+        asking = [everything(self.rules.book, quota, self._capacity) for quota in claimants] if own else ()
+        state = _State(self, resource, until, asking)
         try:
             has_right = False
             for number, quota in enumerate(claimants, 1):
-                has_right |= state.claim_all(quota, tuple(claimants[:number]), until, own=own)
+                if state.is_done:
+                    break
+                needed = claimants if own and self._fair else claimants[:number]
+                has_right |= state.claim_all(quota, tuple(needed), own=own)
             return Order(tuple(state.gone), has_right)
         finally:
             state.undo()
 
     def by_one(self, quota: int, resource: int, amount: int) -> frozenset[str]:
         """Return whom one claim of so much takes, found as decisions find them."""
-        key = (quota, resource, amount)
-        found = self._by_one.get(key)
-        if found is None:
-            found = self._by_one[key] = self._searched(quota, resource, amount)
-        return found
-
-    def largest(self, quota: int, resource: int, free: int, most: int) -> int:
-        """Return the largest single claim up to `most` that evicts; what is free where none does."""
-        key = (quota, resource, free, most)
-        found = self._largest.get(key)
-        if found is not None:
-            return found
-        granted, refused = free, most + 1
-        tried = most
-        while refused - granted > 1:
-            if self.by_one(quota, resource, tried):
-                granted = tried
-            else:
-                refused = tried
-            tried = (granted + refused) // 2
-        self._largest[key] = granted
-        return granted
-
-    def _searched(self, quota: int, resource: int, amount: int) -> frozenset[str]:
         state = _State(self, resource)
         free = state.free(quota)
-        if free is None or amount <= free or len(self.candidates) > SEARCHED_MAX:
+        if free is None or amount <= free or self._steps <= 0 or len(self.candidates) > SEARCHED_MAX:
             return frozenset()
         claim, rules = state.claim(quota, amount)
         name = self.rules.book.resources[resource]
@@ -151,11 +143,17 @@ class ClaimedBack:
         ]
         nodes = Nodes({"": self.room if name in self.room else {name: INT64_MAX}}, self._capacity)
         search = Victims(rules, claim, nodes, budgets=self.budgets, steps_max=STEPS_MAX).best(pool)
+        self._steps -= search.steps + 1
         return frozenset(each.key for each in search.found.victims) if search.found else frozenset()
 
-    def look(self, times: int = 1) -> bool:
-        """Count looks; whether there are some left."""
-        self._looks -= times
+    def look(self) -> bool:
+        """Count a look; whether there are some left."""
+        self._looks -= 1
+        return self._looks > 0
+
+    def claims_on(self) -> bool:
+        """Count what one claim more costs before anybody is looked at; whether that is left."""
+        self._looks -= LOOKS_A_SHARE * len(self.rules.book.quotas) if self._fair else 1
         return self._looks > 0
 
     def rules_with(self, asking: Sequence[Member]) -> Rules:
@@ -188,7 +186,13 @@ class _Need(NamedTuple):
 class _State:
     """The standing while claims of one resource go on."""
 
-    def __init__(self, back: ClaimedBack, resource: int) -> None:
+    def __init__(
+        self,
+        back: ClaimedBack,
+        resource: int,
+        until: frozenset[str] = frozenset(),
+        asking: Sequence[Member] = (),
+    ) -> None:
         self._back = back
         self._standing = back.rules.standing
         self._book = back.rules.book
@@ -199,9 +203,18 @@ class _State:
         self._entered: list[Member] = []
         self._taken: dict[str, Member] = {}
         self._waits: dict[int, Member] = {}
-        self._open = {kind: dict(members) for kind, members in back.kinds.items()}
+        self._above = CandidateLine(back.kinds, back.places)
+        self._inside = CandidateLine({}, back.places)
+        """Who is within the min of its quota: one that was above it once and is not any more stays so."""
         self._claimed = 0
+        self._until = until
+        self._asking = tuple(asking)
         self.gone: list[Gone] = []
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all have gone who are asked about."""
+        return bool(self._until) and self._until <= self._taken.keys()
 
     def undo(self) -> None:
         """Leave the standing as it was."""
@@ -221,10 +234,10 @@ class _State:
         takes = Resources({self._name: amount})
         key = f"#claim-{len(self._entered)}"
         asking = Member(key, quota, tuple(amounts), takes, created_seconds=INT64_MAX)
-        rules = self._back.rules_with((*self._waits.values(), asking))
+        rules = self._back.rules_with((*self._asking, *self._waits.values(), asking))
         return rules.claim([asking]), rules
 
-    def claim_all(self, quota: int, claimants: tuple[int, ...], until: frozenset[str], *, own: bool) -> bool:
+    def claim_all(self, quota: int, claimants: tuple[int, ...], *, own: bool) -> bool:
         """Claim until nobody goes any more; whether the right to more is left.
 
         Where more is in use than bounds allow, a claim takes several: they go together or not at all.
@@ -232,7 +245,7 @@ class _State:
         together: list[Gone] = []
         while True:
             free = self.free(quota)
-            if free is None or free >= NO_LIMIT or not self._back.look(len(self._book.quotas)):
+            if free is None or free >= NO_LIMIT or not self._back.claims_on():
                 return True
             amount = self._own_left(quota, free) if own else free
             if amount:
@@ -248,7 +261,7 @@ class _State:
             self._take(victim)
             if enough:
                 self.gone += together
-                if any(each.member.key in until for each in together):
+                if self.is_done:
                     return True
                 together = []
                 self._enter(claim.members[0])
@@ -273,7 +286,8 @@ class _State:
     def _take(self, victim: Member) -> None:
         self._standing.remove(victim)
         self._taken[victim.key] = victim
-        del self._open[self._back.kind_of[victim.key]][victim.key]
+        kind = self._back.kind_of[victim.key]
+        (self._above if self._above.has(kind, victim) else self._inside).remove(kind, victim)
         waits = self._waits.get(victim.quota, victim._replace(amounts=(0,) * len(victim.amounts)))
         amounts = tuple(plus(waits.amounts, victim.amounts))
         self._waits[victim.quota] = waits._replace(amounts=amounts)
@@ -285,47 +299,49 @@ class _State:
     def cheapest(self, claim: Claim, rules: Rules, *, partly: bool = False) -> Member | None:
         """Return the one workload that is enough for a claim, may be taken for it, and costs least.
 
-        One that is `partly` enough gives some of something that is short.
+        One that is `partly` enough gives some of something that is short. Kinds are looked at in the order
+        of size, until none of the others could cost less.
         """
         needs = self._needs(claim, rules)
-        closed: set[int] = {claim.quota}
+        closed: dict[int, bool] = {claim.quota: True}
         found: tuple[tuple[int, int, int, int], Member] | None = None
-        for members in self._open.values():
-            first = next(iter(members.values()), None)
-            if first is None or first.quota in closed or not self._back.look():
-                continue
-            given = [(need.given_by(first, self._book), need.short) for need in needs]
-            helps = any(gives > 0 for gives, _ in given)
-            if not helps or not (partly or all(gives >= lack for gives, lack in given)):
-                continue
-            below, broken = self._cost(first, claim, rules)
-            if found is not None and (below, 0, broken, self._back.places[first.key]) >= found[0]:
-                continue
-            if self._is_closed(first, claim, rules):
-                closed.add(first.quota)
-                continue
-            best = self._best_of(members.values(), claim, rules)
-            if best is not None:
-                is_in_quota, member = best
-                cost = (below, is_in_quota, broken, self._back.places[member.key])
+        for is_inside, line in enumerate((self._above, self._inside)):
+            for place, kind in line.kinds():
+                if found is not None and found[0] <= (0, is_inside, 0, place):
+                    break
+                first = line.first(kind)
+                if first.quota not in closed:
+                    closed[first.quota] = self._is_closed(first.quota, claim, rules)
+                if closed[first.quota] or not self._back.look():
+                    continue
+                if not self._gives(first, needs, partly=partly):
+                    continue
+                below, broken = self._cost(first, claim, rules)
+                member = first if is_inside else self._first_above(kind)
+                if member is None or not rules.may_be_taken(member, claim):
+                    continue
+                cost = (below, is_inside, broken, self._back.places[member.key])
                 if found is None or cost < found[0]:
                     found = cost, member
         return found[1] if found is not None else None
 
-    def _best_of(self, members: Iterable[Member], claim: Claim, rules: Rules) -> tuple[int, Member] | None:
-        """Return who of one kind goes first of those that may be taken, and whether it is within its min."""
-        in_quota: Member | None = None
-        for member in members:
-            if not self._back.look():
-                return None
-            if in_quota is not None and not self._standing.is_over_quota(member):
-                continue
-            if not rules.may_be_taken(member, claim):
-                continue
-            if self._standing.is_over_quota(member):
-                return 0, member
-            in_quota = in_quota or member
-        return (1, in_quota) if in_quota is not None else None
+    def _gives(self, member: Member, needs: Sequence["_Need"], *, partly: bool) -> bool:
+        """Whether a workload gives what is short, or partly some of it."""
+        given = [(need.given_by(member, self._book), need.short) for need in needs]
+        return any(gives > 0 for gives, _ in given) and (
+            partly or all(gives >= lack for gives, lack in given)
+        )
+
+    def _first_above(self, kind: int) -> Member | None:
+        """Return who goes first of a kind of those above the min of their quota; others are told apart."""
+        while kind in self._above:
+            first = self._above.first(kind)
+            if self._standing.is_over_quota(first) or not self._back.look():
+                return first
+            self._above.remove(kind, first)
+            if self._book.modes[first.quota] == "fair":
+                self._inside.add(kind, first)
+        return None
 
     def _needs(self, claim: Claim, rules: Rules) -> list["_Need"]:
         """Return what is short for a claim: under bounds of quotas, and on nodes."""
@@ -338,11 +354,11 @@ class _State:
         short = claim.amounts[self._resource] - self._room.get(self._name, INT64_MAX)
         return [*found, _Need(self._resource, short, NO_QUOTA, "room")] if short > 0 else found
 
-    def _is_closed(self, member: Member, claim: Claim, rules: Rules) -> bool:
-        """Whether nobody of a member's quota may be taken, whatever its label is."""
-        if self._book.modes[member.quota] == "fair":
-            return not rules.may_be_taken(member, claim)
-        return within(self._standing.own_used[member.quota], rules.bound_of(member.quota, claim.right))
+    def _is_closed(self, quota: int, claim: Claim, rules: Rules) -> bool:
+        """Whether nobody of a quota may be taken, whatever its label is."""
+        if self._book.modes[quota] == "fair":
+            return not rules.may_be_taken(self._back.lowest[quota], claim)
+        return within(self._standing.own_used[quota], rules.bound_of(quota, claim.right))
 
     def _cost(self, member: Member, claim: Claim, rules: Rules) -> tuple[int, int]:
         """Return what weighs before size beside labels: quotas pushed below their own, budgets broken."""

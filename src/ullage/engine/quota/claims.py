@@ -4,14 +4,12 @@ Trial and standing change together: what is evicted leaves both, what is placed 
 both back. Newcomers count as created last, and none of them is evicted for another of the same question.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Final
 
-import msgspec
-
 from ullage.engine.placement.batches import place_replicas
-from ullage.engine.placement.outcome import Outcome
 from ullage.engine.placement.shapes import Shape
 from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import NO_QUOTA, Member, Terms, share_something
@@ -23,13 +21,21 @@ from ullage.engine.quota.claim_rooms import (
     room_for,
     room_for_all,
 )
-from ullage.engine.quota.decision import Decision, Verdict, better_of, decide, why_barred
-from ullage.engine.quota.demand import demand_of
+from ullage.engine.quota.decision import (
+    Decision,
+    Verdict,
+    better_of,
+    decide,
+    most_admitted,
+    why_barred,
+)
+from ullage.engine.quota.demand import Counted, demand_of
 from ullage.engine.quota.gang_columns import Columns as GangColumns
 from ullage.engine.quota.gang_victims import GangFound, GangSearch, gang_victims
 from ullage.engine.quota.gpu_parts import Part, on_nodes, parts_of
-from ullage.engine.quota.rights import Refusal, Rules, is_above
+from ullage.engine.quota.rights import Rules, is_above
 from ullage.engine.quota.standing import Standing
+from ullage.engine.quota.victim_gangs import by_gang, running_gangs
 from ullage.engine.quota.victims import Nodes
 from ullage.engine.trial import Mark, Trial
 from ullage.model.cluster import Batch, Quota, Workload
@@ -62,10 +68,11 @@ class Claims:
         self._newcomers = 0
         self._gone: set[str] = set()
         self._evicted: list[Member] = []
+        self._gang_members = by_gang(accounts.running.values())
 
     def concerns(self, workload: Workload) -> bool:
-        """Whether a workload is under a quota."""
-        return self.quota_of(workload) != NO_QUOTA
+        """Whether a workload asks a quota; one that is admitted does not ask again."""
+        return not workload.admitted and self.quota_of(workload) != NO_QUOTA
 
     def quota_of(self, workload: Workload) -> int:
         """Return the place of a workload's quota."""
@@ -78,20 +85,7 @@ class Claims:
 
     def admits(self, workload: Workload, replicas: int) -> int:
         """Return how many replicas the quotas let in as things stand."""
-        member = self._accounts.member_of(workload)
-        if not self._refusals(member, replicas):
-            return replicas
-        fits, too_many = 0, replicas
-        while too_many - fits > 1:
-            middle = (fits + too_many) // 2
-            if self._refusals(member, middle):
-                too_many = middle
-            else:
-                fits = middle
-        return fits
-
-    def _refusals(self, member: Member, replicas: int) -> list[Refusal]:
-        return self.rules.refusals(member.quota, [amount * replicas for amount in member.amounts])
+        return most_admitted(self.rules, self._accounts.member_of(workload), replicas)
 
     def take(self, workload: Workload, replicas: int) -> None:
         """Count replicas that have a place, all of them as one: they come last in every order."""
@@ -100,10 +94,10 @@ class Claims:
             self._enter(one._replace(amounts=tuple(amount * replicas for amount in one.amounts)))
 
     def release(self, workloads: Sequence[Workload]) -> None:
-        """Count running replicas no longer, because they are judged anew."""
+        """Count running replicas no longer, as they are judged anew; who waits admitted stays counted."""
         for workload in workloads:
             member = self._accounts.running.get(workload.key)
-            if member is not None and member.key not in self._gone:
+            if member is not None and member.node and member.key not in self._gone:
                 self._leave(member)
 
     def decide(self, workload: Workload, shape: Shape) -> Decision:
@@ -123,13 +117,18 @@ class Claims:
     def _decided(self, newcomer: Member, nodes: Nodes, candidates: Sequence[Member]) -> Decision:
         """Return what is decided of one; where not all sets were looked at, the search for gangs helps."""
         steps_max, budgets = max(STEPS_MIN, self._steps_left), self._left_of_budgets()
-        found = decide(self.rules, newcomer, nodes, candidates, budgets=budgets, steps_max=steps_max)
+        gangs = running_gangs(self._gang_members, self._gone)
+        found = decide(
+            self.rules, newcomer, nodes, candidates, budgets=budgets, gangs=gangs, steps_max=steps_max
+        )
         self._steps_left -= found.steps
         if found.proven:
             return found
         columns = self._columns(nodes)
         rows = columns.rows_of(candidates)
-        other = gang_victims(self.rules, found.claim, columns, candidates=rows, budgets=budgets, steps_max=1)
+        other = gang_victims(
+            self.rules, found.claim, columns, candidates=rows, budgets=budgets, gangs=gangs, steps_max=1
+        )
         return better_of(found, other.found, nodes)
 
     def decide_together(self, wanted: Sequence[Wanted]) -> tuple[Decision, GangFound | None]:
@@ -154,6 +153,7 @@ class Claims:
                 allowed=open_to(self._trial, shapes, columns.nodes),
                 candidates=columns.rows_of(self._candidates(spares=spares)),
                 budgets=self._left_of_budgets(),
+                gangs=running_gangs(self._gang_members, self._gone),
                 kinds=[kinds[shape] for shape in shapes],
                 accepts=lambda victims, nodes: self._takes(shapes, nodes, victims),
             )
@@ -184,7 +184,8 @@ class Claims:
         """Place replicas on nodes that have room for them."""
         for node in nodes:
             self._trial.place(wanted.shape, self._trial.row_of[node])
-        self.take(wanted.workload, len(nodes))
+        for each, count in on_nodes(self._accounts, wanted.workload, Counter(nodes).items()):
+            self.take(each, count)
 
     def _columns(self, nodes: Nodes) -> GangColumns:
         """Return all who count as columns; who is on the way out counts until gone."""
@@ -242,6 +243,11 @@ class Claims:
             each for each in self._accounts.evictable if each.key not in self._gone and each.key not in spared
         ]
 
+    def gang_that_went(self, member: Member) -> str:
+        """Return the gang of one who goes, where all of it does; '' where others stay, or there are none."""
+        members = self._gang_members.get(member.gang, ())
+        return member.gang if len(members) > 1 and all(each.key in self._gone for each in members) else ""
+
     def _spares(self) -> bool:
         return any(key not in self._gone for key in self._accounts.spared)
 
@@ -286,14 +292,10 @@ class Claims:
         found._gone, found._evicted = set(self._gone), list(self._evicted)  # noqa: SLF001 - and so here
         return found
 
-    def ask_as(self, workload: Workload) -> None:
-        """Judge what follows as if what is asked for of a workload counted as this one does."""
+    def ask_as(self, *counted: Counted) -> None:
+        """Judge what follows as if what is asked for counted as these do; what is beyond them as the last."""
         if "fair" in self.book.modes:
-            replaced = (
-                msgspec.structs.replace(each, workload=workload) if each.key == workload.key else each
-                for each in self._asked
-            )
-            self._demand = demand_of(self._accounts, tuple(replaced))
+            self._demand = demand_of(self._accounts, self._asked, counted)
             self.rules = Rules(self.standing, self._entitled())
 
     def _entitled(self) -> tuple[Terms, ...]:
@@ -344,31 +346,6 @@ class Claims:
         self.standing.add(member)
         self._gone.discard(member.key)
         self._changes.append((member, True))
-
-    def apply(self, outcome: Outcome, workload: Workload) -> int:
-        """Count what became of a batch; return how many of its new replicas are over their quota's min."""
-        goes = [self._accounts.running[each.workload] for each in outcome.evicted]
-        goes += [self._accounts.leaving[each.workload] for each in outcome.waits_for]
-        for member in goes:
-            if member.key not in self._gone:
-                self._leave(member)
-        if outcome.action != "place" or not self.concerns(workload):
-            return 0
-        kinds = on_nodes(self._accounts, workload, outcome.nodes)
-        return sum(self._take_over(each, count) for each, count in kinds)
-
-    def _take_over(self, workload: Workload, replicas: int) -> int:
-        """Count replicas that have a place; return how many of them are over their quota's min."""
-        one = self._accounts.member_of(workload)
-        fits = replicas
-        for used, amount, least in zip(
-            self.standing.own_used[one.quota], one.amounts, self.book.own_mins[one.quota], strict=True
-        ):
-            if least is not None:
-                left = least - used
-                fits = min(fits, max(0, left // amount if amount else (0 if left < 0 else fits)))
-        self.take(workload, replicas)
-        return replicas - fits
 
     def parts(self, workload: Workload, shape: Shape) -> list[Part]:
         """Return a workload on nodes of each size of GPUs."""

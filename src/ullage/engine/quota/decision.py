@@ -7,13 +7,16 @@ from ullage.engine.quota.book import NO_QUOTA, Member, within
 from ullage.engine.quota.gang_victims import GangFound
 from ullage.engine.quota.rights import Claim, Refusal, Rules
 from ullage.engine.quota.standing import Standing
+from ullage.engine.quota.victim_gangs import NO_GANGS, Gangs
 from ullage.engine.quota.victim_tally import Cost
 from ullage.engine.quota.victims import STEPS_MAX, Nodes, Victims
 
 Verdict = Literal["admit", "preempt", "refuse"]
-Barred = Literal["", "above-guarantee", "above-entitlement", "nobody-to-take", "would-take-turns"]
-"""Why nobody is evicted: the claim has no right to it (by its mode), no legal set makes enough room, or a
-victim could take the place back at once."""
+Barred = Literal[
+    "", "above-guarantee", "above-entitlement", "never-evicts", "nobody-to-take", "would-take-turns"
+]
+"""Why nobody is evicted: the claim has no right to it (by its mode), its quota never evicts those of others,
+no legal set makes enough room, or a victim could take the place back at once."""
 
 
 class Decision(NamedTuple):
@@ -46,11 +49,13 @@ def decide(
     candidates: Sequence[Member],
     *,
     budgets: Sequence[int] = (),
+    gangs: Gangs = NO_GANGS,
     steps_max: int = STEPS_MAX,
 ) -> Decision:
     """Return what becomes of one workload that asks to run.
 
     `candidates` are those that run and may be evicted; `budgets` says how many each of them still lets go.
+    `gangs` that run go whole, or keep as many as are enough.
     """
     claim = rules.claim([member])
     refusals = tuple(rules.refusals(claim.quota, claim.amounts))
@@ -58,7 +63,8 @@ def decide(
     borrows = is_borrowing(rules.standing, claim)
     if not refusals and node:
         return Decision("admit", claim, node, fits_now=True, borrows=borrows)
-    search = Victims(rules, claim, nodes, budgets=budgets, steps_max=steps_max).best(candidates)
+    victims = Victims(rules, claim, nodes, budgets=budgets, gangs=gangs, steps_max=steps_max)
+    search = victims.best(candidates)
     if search.found is None:
         barred = why_barred(rules, claim, turns=search.turns)
         return Decision(
@@ -122,8 +128,23 @@ def is_borrowing(standing: Standing, claim: Claim) -> bool:
     return not within(total, standing.book.own_mins[claim.quota])
 
 
+def most_admitted(rules: Rules, one: Member, replicas: int) -> int:
+    """Return how many replicas of a member the bounds of quotas let in as things stand."""
+    fits, too_many = 0, replicas + 1
+    tried = replicas
+    while too_many - fits > 1:
+        if rules.refusals(one.quota, [amount * tried for amount in one.amounts]):
+            too_many = tried
+        else:
+            fits = tried
+        tried = (fits + too_many) // 2
+    return fits
+
+
 def why_barred(rules: Rules, claim: Claim, *, turns: bool) -> Barred:
     """Return why nobody is evicted for a claim that found no legal set."""
     if claim.right is None and claim.quota != NO_QUOTA:
+        if claim.reach:
+            return "never-evicts"
         return "above-entitlement" if rules.book.modes[claim.quota] == "fair" else "above-guarantee"
     return "would-take-turns" if turns else "nobody-to-take"

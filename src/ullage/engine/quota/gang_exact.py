@@ -10,9 +10,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from ullage.engine.quota.gang_columns import Flags, Ints
+from ullage.engine.quota.gang_columns import NOWHERE, Flags, Ints
 from ullage.engine.quota.gang_judge import Judge
 from ullage.engine.quota.gang_packing import Gang, Packed, packing
+from ullage.engine.quota.gang_units import choices_of
 from ullage.engine.quota.victim_tally import Cost
 
 CANDIDATES_MAX: Final = 40
@@ -61,14 +62,16 @@ class ExactSearch:
         self._accepted: dict[bytes, tuple[int, ...]] = {}
         self._gang = gang
         self._steps = steps_max
-        self._rows: Ints = self._preferred(np.flatnonzero(usable))
+        rows = self._preferred(np.flatnonzero(usable))
+        self._choices = choices_of(judge.units, usable, rows.tolist())
+        self._rows: Ints = np.array([each[0] for each in self._choices if len(each) == 1], np.int64)
         self._kinds = self._kinds_of()
         self._free: Ints = judge.columns.free[:, gang.resources]
         self._given, self._short = self._needs()
         self._rest = np.concatenate(
             (np.cumsum(self._given[::-1], axis=0)[::-1], np.zeros_like(self._given[:1]))
         )
-        if not len(self._rows):
+        if not self._choices:
             self._rest = np.zeros((1, len(self._short)), np.int64)
         self._most: Ints = self._given.max(axis=0, initial=1)
         self._packing_steps = PACKING_STEPS_MAX
@@ -127,6 +130,8 @@ class ExactSearch:
                 runs[place][which] = run
         kinds = [(*kind, *run) for kind, run in zip(alike, runs, strict=True)]
         moved = self._moved(kinds)
+        if self._judge.units is not None:
+            return [(place,) for place in range(len(self._choices))]
         return [(*kind, place if kind in moved else -1) for place, kind in enumerate(kinds)]
 
     def _moved(self, kinds: list[tuple[object, ...]]) -> set[tuple[object, ...]]:
@@ -156,11 +161,15 @@ class ExactSearch:
             *((counts[:, None] * gang.sizes).sum(axis=0) - room).tolist(),
             *(each.short for each in judge.needs),
         ]
-        node = columns.node[self._rows]
+        rows = np.concatenate([np.zeros(0, np.int64), *self._choices])
+        node = columns.node[rows]
         here = (node >= 0) & np.append(anywhere, False)[node]
-        takes = np.where(here[:, None], columns.takes[np.ix_(self._rows, gang.resources)], 0)
-        given = np.concatenate((takes, *(each.given[self._rows][:, None] for each in judge.needs)), axis=1)
-        return given, np.array(short, np.int64)
+        takes = np.where(here[:, None], columns.takes[np.ix_(rows, gang.resources)], 0)
+        given = np.concatenate((takes, *(each.given[rows][:, None] for each in judge.needs)), axis=1)
+        choice = np.repeat(np.arange(len(self._choices)), [len(each) for each in self._choices])
+        summed = np.zeros((len(self._choices), given.shape[1]), np.int64)
+        np.add.at(summed, choice, given)
+        return summed, np.array(short, np.int64)
 
     def _extend(self, start: int, chosen: tuple[int, ...], short: Ints) -> None:
         self._steps -= 1
@@ -169,19 +178,34 @@ class ExactSearch:
         if (short <= 0).all() and self._keeps(chosen):
             return
         skipped: set[tuple[object, ...]] = set()
-        for place in range(start, len(self._rows)):
+        for place in range(start, len(self._choices)):
             if (short > self._rest[place]).any():
                 return
-            if self._kinds[place] in skipped:
+            if self._kinds[place] in skipped or not self._goes_with(chosen, place):
                 continue
             skipped.add(self._kinds[place])
             self._extend(place + 1, (*chosen, place), short - self._given[place])
+
+    def _goes_with(self, chosen: tuple[int, ...], place: int) -> bool:
+        """Whether one more leaves enough of its gang, or is all of a gang of which nobody is chosen."""
+        units = self._judge.units
+        if units is None:
+            return True
+        choice = self._choices[place]
+        gang = units.of_row[choice[0]]
+        before = [self._choices[each] for each in chosen if units.of_row[self._choices[each][0]] == gang]
+        if gang == NOWHERE or not before:
+            return True
+        return len(choice) == 1 and max(map(len, before)) == 1 and len(before) < units.spare_of(choice[0])
+
+    def _rows_of(self, chosen: tuple[int, ...]) -> Ints:
+        return np.concatenate([np.zeros(0, np.int64), *(self._choices[each] for each in chosen)])
 
     def _is_promising(self, chosen: tuple[int, ...], short: Ints) -> bool:
         """Whether a set is legal, and could with what must be added to it still be the best."""
         if not chosen:
             return True
-        rows = self._rows[list(chosen)]
+        rows = self._rows_of(chosen)
         if self._cost is not None:
             cost = self._judge.cost(rows)
             more = int((-(-np.maximum(0, short) // np.maximum(1, self._most))).max(initial=0))
@@ -191,7 +215,7 @@ class ExactSearch:
 
     def _keeps(self, chosen: tuple[int, ...]) -> bool:
         """Whether a set is enough and allowed; the best of those is kept."""
-        rows = self._rows[list(chosen)]
+        rows = self._rows_of(chosen)
         packed = self._packing(rows)
         self._certain &= packed.certain
         if packed.nodes is None or self._judge.lacks(rows) or self._judge.too_high(rows):

@@ -14,6 +14,7 @@ import numpy as np
 
 from ullage.engine.quota.book import NO_QUOTA, Member
 from ullage.engine.quota.gang_columns import Columns, Flags, Ints, bounds
+from ullage.engine.quota.gang_units import Units
 from ullage.engine.quota.rights import Claim, Refusal, Rules
 from ullage.engine.quota.standing import Standing
 from ullage.engine.quota.victim_tally import Cost
@@ -33,8 +34,16 @@ class Need(NamedTuple):
 class Judge:
     """The rules over a claim and the columns, as things stand when it is made."""
 
-    def __init__(self, rules: Rules, claim: Claim, columns: Columns, budgets: Sequence[int]) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        claim: Claim,
+        columns: Columns,
+        budgets: Sequence[int],
+        units: Units | None = None,
+    ) -> None:
         self.columns = columns
+        self.units = units
         self.claim = claim
         self.budgets: Ints = np.array(budgets, np.int64)
         self._rules = rules
@@ -62,7 +71,7 @@ class Judge:
     def _takeable(self) -> Flags:
         """Return who may be taken by itself as things stand; nobody else is in a legal set."""
         claim, columns, book = self.claim, self.columns, self._rules.book
-        found: Flags = self.own & (columns.priority < claim.priority)
+        found: Flags = self.own & (columns.priority < claim.own_below)
         if claim.right is None:
             return found
         gives = np.zeros(len(book.quotas) + 1, np.bool_)
@@ -70,8 +79,37 @@ class Judge:
             if quota not in (NO_QUOTA, claim.quota):
                 gives[quota] = self._gives(quota)
         nos = np.append(self._is_nos, False)
-        found |= gives[columns.quota] & ~self.own & (columns.over | ~nos[columns.quota])
+        others = gives[columns.quota] & ~self.own & (columns.over | ~nos[columns.quota])
+        if claim.others_below is not None:
+            others &= columns.priority < claim.others_below
+        found |= others
         return found
+
+    def usable(self, candidates: Flags | None) -> Flags:
+        """Return who of some may go, alone or with the whole of a gang; it is noted which gangs may."""
+        units, found = self.units, self.takeable.copy()
+        if candidates is not None:
+            found &= candidates
+        if units is None:
+            return found
+        found &= units.alone
+        for gang, rows in enumerate(units.rows):
+            units.whole[gang] = (candidates is None or candidates[rows].all()) and self._may_go_whole(rows)
+            if units.whole[gang]:
+                found[rows] = True
+        return found
+
+    def _may_go_whole(self, rows: Ints) -> bool:
+        """Whether all of a gang may go as one, as things stand."""
+        claim, columns = self.claim, self.columns
+        quota, priority = int(columns.quota[rows[0]]), int(columns.priority[rows].max())
+        if (columns.quota[rows] != quota).any():
+            return False
+        if quota == claim.quota:
+            return priority < claim.own_below
+        if quota == NO_QUOTA or claim.right is None or not claim.is_below(priority):
+            return False
+        return self._gives(quota) and (not self._is_nos[quota] or bool(columns.over[rows].any()))
 
     def _gives(self, quota: int) -> bool:
         claim, book = self.claim, self._rules.book
@@ -101,14 +139,21 @@ class Judge:
         """Whether each of these that may go, in the order of going, may go after those before it."""
         columns = self.columns
         rows = rows[columns.quota[rows] != NO_QUOTA]
-        rows = rows[np.lexsort((-columns.rank[rows], columns.priority[rows]))]
+        if self.units is None:
+            rows = rows[np.lexsort((-columns.rank[rows], columns.priority[rows]))]
+            turn = np.arange(len(rows))
+        else:
+            priority, rank = self.units.standing_of(rows)
+            order = np.lexsort((-rank, priority))
+            rows, rank = rows[order], rank[order]
+            turn = np.cumsum(np.diff(rank, prepend=rank[:1]) != 0)
         others = ~self.own[rows]
         nos = self._is_nos[columns.quota[rows]]
-        if (others & ~nos).any() and not self._fair_holds(rows, others & ~nos):
+        if (others & ~nos).any() and not self._fair_holds(rows, turn, others & ~nos):
             return False
-        return not (others & nos).any() or self._nos_holds(rows, others & nos)
+        return not (others & nos).any() or self._nos_holds(rows, turn, others & nos)
 
-    def _fair_holds(self, rows: Ints, judged: Flags) -> bool:
+    def _fair_holds(self, rows: Ints, turn: Ints, judged: Flags) -> bool:
         """Whether every quota below the claim's is above its entitlement until the last judged one goes."""
         chains = self._chains[self.columns.quota[rows]]
         place, level = np.nonzero(chains != NO_QUOTA)
@@ -117,28 +162,28 @@ class Judge:
         place, above = place[outside], above[outside]
         last = np.full(len(self._chains), -1, np.int64)
         fair = judged[place]
-        np.maximum.at(last, above[fair], place[fair])
-        earlier = place < last[above]
+        np.maximum.at(last, above[fair], turn[place[fair]])
+        earlier = turn[place] < last[above]
         gone = np.zeros_like(self._used)
         np.add.at(gone, above[earlier], self.columns.amounts[rows[place[earlier]]])
         touched = last >= 0
         left = self._used[touched] - gone[touched]
         return bool((left > self._entitled[touched]).any(axis=1).all())
 
-    def _nos_holds(self, rows: Ints, judged: Flags) -> bool:
+    def _nos_holds(self, rows: Ints, turn: Ints, judged: Flags) -> bool:
         """Whether quotas in mode nos are above their bounds until the last goes, and all are over-quota."""
         quotas = self.columns.quota[rows]
         standing, claim = self._rules.standing, self.claim
         for quota in np.unique(quotas[judged]).tolist():
             places = np.flatnonzero(quotas == quota)
-            last = int(places[-1])
-            earlier = rows[places[places < last]]
+            last = turn[places[-1]]
+            earlier = rows[places[turn[places] < last]]
             left = self._own_used[quota] - self.columns.amounts[earlier].sum(axis=0)
             bound = self._own_mins[quota]
             if claim.right != "min":
-                guaranteed = standing.guaranteed(quota, self._unused_before(rows[:last]))
+                guaranteed = standing.guaranteed(quota, self._unused_before(rows[turn < last]))
                 bound = bound + bounds([guaranteed], 0)[0]
-            if not (left > bound).any() or not self._all_over(rows[places]):
+            if not (left > bound).any() or not self._all_over(rows[places], turn[places]):
                 return False
         return True
 
@@ -149,9 +194,11 @@ class Judge:
         unused = np.where(self._own_mins == MOST, 0, np.maximum(0, self._own_mins - left))
         return [int(each) for each in unused[self._is_nos].sum(axis=0)]
 
-    def _all_over(self, rows: Ints) -> bool:
-        """Whether members of one quota are over-quota when their turn comes."""
+    def _all_over(self, rows: Ints, turn: Ints) -> bool:
+        """Whether members of one quota are over-quota when their turn comes, of a gang its last."""
         columns = self.columns
+        if (np.diff(turn) == 0).any():
+            return self._lasts_over(rows, turn)
         priority = columns.priority[rows]
         if priority.min() == priority.max():
             return bool(columns.over[rows].all())
@@ -164,6 +211,16 @@ class Judge:
             if not (columns.sum_to[rows[now]] - gone[now] > bound).any(axis=1).all():
                 return False
         return True
+
+    def _lasts_over(self, rows: Ints, turn: Ints) -> bool:
+        """Whether the last of each turn in label order is over-quota when those of earlier turns are gone."""
+        columns = self.columns
+        rank = columns.rank[rows]
+        order = np.lexsort((rank, turn))
+        ends = order[np.append(np.diff(turn[order]) != 0, True)]
+        gone = (turn[None, :] < turn[ends, None]) & (rank[None, :] < rank[ends, None])
+        left = columns.sum_to[rows[ends]] - gone.astype(np.int64) @ columns.amounts[rows]
+        return bool((left > self._own_mins[columns.quota[rows[0]]]).any(axis=1).all())
 
     def pushed_below(self, rows: Ints) -> Ints:
         """Return the quotas, other than the claim's, that end below what is their own."""
@@ -245,15 +302,16 @@ class Judge:
         ]
         after = Rules(Standing(book, sums), self._rules.entitlements)
         newcomer = sums[claim.quota]
-        answers: dict[tuple[int, tuple[int, ...], int], bool] = {}
-        found = np.zeros(len(rows), np.bool_)
-        for place, row in enumerate(rows.tolist()):
-            victim = columns.members[row]
-            kind = (victim.quota, victim.amounts, victim.priority)
+        answers: dict[tuple[tuple[int, tuple[int, ...], int], ...], bool] = {}
+        found: list[Ints] = [rows[:0]]
+        for unit in rows[:, None] if self.units is None else self.units.split(rows):
+            victims = [columns.members[row] for row in unit.tolist()]
+            kind = tuple((each.quota, each.amounts, each.priority) for each in victims)
             if kind not in answers:
-                answers[kind] = after.may_be_taken(newcomer, after.claim([victim]), newest=newcomer)
-            found[place] = answers[kind]
-        return rows[found]
+                answers[kind] = after.may_be_taken(newcomer, after.claim(victims), newest=newcomer)
+            if answers[kind]:
+                found.append(unit)
+        return np.concatenate(found)
 
     def lacks(self, rows: Ints) -> list[Need]:
         """Return what quotas still lack when these have gone."""

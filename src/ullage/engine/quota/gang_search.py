@@ -46,6 +46,9 @@ def search(judge: Judge, gang: Gang, usable: Flags) -> Outcome:
     turns = False
     for _ in range(TURNS_MAX):
         found = _Attempt(judge, gang, usable).run()
+        if found is None and judge.units is not None and (usable & ~judge.units.ungrouped).any():
+            usable = usable & judge.units.ungrouped
+            continue
         if found is None:
             break
         back = judge.coming_back(found.rows)
@@ -75,6 +78,7 @@ class _Attempt:
         capacity = [max(1, self._columns.capacity.get(name, 0)) for name in self._columns.resources]
         bulk = (self._columns.takes / np.array(capacity, np.int64)).max(axis=1, initial=0)
         self._taste = Taste(bulk, self._columns.taste)
+        self._dragged: Ints | None = None if judge.units is None else judge.units.dragged()
 
     def run(self) -> Chosen | None:
         judge, gang = self._judge, self._gang
@@ -100,6 +104,8 @@ class _Attempt:
         if not self._meet(judge.too_high(rows)) or judge.too_high(np.flatnonzero(self._taken)):
             return None
         rows, nodes = trimmed(judge, gang, np.flatnonzero(self._taken), self._nodes)
+        if judge.units is not None and not judge.is_legal(rows):
+            return None
         return Chosen(rows, nodes)
 
     def _place(self, kind: int) -> bool:
@@ -146,6 +152,8 @@ class _Attempt:
         """Return prices by which one of a worse kind costs more than all of the better kinds together."""
         judge, columns = self._judge, self._columns
         price = np.ones(len(pool), np.int64)
+        if self._dragged is not None:
+            price += self._dragged
         base = min(int(pool.sum()) + 1, BASE_MAX)
         if columns.budgets.shape[1] and len(judge.budgets):
             price += base * self._breaks(pool)
@@ -169,7 +177,10 @@ class _Attempt:
 
     def _is_fine(self, rows: Ints) -> bool:
         """Whether a set is legal, and pushes below what is their own only the quotas that are open for it."""
-        return self._judge.is_legal(rows) and self._open.issuperset(self._judge.pushed_below(rows).tolist())
+        closed = rows if self._judge.units is None else self._judge.units.closed(rows)
+        if closed is None or not self._judge.is_legal(closed):
+            return False
+        return self._open.issuperset(self._judge.pushed_below(closed).tolist())
 
     def _legal_steps(self, plan: Plan) -> int:
         """Return how many steps of a plan can be taken together with the victims so far."""
@@ -181,6 +192,10 @@ class _Attempt:
         return _largest(fine, len(plan))
 
     def _take(self, rows: Ints) -> None:
+        if self._judge.units is not None:
+            before = np.flatnonzero(self._taken)
+            closed = self._judge.units.closed(np.union1d(before, rows))
+            rows = rows if closed is None else np.setdiff1d(closed, before)
         self._taken[rows] = True
         somewhere = rows[self._columns.node[rows] >= 0]
         freed = self._columns.takes[np.ix_(somewhere, self._gang.resources)]

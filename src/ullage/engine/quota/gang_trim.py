@@ -24,7 +24,13 @@ def trimmed(judge: Judge, gang: Gang, rows: Ints, nodes: Ints) -> tuple[Ints, In
             ~judge.own[rows],
         )
     )
-    doubtful = rows[order][trim.is_doubtful(rows[order])].tolist()
+    alone = rows[order]
+    if judge.units is not None:
+        gone = judge.units.gone(rows)
+        for gang_rows in (judge.units.rows[each] for each in gone):
+            trim.try_without_all(gang_rows)
+        alone = alone[~np.isin(judge.units.of_row[alone], gone)]
+    doubtful = alone[trim.is_doubtful(alone)].tolist()
     for moving in (False, True):
         for row in doubtful:
             if trim.goes[row]:
@@ -107,6 +113,19 @@ class _Trim:
             self._left[to] -= size
             self._hosts[to] += size > 0
             self.nodes[member] = to
+
+    def try_without_all(self, rows: Ints) -> None:
+        """Let a gang stay if the rest is enough without it, as the newcomers are placed."""
+        node = self._judge.columns.node[rows]
+        needed: Ints = np.zeros(self._left.shape, np.int64)
+        np.add.at(needed, node[node >= 0], self._takes[rows[node >= 0]])
+        if ((needed > self._left) & (needed > 0) & (self._hosts > 0)).any():
+            return
+        self.goes[rows] = False
+        if not self._judge.is_allowed(np.flatnonzero(self.goes)):
+            self.goes[rows] = True
+            return
+        self._left -= needed
 
     def _moves(self, node: int, lacks: Ints) -> list[tuple[int, int]] | None:
         """Return members of one class to move from a node, and where to, so that nothing lacks there."""

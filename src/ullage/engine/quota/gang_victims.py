@@ -17,7 +17,9 @@ from ullage.engine.quota.gang_exact import Accepts as RowsAccepted
 from ullage.engine.quota.gang_judge import Judge
 from ullage.engine.quota.gang_packing import Gang, gang_of
 from ullage.engine.quota.gang_search import search
+from ullage.engine.quota.gang_units import Units
 from ullage.engine.quota.rights import Claim, Rules
+from ullage.engine.quota.victim_gangs import NO_GANGS, Gangs
 from ullage.engine.quota.victim_tally import Cost
 
 Accepts = Callable[[Sequence[Member], Sequence[str]], bool]
@@ -61,6 +63,7 @@ def gang_victims(
     allowed: Flags | None = None,
     candidates: Flags | None = None,
     budgets: Sequence[int] = (),
+    gangs: Gangs = NO_GANGS,
     kinds: Sequence[int] | None = None,
     accepts: Accepts | None = None,
     steps_max: int = STEPS_MAX,
@@ -69,12 +72,13 @@ def gang_victims(
 
     `allowed` says which nodes (`columns.nodes`) may have each member of the claim, all where it is not given.
     `candidates` are the rows that may be evicted, `budgets` how many members each of them still lets go.
+    `gangs` that run go whole, or keep as many as are enough.
     Where more than room may stand against a set, members differ by `kinds`, and `accepts` is asked about
     victims and the nodes of the members; a large case comes unasked.
     """
-    judge = Judge(rules, claim, columns, budgets)
+    judge = Judge(rules, claim, columns, budgets, Units(columns, gangs) if gangs else None)
     gang = gang_of(claim.members, columns, allowed, kinds)
-    usable = judge.takeable if candidates is None else judge.takeable & candidates
+    usable = judge.usable(candidates)
     free = columns.free[:, gang.resources]
     least = None if gang.fits_none else victims_min(judge, gang, usable, free)
     if least is None:

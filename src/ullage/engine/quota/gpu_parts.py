@@ -62,6 +62,7 @@ def parts_of(trial: Trial, accounts: Accounts, workload: Workload, shape: Shape)
         is_open[places] = True
         part = trial.compile(workload)
         part.add_rule(Fixed(is_open, OTHER_SIZE))
+        part.open, part.open_everywhere = part.open & is_open, False
         parts.append(Part(counted_as(workload, gigabytes), part))
     return parts
 

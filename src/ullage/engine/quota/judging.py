@@ -4,11 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
+
 from ullage.engine.placement.outcome import Evicted, Leaving, Outcome, Spared
 from ullage.engine.placement.shapes import Shape
-from ullage.engine.quota.book import NO_QUOTA, Book, Member
+from ullage.engine.quota.book import NO_QUOTA, Book, Member, share_something
 from ullage.engine.quota.changes import Changes
-from ullage.engine.quota.claim_rooms import Wanted
+from ullage.engine.quota.claim_rooms import Wanted, summed
 from ullage.engine.quota.claims import Claims
 from ullage.engine.quota.decision import Decision
 from ullage.engine.quota.gpu_parts import Part, on_nodes
@@ -25,6 +27,8 @@ EVICTING_MAX: Final = 200
 ONE_BY_ONE_MAX: Final = 400
 """Workloads that could be evicted up to which the victims of each replica are searched for exactly."""
 SPARED_TOLD: Final = 3
+BESIDE_MAX: Final = 5
+"""Batches refused before one up to which changes are tried that let all of them run."""
 
 
 def is_under_quota(quotas: Iterable[Quota], batches: Sequence[Batch]) -> bool:
@@ -54,6 +58,7 @@ class QuotaJudging:
         self._words = Words(claims.rules, types)
         self.changes = Changes(claims, types)
         self._types = types
+        self._refused: list[_Refused] = []
 
     def in_turns(self, batches: Sequence[Batch]) -> list[Batch]:
         """Return batches in the order of entitlement: the quota that has least of its own goes first."""
@@ -79,10 +84,16 @@ class QuotaJudging:
         for each, count in on_nodes(self.claims.accounts, asked, nodes.items()):
             self.claims.take(each, count)
 
+    def restart(self) -> None:
+        """Judge what follows as if nothing had been asked for before."""
+        self.claims.undo(0)
+        self._refused = []
+
     def placed(self, asked: Workload, shape: Shape, outcome: Outcome) -> Judged:
         """Return an outcome with as many replicas as can run, each for itself; the trial shows it.
 
-        What is refused names the changes of quotas that let all of them run.
+        What is refused names the changes of quotas that let all of them run, and with them those that were
+        refused before, which would take what is changed for it.
         """
         claims = self.claims
         mark = claims.mark_both()
@@ -90,16 +101,42 @@ class QuotaJudging:
         if judged.refusal is None:
             return judged
         claims.undo_both(mark)
+        refused = _Refused(asked, shape, outcome, claims.mark())
+        refusal = self._with_changes(judged.refusal, refused)
+        judged = self._placed(asked, shape, outcome)
+        if refusal.remedies:
+            left = judged.outcome._replace(evicted=(), waits_for=())
+            self._refused.append(_Refused(asked, shape, left, claims.mark()))
+        return judged._replace(refusal=refusal)
+
+    def _with_changes(self, refusal: Refusal, last: "_Refused") -> Refusal:
+        """Return the refusal of a batch with the changes under which it runs, and those refused before it."""
+        self._refused = [each for each in self._refused if each.mark <= last.mark]
+        before = [each for each in self._refused if self._share_something(each, last)]
+        together = [*before[:BESIDE_MAX], last] if len(before) <= BESIDE_MAX else [last]
 
         def attempt(changed: Claims) -> Outcome:
             start = changed.mark_both()
-            found = self.under(changed)._placed(asked, shape, outcome)  # noqa: SLF001 - one of these
+            judging = self.under(changed)
+            found = [judging._placed(*each[:3]).outcome for each in together]  # noqa: SLF001 - one of these
             changed.undo_both(start)
-            return found.outcome
+            if len(found) == 1:
+                return found[0]
+            fits = all(each.placed == each.replicas for each in found)
+            return Outcome(last.asked.key, last.asked.kind, 1, 1 if fits else 0, "ok", ())._replace(
+                evicted=tuple(victim for each in found for victim in each.evicted),
+                waits_for=tuple(leaving for each in found for leaving in each.waits_for),
+            )
 
-        refusal = self.changes.named(judged.refusal, asked, outcome.replicas, attempt)
-        judged = self._placed(asked, shape, outcome)
-        return judged._replace(refusal=refusal)
+        if len(together) == 1:
+            named = self.changes.named(refusal, last.asked, last.outcome.replicas, attempt)
+        else:
+            named = self.changes.named(refusal, summed([each.wanted for each in together]), 1, attempt)
+        return _beside(named, [each.asked.key for each in before], tried=len(together) > 1)
+
+    def _share_something(self, one: "_Refused", other: "_Refused") -> bool:
+        quotas = [self.claims.quota_of(each.asked) for each in (one, other)]
+        return share_something(self.claims.book, *quotas)
 
     def placed_free(self, asked: Workload, shape: Shape, outcome: Outcome) -> Outcome:
         """Return an outcome with as many replicas as may run and have room while nobody goes."""
@@ -108,7 +145,7 @@ class QuotaJudging:
     def _free(self, parts: Sequence[Part], asked: Workload, outcome: Outcome) -> Outcome:
         for part in parts:
             if part.workload is not asked:
-                self.claims.ask_as(part.workload)
+                self.claims.ask_as((part.workload, 0))
             nodes = self.claims.place(part.workload, part.shape, outcome.replicas - outcome.placed)
             outcome = with_counts(outcome, nodes)
         return outcome
@@ -125,14 +162,14 @@ class QuotaJudging:
         while left and judged.outcome.placed < outcome.replicas:
             tried = [self._tried(part, judged.outcome) for part in left]
             best = left.pop(min(range(len(left)), key=tried.__getitem__))
-            claims.ask_as(best.workload)
+            claims.ask_as((best.workload, 0))
             judged = self.evicting(best.workload, best.shape, judged.outcome)
         return judged
 
     def _tried(self, part: Part, outcome: Outcome) -> tuple[int, int]:
         """Return how few of a batch run on nodes of one size of GPUs, and how many go for them."""
         mark = self.claims.mark_both()
-        self.claims.ask_as(part.workload)
+        self.claims.ask_as((part.workload, 0))
         found = self.evicting(part.workload, part.shape, outcome).outcome
         self.claims.undo_both(mark)
         return -found.placed, len(found.evicted)
@@ -256,19 +293,17 @@ class QuotaJudging:
 
     def with_threats(self, outcomes: Sequence[Outcome], asked: Mapping[str, Workload]) -> list[Outcome]:
         """Return outcomes with who of them is over quota in the end, and who could evict them later."""
-        claims = self.claims
-        claims.undo(0)
-        for outcome in outcomes:
-            claims.apply(outcome._replace(placed=0, nodes=()), asked[outcome.subject])
-        over = [claims.apply(outcome, asked[outcome.subject]) for outcome in outcomes]
-        claims.undo(0)
-        threats = Threats(claims.accounts, outcomes, asked) if any(over) else None
-        return [
+        self.claims.undo(0)
+        threats = Threats(self.claims.accounts, outcomes, asked)
+        found = [
             outcome._replace(
-                over_quota=count, threats=threats.to(outcome.subject) if threats and count else ()
+                over_quota=threats.over_quota(outcome.subject),
+                pushed=threats.pushed(outcome.subject),
+                threats=threats.to(outcome.subject),
             )
-            for outcome, count in zip(outcomes, over, strict=True)
+            for outcome in outcomes
         ]
+        return [outcome._replace(threats_complete=threats.complete) for outcome in found]
 
     def under(self, claims: Claims) -> "QuotaJudging":
         """Return the judging of the same question under other claims."""
@@ -289,9 +324,14 @@ class QuotaJudging:
         }
 
     def told(self, victim: Member, labels: Mapping[str, str]) -> Evicted:
-        """Return a victim as it is told of, with the label it had."""
+        """Return a victim as it is told of, with the label it had, and the gang if all of it has gone."""
         return Evicted(
-            victim.key, victim.node, self._quota_name(victim), labels.get(victim.key, ""), victim.takes
+            victim.key,
+            victim.node,
+            self._quota_name(victim),
+            labels.get(victim.key, ""),
+            victim.takes,
+            self.claims.gang_that_went(victim),
         )
 
     def told_leaving(self, member: Member) -> Leaving:
@@ -300,6 +340,32 @@ class QuotaJudging:
 
     def _quota_name(self, member: Member) -> str:
         return "" if member.quota == NO_QUOTA else self.claims.book.quotas[member.quota].name
+
+
+class _Refused(NamedTuple):
+    """A batch of which not all run, as it was judged, and up to where things had changed then."""
+
+    asked: Workload
+    shape: Shape
+    outcome: Outcome
+    mark: int
+
+    @property
+    def wanted(self) -> Wanted:
+        """What of it does not run."""
+        return Wanted(self.asked, self.shape, self.outcome.replicas - self.outcome.placed)
+
+
+def _beside(refusal: Refusal, before: Sequence[str], *, tried: bool) -> Refusal:
+    """Return a refusal whose remedies say what becomes of those refused before it."""
+    if not before:
+        return refusal
+    names = f"{before[0]} and {len(before) - 1} more" if len(before) > 1 else before[0]
+    runs = "runs then too" if len(before) == 1 else "run then too"
+    words = f" ({names} {runs})" if tried else f" (if {names}, refused before it, are not asked for)"
+    remedies = tuple(msgspec.structs.replace(each, text=each.text + words) for each in refusal.remedies)
+    told = "; or ".join(each.text for each in remedies) or refusal.remedy
+    return msgspec.structs.replace(refusal, remedy=told, remedies=remedies)
 
 
 def with_nodes(outcome: Outcome, nodes: Iterable[str]) -> Outcome:

@@ -93,18 +93,19 @@ def may_go(rules: Rules, claim: Claim, without_quota: Iterable[Member]) -> Itera
     """Yield who runs and may be taken for a claim: its own of lower priority, and others' by its right."""
     standing = rules.standing
     own = without_quota if claim.quota == NO_QUOTA else standing.members[claim.quota].values()
-    yield from (each for each in own if each.priority < claim.priority)
+    yield from (each for each in own if each.priority < claim.own_below)
     if claim.right is None:
         return
     for quota, members in enumerate(standing.members):
         if quota == claim.quota or not members:
             continue
+        lower = {key: each for key, each in members.items() if claim.is_below(each.priority)}
         if rules.book.modes[quota] == "fair":
-            if rules.may_be_taken(next(iter(members.values())), claim):
-                yield from members.values()
+            if lower and rules.may_be_taken(next(iter(lower.values())), claim):
+                yield from lower.values()
         elif not within(standing.own_used[quota], rules.bound_of(quota, claim.right)):
             labels = standing.labels(quota)
-            yield from (each for key, each in members.items() if labels[key] == OVER_QUOTA)
+            yield from (each for key, each in lower.items() if labels[key] == OVER_QUOTA)
 
 
 def _room(nodes: Nodes, member: Member) -> Iterator[_Need]:

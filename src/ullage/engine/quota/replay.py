@@ -352,7 +352,7 @@ class Replay:
         """Whether a claim would bring one of its quotas above what it is entitled to."""
         if claim.quota == NO_QUOTA:
             return False
-        return claim.right is None or claim.reach < len(self._book.chains[claim.quota])
+        return claim.reach < len(self._book.chains[claim.quota])
 
     def _has_room(self, job: Job) -> bool:
         free = self._free

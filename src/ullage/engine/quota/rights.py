@@ -7,12 +7,17 @@ victim's side must be above it.
 """
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from ullage.engine.quota.book import NO_QUOTA, Amounts, Member, Terms, plus, within
 from ullage.engine.quota.standing import Right, Standing
+from ullage.model.quantity import INT64_MAX
 
 Barrier = Literal["max", "borrowing-limit", "sum-of-min"]
+NEVER: Final = "Never"
+LOWER_PRIORITY: Final = "LowerPriority"
+PRIORITY_LEAST: Final = -INT64_MAX
+"""No priority is below it."""
 
 
 class Refusal(NamedTuple):
@@ -89,7 +94,10 @@ class Rules:
         )
 
     def claim(self, members: Sequence[Member]) -> "Claim":
-        """Return members that ask to run together, with the right they have as things stand now."""
+        """Return members that ask to run together, with the right they have as things stand now.
+
+        Where their quota never evicts workloads of others, they have none, whatever they are entitled to.
+        """
         quota = members[0].quota
         amounts = [sum(each) for each in zip(*(member.amounts for member in members), strict=True)]
         right = self.right_of(quota, amounts) if quota != NO_QUOTA else None
@@ -102,7 +110,13 @@ class Rules:
                     break
                 reach += 1
         priority = min(member.priority for member in members)
-        return Claim(tuple(members), quota, tuple(amounts), priority, right, reach)
+        own_below, others_below = priority, None
+        if quota != NO_QUOTA:
+            terms = self.book.quotas[quota]
+            right = None if terms.evicts_others == NEVER else right
+            own_below = PRIORITY_LEAST if terms.evicts_own == NEVER else priority
+            others_below = priority if terms.evicts_others == LOWER_PRIORITY else None
+        return Claim(tuple(members), quota, tuple(amounts), priority, right, reach, own_below, others_below)
 
     def may_be_taken(self, victim: Member, claim: "Claim", newest: Member | None = None) -> bool:
         """Whether a claim may take a running member as things stand now; `newest` counts as created last.
@@ -110,8 +124,8 @@ class Rules:
         Inside one quota only those of lower priority go, whatever the right.
         """
         if victim.quota == claim.quota:
-            return victim.priority < claim.priority
-        if claim.right is None or victim.quota == NO_QUOTA:
+            return victim.priority < claim.own_below
+        if claim.right is None or victim.quota == NO_QUOTA or not claim.is_below(victim.priority):
             return False
         if self.book.modes[victim.quota] == "nos":
             bound = self.bound_of(victim.quota, claim.right)
@@ -131,7 +145,8 @@ class Claim(NamedTuple):
     """Members of one quota that ask to run together.
 
     `right` is judged before anything is evicted; `reach` is how many quotas, from their own upwards, stay
-    within what they are entitled to: a victim must meet the claim no higher than that.
+    within what they are entitled to: a victim must meet the claim no higher than that. Only those go whose
+    priority is below `own_below` in the claim's own quota, and below `others_below`, if any, in another.
     """
 
     members: tuple[Member, ...]
@@ -140,6 +155,12 @@ class Claim(NamedTuple):
     priority: int
     right: Right | None
     reach: int
+    own_below: int
+    others_below: int | None
+
+    def is_below(self, priority: int) -> bool:
+        """Whether a member of another quota is not protected from the claim by its priority."""
+        return self.others_below is None or priority < self.others_below
 
 
 def is_above(rules: Rules, one: Member) -> bool:

@@ -1,25 +1,31 @@
 """Who is evicted when owners claim back what they lend: in which order, and after how much.
 
 The order is that of claims as small as can be, by each quota that may claim: it may differ from one to the
-other, so every place in it says whose claims it is about. What no quota reaches alone is looked for by all
-together, and by one large claim: a claim takes one workload of its size rather than several small ones.
+other, so every place in it says whose claims it is about. Whom small claims of a quota do not reach, one
+large claim may: it takes one workload of its size rather than several small ones. What no quota reaches alone
+is looked for by all together. Who has not run for the minimum is in no order now; its places are those of the
+order once everybody may go.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal, NamedTuple
 
 from ullage.engine.columns import Columns
 from ullage.engine.quota.accounts import Accounts
-from ullage.engine.quota.book import Amounts, Member, Terms
+from ullage.engine.quota.book import NO_QUOTA, Amounts, Member, Terms
+from ullage.engine.quota.claimable import claimable, everything, evicts
 from ullage.engine.quota.claimed_back import NO_LIMIT, ClaimedBack
 from ullage.engine.quota.gpu_sizes import GpuSizes
 from ullage.engine.quota.rights import Rules
 from ullage.engine.quota.room import quota_room
 from ullage.engine.quota.shares import unused
+from ullage.engine.quota.single_claims import single_claims
 from ullage.engine.quota.standing import OVER_QUOTA
 from ullage.engine.requests import with_gpu_memory
 from ullage.model.quantity import INT64_MAX
-from ullage.model.resources import NOTHING, Resources
+from ullage.model.resources import Resources
+
+NOBODY_SPARED: Final[Mapping[str, int]] = {}
 
 Way = Literal["in-order", "together", "one-claim"]
 """Whose claims take a workload: small ones of each claimant, of all claimants one after the other, or one
@@ -44,11 +50,16 @@ class Going(NamedTuple):
 
 
 class PodRisk(NamedTuple):
-    """A workload that runs above the min of its quota, or can be claimed all the same."""
+    """A workload that runs above the min of its quota, or can be claimed all the same.
+
+    One that is spared goes as is said only after so many seconds.
+    """
 
     member: Member
     goes: tuple[Going, ...]
     outcome: Outcome
+    is_over_quota: bool = True
+    spared_seconds: int = 0
 
 
 class Claimant(NamedTuple):
@@ -85,11 +96,15 @@ def risks_of(accounts: Accounts) -> "Risks":
         room=node_room(accounts.columns),
         evictable=accounts.evictable,
         budgets=[each.allowed for each in accounts.budgets.all],
+        spared=accounts.spared,
     )
 
 
 class Risks:
-    """The risks of one standing; `room` is what nodes that take workloads have left in all."""
+    """The risks of one standing; `room` is what nodes that take workloads have left in all.
+
+    Of those who are evictable some are `spared` for so many seconds.
+    """
 
     def __init__(
         self,
@@ -100,43 +115,96 @@ class Risks:
         room: Mapping[str, int],
         evictable: Sequence[Member],
         budgets: Sequence[int] = (),
+        spared: Mapping[str, int] = NOBODY_SPARED,
     ) -> None:
         self._rules = rules
         self._book = rules.book
         self._waiting = tuple(waiting)
         self._capacity = capacity
         self._room = room
-        self._evictable = evictable
-        self.back = ClaimedBack(
-            rules, self._waiting, capacity, room=room, candidates=evictable, budgets=budgets
-        )
+        self._evictable = [each for each in evictable if each.quota != NO_QUOTA]
+        self._budgets = budgets
+        self._spared = spared
+        self.later_complete = True
+        standing = rules.standing
+        labels = [standing.labels(place) for place in range(len(self._book.quotas))]
+        self._over = {each.key for each in self._evictable if labels[each.quota][each.key] == OVER_QUOTA}
+        exposed = claimable(standing, self._waiting, capacity)
+        self._borrowers = {place for place, amounts in enumerate(exposed) if any(amounts)}
+        self._borrowers |= {each.quota for each in self._evictable if each.key in self._over}
+        self._parents = {place for chain in self._book.chains for place in chain[1:]}
+        self._found_claimants: tuple[Claimant, ...] | None = None
 
     def of_all(self) -> QuotaRisks:
-        """Return everybody who is above a min or could be claimed."""
-        book, standing = self._book, self._rules.standing
-        labels = [standing.labels(place) for place in range(len(book.quotas))]
-        over = {
-            each.key: each
-            for each in self._evictable
-            if each.quota >= 0 and labels[each.quota][each.key] == OVER_QUOTA
-        }
+        """Return everybody who is above a min or could be claimed, now or once it has run for the minimum."""
+        now = [each for each in self._evictable if each.key not in self._spared]
+        pods, complete = self._pods(now)
+        if len(now) < len(self._evictable):
+            later, all_of_them = self._pods(self._evictable)
+            pods += [
+                each._replace(spared_seconds=self._spared[each.member.key])
+                for each in later
+                if each.member.key in self._spared
+            ]
+            complete = complete and all_of_them
         claimants = self.claimants() if self._evictable else ()
-        walks = _Walks(self.back, claimants)
-        walks.alone()
-        for key, member in over.items():
-            if key not in walks.reached:
-                walks.one_claim(member)
-        if not over.keys() <= walks.reached:
-            walks.together({each.quota for each in over.values()})
+        return QuotaRisks(claimants, tuple(sorted(pods, key=_in_order)), complete)
+
+    def later(self, names: frozenset[str]) -> dict[str, tuple[Going, ...]]:
+        """Return the places of some workloads once everybody has run for the minimum."""
+        names &= {each.key for each in self._evictable if self._may_go(each)}
+        if not names:
+            return {}
+        walks = self._walks(self._evictable, names)
         found = walks.places()
-        members = {each.key: each for each in self._evictable if each.key in found} | over
-        pods = [PodRisk(each, found.get(key, ()), walks.outcome(each)) for key, each in members.items()]
-        return QuotaRisks(claimants, tuple(sorted(pods, key=_in_order)), not self.back.cut_short)
+        self.later_complete = not walks.back.cut_short
+        return {key: places for key, places in found.items() if key in names}
+
+    def _may_go(self, member: Member) -> bool:
+        """Whether a claim could take one: in mode nos by its label, in mode fair by the use of its quota.
+
+        The children of a quota may claim from it whatever others could.
+        """
+        if self._book.modes[member.quota] == "nos":
+            return member.key in self._over
+        return member.quota in self._borrowers or member.quota in self._parents
+
+    def _pods(self, candidates: Sequence[Member]) -> tuple[list[PodRisk], bool]:
+        walks = self._walks(candidates)
+        found = walks.places()
+        pods = [
+            PodRisk(each, found.get(each.key, ()), walks.outcome(each), each.key in self._over)
+            for each in candidates
+            if each.key in found or each.key in self._over
+        ]
+        return pods, not walks.back.cut_short
+
+    def _walks(self, candidates: Sequence[Member], names: frozenset[str] = frozenset()) -> "_Walks":
+        """Return the orders in which candidates go; with names, as far as these go."""
+        back = ClaimedBack(
+            self._rules,
+            self._waiting,
+            self._capacity,
+            room=self._room,
+            candidates=[each for each in candidates if self._may_go(each)],
+            budgets=self._budgets,
+        )
+        walks = _Walks(back, self.claimants() if candidates else (), names)
+        walks.alone()
+        walks.one_claim()
+        if (names or back.places.keys()) - walks.reached:
+            walks.together([each.quota for each in self.claimants() if each.quota not in self._borrowers])
+        return walks
 
     def claimants(self) -> tuple[Claimant, ...]:
         """Return the quotas that could claim something."""
-        found = (self.claimant(place) for place in range(len(self._book.quotas)))
-        return tuple(each for each in found if any(most is None or most > 0 for most in each.at_most))
+        if self._found_claimants is None:
+            places = range(len(self._book.quotas))
+            found = (self.claimant(place) for place in places if evicts(self._book, place))
+            self._found_claimants = tuple(
+                each for each in found if any(most is None or most > 0 for most in each.at_most)
+            )
+        return self._found_claimants
 
     def claimant(self, quota: int) -> Claimant:
         """Return how much a quota may claim, by its right and within every max, if others make room there."""
@@ -160,10 +228,7 @@ class Risks:
 
     def _alone(self, quota: int) -> Terms:
         """Return what a quota is entitled to if it alone asks for everything."""
-        book = self._book
-        offered = book.amounts({name: self._capacity.get(name, 0) for name in book.shared})
-        everything = tuple(0 if each >= INT64_MAX else min(each, NO_LIMIT) for each in offered)
-        asking = Member("", quota, everything, NOTHING)
+        asking = everything(self._book, quota, self._capacity)
         return self._rules.standing.entitlements((*self._waiting, asking), self._capacity)[quota]
 
 
@@ -177,60 +242,71 @@ class _Key(NamedTuple):
 
 
 class _Walks:
-    """The orders of all claimants for all resources, as places of workloads."""
+    """The orders of all claimants for all resources, as places of workloads; with `names`, of these."""
 
-    def __init__(self, back: ClaimedBack, claimants: Sequence[Claimant]) -> None:
-        self._back = back
+    def __init__(
+        self, back: ClaimedBack, claimants: Sequence[Claimant], names: frozenset[str] = frozenset()
+    ) -> None:
+        self.back = back
         self._claimants = claimants
+        self._names = names
         self._count = len(back.rules.book.resources)
         self._found: list[dict[_Key, list[int]]] = [{} for _ in range(self._count)]
-        self._lengths: dict[tuple[int, int], int] = {}
+        self._lengths: dict[tuple[Way, int, int], int] = {}
         self._nobody_left: set[int] = set()
+        self._reached_by: dict[int, set[str]] = {}
         self.reached: set[str] = set()
 
     def alone(self) -> None:
         """Let each quota claim by itself."""
-        for claimant, resource in self._claims():
-            order = self._back.order([claimant.quota], resource)
-            self._lengths[claimant.quota, resource] = len(order.gone)
+        for claimant, resource, _ in self._claims():
+            order = self.back.order([claimant.quota], resource, self._names)
+            self._lengths["in-order", claimant.quota, resource] = len(order.gone)
             if order.has_right:
                 self._nobody_left.add(resource)
             for rank, gone in enumerate(order.gone, 1):
                 key = _Key(gone.member.key, rank, "in-order", gone.claimed_first)
-                self._found[resource].setdefault(key, []).append(claimant.quota)
-                self.reached.add(gone.member.key)
+                self._enter(resource, key, claimant.quota)
 
-    def _claims(self) -> list[tuple[Claimant, int]]:
-        """Return who may claim more of which resource than is free."""
+    def _enter(self, resource: int, key: _Key, quota: int) -> None:
+        self._found[resource].setdefault(key, []).append(quota)
+        self._reached_by.setdefault(quota, set()).add(key.member)
+        self.reached.add(key.member)
+
+    def _claims(self) -> list[tuple[Claimant, int, int]]:
+        """Return who may claim more of which resource than is free, and what is."""
         found = []
         for claimant in self._claimants:
             for resource, (free, most) in enumerate(zip(claimant.free, claimant.at_most, strict=True)):
                 if free is not None and free < NO_LIMIT and (most is None or most > free):
-                    found.append((claimant, resource))
+                    found.append((claimant, resource, free))
         return found
 
-    def together(self, borrowers: Collection[int]) -> None:
-        """Let all quotas that borrow nothing themselves claim what is their own, one after the other."""
-        quotas = [each.quota for each in self._claimants if each.quota not in borrowers]
+    def one_claim(self) -> None:
+        """Look for single claims of each quota that take whom its small ones do not."""
+        everyone = self._names or self.back.places.keys()
+        in_order = {quota: set(keys) for quota, keys in self._reached_by.items()}
+        for claimant, resource, free in self._claims():
+            known = set(in_order.get(claimant.quota, ()))
+            if known >= everyone:
+                continue
+            claims = single_claims(self.back, claimant.quota, resource, free, claimant.at_most[resource])
+            for amount, taken in claims.items():
+                for key in sorted(taken - known):
+                    self._enter(resource, _Key(key, 0, "one-claim", amount), claimant.quota)
+                known |= taken
+
+    def together(self, quotas: Sequence[int]) -> None:
+        """Let quotas claim what is their own, one after the other."""
         for resource in range(self._count):
-            order = self._back.order(quotas, resource, own=True)
+            order = self.back.order(quotas, resource, self._names, own=True)
             for rank, gone in enumerate(order.gone, 1):
                 if gone.member.key not in self.reached:
                     key = _Key(gone.member.key, rank, "together", gone.claimed_first)
                     self._found[resource][key] = list(gone.claimants)
             for quota in quotas:
-                length = self._lengths.get((quota, resource), 0)
-                self._lengths[quota, resource] = max(length, len(order.gone))
+                self._lengths["together", quota, resource] = len(order.gone)
         self.reached |= {key.member for found in self._found for key in found}
-
-    def one_claim(self, member: Member) -> None:
-        """Look for one claim that takes a workload."""
-        for claimant, resource in self._claims():
-            amount = claim_that_takes(self._back, claimant, resource, [member])
-            if amount is not None:
-                key = _Key(member.key, 0, "one-claim", amount)
-                self._found[resource].setdefault(key, []).append(claimant.quota)
-                self.reached.add(member.key)
 
     def places(self) -> dict[str, tuple[Going, ...]]:
         """Return the places of each workload; those of one rank for the same claimants are one."""
@@ -241,7 +317,7 @@ class _Walks:
                 merged.setdefault(place, {})[resource] = key.claimed_first
         places: dict[str, list[Going]] = {}
         for (name, rank, way, claimants), first in merged.items():
-            of = max(self._lengths.get((quota, each), 0) for quota in claimants for each in first)
+            of = max(self._lengths.get((way, quota, each), 0) for quota in claimants for each in first)
             terms = tuple(first.get(resource) for resource in range(self._count))
             places.setdefault(name, []).append(Going(rank, of, way, claimants, terms))
         return {name: tuple(sorted(each)) for name, each in places.items()}
@@ -262,30 +338,11 @@ class _Walks:
         return "within-bounds" if held & self._nobody_left else "too-little"
 
 
-def claim_that_takes(
-    back: ClaimedBack, claimant: Claimant, resource: int, members: Sequence[Member]
-) -> int | None:
-    """Return how much one claim asks for that takes one of these equal workloads; None without one.
-
-    Of claims for which one of them is enough the largest leaves the fewest others in its stead; beyond that,
-    the largest claim that is granted takes most.
-    """
-    quota, free, most = claimant.quota, claimant.free[resource], claimant.at_most[resource]
-    size = members[0].amounts[resource]
-    if free is None or not size or members[0].quota == quota:
-        return None
-    names = {each.key for each in members}
-    least = min(free + size, most or 0) if most is not None else free + size
-    if names & back.by_one(quota, resource, least):
-        return least
-    largest = back.largest(quota, resource, free, free + size * len(members) if most is None else most)
-    return largest if names & back.by_one(quota, resource, largest) else None
-
-
 def _in_order(pod: PodRisk) -> tuple[object, ...]:
     """Return the place of a workload among all: by rank, those in no order last."""
     ranks = [each.rank for each in pod.goes if each.rank]
-    return not pod.goes, min(ranks) if ranks else INT64_MAX, pod.member.quota, pod.member.key
+    first = min(ranks) if ranks else INT64_MAX
+    return not pod.goes, pod.spared_seconds > 0, first, pod.member.quota, pod.member.key
 
 
 def node_room(columns: Columns) -> dict[str, int]:

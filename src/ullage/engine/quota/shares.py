@@ -2,13 +2,15 @@
 
 A parent stands for all below it. The hard thing is who lends, for what is borrowed has no names on it: level
 by level, those that leave some of their min unused lend in proportion to it, in whole units that sum to what
-is borrowed beside them and lent by their parent, or to all that is unused where that is less.
+is borrowed beside them and lent by their parent, or to all that is unused where that is less. In mode fair a
+quota is guaranteed nothing of what its min does not name: all that it uses of it is borrowed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ullage.engine.quota.book import NO_QUOTA, Amounts, Book, Terms
+from ullage.engine.quota.book import NO_QUOTA, Amounts, Book, Member, Terms
+from ullage.engine.quota.claimable import claimable
 from ullage.engine.quota.divisors import divided
 from ullage.engine.quota.rights import Rules
 from ullage.engine.quota.standing import OVER_QUOTA, Standing
@@ -18,7 +20,8 @@ from ullage.model.resources import NOTHING, Resources
 class QuotaShare(NamedTuple):
     """A quota's figures over the book's resources; None where it names no min to compare with.
 
-    `members` and `over_quota` are its own workloads, everything else is with all below it.
+    `claimable` is what others could claim of its use. `members` and `over_quota` are its own workloads,
+    everything else is with all below it.
     """
 
     place: int
@@ -26,6 +29,7 @@ class QuotaShare(NamedTuple):
     borrowed: Terms
     lent: Terms
     entitlement: Terms
+    claimable: Amounts
     members: int
     over_quota: tuple[str, ...]
 
@@ -46,11 +50,12 @@ class _Row(NamedTuple):
     is_own: bool = False
 
 
-def shares(rules: Rules) -> list[QuotaShare]:
+def shares(rules: Rules, waiting: Iterable[Member], capacity: Mapping[str, int]) -> list[QuotaShare]:
     """Return the figures of every quota, by name."""
     standing, book = rules.standing, rules.book
     lends = lent(standing).whole
     entitled = entitlements(rules)
+    exposed = claimable(standing, waiting, capacity)
     found = []
     for place in range(len(book.quotas)):
         labels = standing.labels(place)
@@ -58,14 +63,33 @@ def shares(rules: Rules) -> list[QuotaShare]:
             QuotaShare(
                 place,
                 tuple(standing.used[place]),
-                beyond(standing.used[place], book.mins[place]),
+                beyond(standing.used[place], guaranteed(book, place)),
                 lends[place],
                 entitled[place],
+                exposed[place],
                 len(labels),
                 tuple(key for key, label in labels.items() if label == OVER_QUOTA),
             )
         )
     return found
+
+
+def guaranteed(book: Book, place: int, *, own: bool = False) -> Terms:
+    """Return the min of a quota, or of its own workloads; in mode fair 0 where only others name one."""
+    least = (book.own_mins if own else book.mins)[place]
+    if book.modes[place] == "nos":
+        return least
+    return tuple(
+        0 if bound is None and resource in book.shared_places else bound
+        for resource, bound in enumerate(least)
+    )
+
+
+def names_of(book: Book, place: int, used: Sequence[int]) -> set[str]:
+    """Return the resources that are shown of a quota: those it names, and those it uses that are shared."""
+    quota = book.quotas[place]
+    named = {*quota.min, *quota.max, *(quota.lending_limit or ()), *(quota.borrowing_limit or ())}
+    return named | {book.resources[each] for each in book.shared_places if used[each]}
 
 
 def beyond(used: list[int] | Amounts, least: Terms) -> Terms:
@@ -112,7 +136,9 @@ def _at_most(amounts: Sequence[int | None], most: Terms) -> Terms:
 def borrowed_and_lent(standing: Standing) -> tuple[Resources, Resources]:
     """Return what all workloads together borrow and have lent, inside a tree too, each counted once."""
     book = standing.book
-    borrowed = (beyond(used, least) for used, least in zip(standing.own_used, book.own_mins, strict=True))
+    borrowed = (
+        beyond(used, guaranteed(book, place, own=True)) for place, used in enumerate(standing.own_used)
+    )
     lends = lent(standing).own
     return sum(map(book.readable, borrowed), NOTHING), sum(map(book.readable, lends), NOTHING)
 
@@ -120,7 +146,8 @@ def borrowed_and_lent(standing: Standing) -> tuple[Resources, Resources]:
 def lent(standing: Standing) -> Lent:
     """Return what each quota lends; at every level it sums to what is borrowed, or to all that is unused."""
     book = standing.book
-    whole = [[None if least is None else 0 for least in terms] for terms in book.mins]
+    least = [guaranteed(book, place) for place in range(len(book.quotas))]
+    whole = [[None if bound is None else 0 for bound in terms] for terms in least]
     own = [list(terms) for terms in whole]
     for parent, family in _families(standing):
         for resource in range(len(book.resources)):
@@ -151,10 +178,12 @@ def _families(standing: Standing) -> Iterator[tuple[int, list[_Row]]]:
     for place in range(len(book.quotas)):
         children.setdefault(parent_of(book, place), []).append(place)
     for parent in sorted(children, key=lambda place: _depth(book, place)):
-        rows = [_Row(place, book.mins[place], tuple(standing.used[place])) for place in children[parent]]
+        rows = [
+            _Row(place, guaranteed(book, place), tuple(standing.used[place])) for place in children[parent]
+        ]
         if parent != NO_QUOTA:
             own = tuple(standing.own_used[parent])
-            rows.append(_Row(parent, book.own_mins[parent], own, is_own=True))
+            rows.append(_Row(parent, guaranteed(book, parent, own=True), own, is_own=True))
         yield parent, rows
 
 

@@ -1,6 +1,8 @@
-"""Who could later evict what was placed: the quotas whose claims reach it, by the walk that tells risks.
+"""What a preview leaves behind: who of those placed is over quota then, and who could claim them back.
 
-The state is the one after everything that was placed runs: those who went for it are gone.
+The state is the one after everything that was placed runs: those who went for it wait again, and labels
+follow the order of that state. Who waits already keeps the time of its creation, what is new is the youngest.
+Who could claim is told by the same orders that tell risks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +13,8 @@ from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import NO_QUOTA, Member
 from ullage.engine.quota.gpu_parts import on_nodes
 from ullage.engine.quota.rights import Rules
-from ullage.engine.quota.risk import Claimant, Risks, claim_that_takes, node_room
-from ullage.engine.quota.standing import Standing
+from ullage.engine.quota.risk import Going, Risks, node_room
+from ullage.engine.quota.standing import OVER_QUOTA, Standing
 from ullage.model.cluster import Workload
 from ullage.model.quantity import INT64_MAX
 from ullage.model.resources import Resources
@@ -28,9 +30,11 @@ class Threats:
         self, accounts: Accounts, outcomes: Sequence[Outcome], asked: Mapping[str, Workload]
     ) -> None:
         self._newcomers: dict[str, list[Member]] = {}
+        self._rests: dict[str, list[tuple[Member, int]]] = {}
         self._book = accounts.book
         placed = [outcome for outcome in outcomes if outcome.action == "place"]
-        gone = {each.workload for outcome in outcomes for each in outcome.evicted}
+        evicted = [accounts.running[each.workload] for outcome in outcomes for each in outcome.evicted]
+        gone = {each.key for each in evicted}
         gone |= {each.workload for outcome in outcomes for each in outcome.waits_for}
         gone |= {outcome.subject for outcome in placed}
         everyone = {**accounts.running, **accounts.leaving}
@@ -39,66 +43,109 @@ class Threats:
         for key in sorted(gone & everyone.keys()):
             _count(room, everyone[key], accounts, 1)
         for outcome in placed:
-            members = _placed(accounts, outcome, asked[outcome.subject])
-            self._newcomers[outcome.subject] = members[:REPLICAS_MAX]
+            members = self._place(accounts, outcome, asked[outcome.subject])
             staying += members
             for member in members:
                 _count(room, member, accounts, -1)
-        standing = Standing(accounts.book, staying, accounts.standing.order)
-        waiting = [member for key, member in accounts.waiting.items() if key not in gone]
-        rules = Rules(standing, standing.entitlements(waiting, accounts.capacity))
+        self.standing = Standing(accounts.book, staying, accounts.standing.order)
+        self._before = accounts.standing
+        waiting = [member for key, member in accounts.waiting.items() if key not in gone] + evicted
+        rules = Rules(self.standing, self.standing.entitlements(waiting, accounts.capacity))
         evictable = [member for member in accounts.evictable if member.key not in gone]
         evictable += [member for members in self._newcomers.values() for member in members]
-        left = _left_of_budgets(accounts, outcomes)
-        self._risks = Risks(rules, waiting, accounts.capacity, room=room, evictable=evictable, budgets=left)
-        self._claimants = self._risks.claimants()
+        self._risks = Risks(
+            rules,
+            waiting,
+            accounts.capacity,
+            room=room,
+            evictable=evictable,
+            budgets=_left_of_budgets(accounts, evicted),
+        )
+        self._places: dict[str, tuple[Going, ...]] | None = None
 
-    def to(self, subject: str) -> tuple[Threat, ...]:
-        """Return the quotas that could evict replicas of a batch."""
+    def _place(self, accounts: Accounts, outcome: Outcome, workload: Workload) -> list[Member]:
+        """Return the replicas of a batch that have a place, each as a member of its quota.
+
+        Beyond the first of them, which are looked at one by one, those of one kind are one member.
+        """
+        waits = accounts.waiting.get(workload.key)
+        created = waits.created_seconds if waits is not None else INT64_MAX
+        members: list[Member] = []
+        rests: list[tuple[Member, int]] = []
+        for kind, count in on_nodes(accounts, workload, outcome.nodes):
+            one = accounts.member_of(kind)._replace(created_seconds=created)
+            alone = min(count, REPLICAS_MAX - len(members))
+            start = len(members)
+            names = (f"{workload.key}#{number:03}" for number in range(start, start + alone))
+            members += [one._replace(key=key if outcome.placed > 1 else workload.key) for key in names]
+            if count > alone:
+                amounts = tuple(amount * (count - alone) for amount in one.amounts)
+                rest = one._replace(key=f"{workload.key}#rest-{start}", amounts=amounts)
+                rests.append((rest._replace(created_seconds=min(created, INT64_MAX - 1)), count - alone))
+        self._newcomers[outcome.subject] = members
+        self._rests[outcome.subject] = rests
+        return [*members, *(rest for rest, _ in rests)]
+
+    def over_quota(self, subject: str) -> int:
+        """Return how many of a batch that was placed are above the min of their quota in the end."""
+        members = self._newcomers.get(subject)
+        if not members or members[0].quota == NO_QUOTA:
+            return 0
+        quota = members[0].quota
+        labels = self.standing.labels(quota)
+        found = sum(labels[each.key] == OVER_QUOTA for each in members)
+        sums = self.standing.sums_in_order(quota) if self._rests[subject] else {}
+        for rest, count in self._rests[subject]:
+            fits = count
+            for total, amount, least in zip(
+                sums[rest.key], rest.amounts, self._book.own_mins[quota], strict=True
+            ):
+                if least is not None and total > least:
+                    each = amount // count
+                    fits = max(0, min(fits, count - -(-(total - least) // each))) if each else 0
+            found += count - fits
+        return found
+
+    def pushed(self, subject: str) -> tuple[str, ...]:
+        """Return who runs within the min of a batch's quota now, and would be above it after all this."""
         members = self._newcomers.get(subject)
         if not members or members[0].quota == NO_QUOTA:
             return ()
-        found = []
-        for claimant in self._claimants:
-            could_claim = {
-                self._book.resources[resource]: amount
-                for resource in range(len(self._book.resources))
-                if (amount := self._claimed(claimant, resource, members))
-            }
-            if could_claim:
-                found.append(Threat(self._book.quotas[claimant.quota].name, Resources(could_claim)))
-        return tuple(found)
+        before, after = (each.labels(members[0].quota) for each in (self._before, self.standing))
+        return tuple(
+            key for key, label in after.items() if label == OVER_QUOTA and before.get(key, label) != label
+        )
 
-    def _claimed(self, claimant: Claimant, resource: int, members: Sequence[Member]) -> int:
-        """Return how much of a resource a quota could claim where that takes one of these; nothing if not."""
-        free, most = claimant.free[resource], claimant.at_most[resource]
-        amount = sum(each.amounts[resource] for each in members)
-        if not amount or claimant.quota == members[0].quota or free is None:
-            return 0
-        if most is not None and most <= free:
-            return 0
-        back = self._risks.back
-        names = frozenset(each.key for each in members)
-        order = back.order([claimant.quota], resource, names)
-        reached = any(each.member.key in names for each in order.gone)
-        if reached or claim_that_takes(back, claimant, resource, members) is not None:
-            return amount if most is None else most
-        return 0
+    @property
+    def complete(self) -> bool:
+        """Whether everybody who could claim was looked at."""
+        return self._risks.later_complete
 
-
-def _placed(accounts: Accounts, outcome: Outcome, workload: Workload) -> list[Member]:
-    """Return the replicas of a batch that have a place, each as a member of its quota."""
-    members: list[Member] = []
-    for kind, count in on_nodes(accounts, workload, outcome.nodes):
-        one = accounts.member_of(kind)._replace(created_seconds=INT64_MAX)
-        alone = min(count, REPLICAS_MAX - len(members))
-        start = len(members)
-        members += [one._replace(key=f"{workload.key}#{number:03}") for number in range(start, start + alone)]
-        if count > alone:
-            amounts = tuple(amount * (count - alone) for amount in one.amounts)
-            rest = one._replace(key=f"{workload.key}#rest-{start}", amounts=amounts)
-            members.append(rest._replace(created_seconds=INT64_MAX - 1))
-    return members
+    def to(self, subject: str) -> tuple[Threat, ...]:
+        """Return the quotas that could evict replicas of a batch: each alone, or several together."""
+        if self._places is None:
+            names = (each.key for members in self._newcomers.values() for each in members)
+            self._places = self._risks.later(frozenset(names))
+        most = {each.quota: each.at_most for each in self._risks.claimants()}
+        found: dict[tuple[int, ...], set[int]] = {}
+        for member in self._newcomers.get(subject, ()):
+            for going in self._places.get(member.key, ()):
+                resources = {place for place, first in enumerate(going.claimed_first) if first is not None}
+                together = going.way == "together"
+                for claimants in [going.claimants] if together else [(each,) for each in going.claimants]:
+                    found.setdefault(claimants, set()).update(resources)
+        threats = []
+        for claimants, resources in sorted(found.items(), key=lambda each: (len(each[0]), each[0])):
+            could_claim = {}
+            for place in sorted(resources):
+                bounds = [bound for each in claimants if (bound := most[each][place]) is not None]
+                held = sum(each.amounts[place] for each in self._newcomers[subject])
+                could_claim[self._book.resources[place]] = (
+                    sum(bounds) if len(bounds) == len(claimants) else held
+                )
+            told = tuple(self._book.quotas[each].name for each in claimants)
+            threats.append(Threat(told, Resources(could_claim)))
+        return tuple(threats)
 
 
 def _count(room: dict[str, int], member: Member, accounts: Accounts, sign: int) -> None:
@@ -108,10 +155,9 @@ def _count(room: dict[str, int], member: Member, accounts: Accounts, sign: int) 
             room[name] = max(0, room[name] + sign * amount)
 
 
-def _left_of_budgets(accounts: Accounts, outcomes: Sequence[Outcome]) -> list[int]:
+def _left_of_budgets(accounts: Accounts, evicted: Sequence[Member]) -> list[int]:
     left = [each.allowed for each in accounts.budgets.all]
-    for outcome in outcomes:
-        for each in outcome.evicted:
-            for budget in accounts.running[each.workload].budgets:
-                left[budget] = max(0, left[budget] - 1)
+    for member in evicted:
+        for budget in member.budgets:
+            left[budget] = max(0, left[budget] - 1)
     return left

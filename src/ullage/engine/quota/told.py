@@ -61,7 +61,11 @@ class Words:
         if quota == NO_QUOTA or not decision.barred:
             return ""
         if decision.barred == "nobody-to-take":
-            return "nobody is evicted for it: no quota uses enough beyond what is its own"
+            whom = "quota" if decision.claim.others_below is None else "other quota with lower priorities"
+            return f"nobody is evicted for it: no {whom} uses enough beyond what is its own"
+        if decision.barred == "never-evicts":
+            name = self._book.quotas[quota].name
+            return f"nobody is evicted for it: quota {name} never evicts workloads of others"
         if decision.barred == "would-take-turns":
             return "nobody is evicted for it: they could take the place back at once"
         name = self._book.quotas[quota].name

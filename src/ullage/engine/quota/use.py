@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ullage.engine.columns import Columns
-from ullage.engine.quota.accounts import asks_to_run, counted_request
+from ullage.engine.quota.accounts import asks_to_run, counted_request, holds_quota
 from ullage.engine.quota.book import NO_QUOTA, Book, Member
+from ullage.engine.quota.claimable import claimable
 from ullage.engine.quota.cluster_capacity import cluster_capacity
 from ullage.engine.quota.gpu_sizes import GpuSizes
 from ullage.engine.quota.rights import Rules
-from ullage.engine.quota.shares import beyond, entitlements, lent
+from ullage.engine.quota.shares import beyond, entitlements, guaranteed, lent, names_of
 from ullage.engine.quota.standing import Standing
 from ullage.engine.quota.validation import in_force
 from ullage.engine.requests import WHOLE_GPU
@@ -27,7 +28,7 @@ class QuotaUse(NamedTuple):
     """A quota beside its use, with all below it, over the resources that it names.
 
     `borrowed` is what it uses beyond its guaranteed `min`, `lent` the part of it that others use; up to its
-    `entitlement` it may claim.
+    `entitlement` it may claim, and `claimable` is what others could claim of its use.
     """
 
     quota: Quota
@@ -36,6 +37,7 @@ class QuotaUse(NamedTuple):
     borrowed: Resources
     lent: Resources
     entitlement: Resources
+    claimable: Resources
 
 
 class _Alike(NamedTuple):
@@ -48,7 +50,7 @@ class _Alike(NamedTuple):
 
 
 def quota_use(columns: Columns) -> list[QuotaUse]:
-    """Return the use of every quota, by name; a workload without a node uses nothing, but may ask."""
+    """Return the use of every quota, by name; who has no node and is not admitted uses none, but may ask."""
     snapshot = columns.snapshot
     book = Book(in_force(snapshot.quotas), rules_for(snapshot.policy, snapshot.resource_types).quota_mode)
     if not book.quotas:
@@ -59,21 +61,24 @@ def quota_use(columns: Columns) -> list[QuotaUse]:
         for above in book.chains[alike.quota]:
             workloads[above] += alike.workloads
     standing = Standing(book, _members(book, running))
-    shares = standing.entitlements(_members(book, asking), cluster_capacity(columns))
+    waiting, capacity = _members(book, asking), cluster_capacity(columns)
+    shares = standing.entitlements(waiting, capacity)
+    exposed = claimable(standing, waiting, capacity)
     lends, entitled = lent(standing).whole, entitlements(Rules(standing, shares))
     found: list[QuotaUse] = []
     for place, quota in enumerate(book.quotas):
-        named = {*quota.min, *quota.max}
+        named = names_of(book, place, standing.used[place])
         used = book.readable(standing.used[place]).only(named)
-        borrowed = book.readable(beyond(standing.used[place], book.mins[place]))
+        borrowed = book.readable(beyond(standing.used[place], guaranteed(book, place)))
         found.append(
             QuotaUse(
                 quota,
                 workloads[place],
                 used,
-                borrowed,
-                book.readable(lends[place]),
+                borrowed.only(named),
+                book.readable(lends[place]).only(named),
                 book.readable(entitled[place]),
+                book.readable(exposed[place]).without_zeros(),
             )
         )
     return found
@@ -98,6 +103,7 @@ def _groups(snapshot: Snapshot, book: Book) -> tuple[list[_Alike], list[_Alike]]
     for run in snapshot.workloads.runs():
         for workload in run:
             runs = bool(workload.node) and workload.state in HOLDING_STATES
+            runs = runs or (workload.admitted and holds_quota(workload))
             if not runs and not asks_to_run(workload):
                 continue
             place = NO_QUOTA if queued else quota_of.get(workload.namespace)

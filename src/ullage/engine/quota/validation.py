@@ -52,10 +52,13 @@ def findings(
 def refuse_errors(
     quotas: Iterable[Quota], types: ResourceTypes = BUILT_IN_TYPES, beside: Iterable[Quota] = ()
 ) -> None:
-    """Raise about the first error in quotas, or between them and those they stand beside."""
+    """Raise about the first error in quotas, or between them and those they stand beside.
+
+    Of two of one name, the one that is handed in takes the place of the other.
+    """
     there = {quota.name: quota for quota in beside}
     before = set(findings(there.values(), None, types))
-    together = {quota.name: quota for quota in quotas} | there
+    together = there | {quota.name: quota for quota in quotas}
     for each in findings(together.values(), None, types):
         if each.severity == "error" and each not in before:
             raise InputError(each.message, remedy=each.remedy)

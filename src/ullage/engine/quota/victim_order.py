@@ -2,18 +2,21 @@
 
 Lowest priority first, last in label order first. The hard thing is members that are alike: of those the
 preferred one goes first, but only where nobody of another kind stands between them, in the order of judging
-or of labels, and where it may be taken whenever the others may.
+or of labels, and where it may be taken whenever the others may. A gang that goes whole is one candidate more.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 from ullage.engine.quota.book import NO_QUOTA, Member, within
 from ullage.engine.quota.rights import Claim, Rules
+from ullage.engine.quota.victim_gangs import NO_GANGS, Gangs, as_one_member
 from ullage.engine.quota.victim_tally import Candidate
 
 
-def candidates_of(rules: Rules, claim: Claim, members: Iterable[Member]) -> list[Candidate]:
-    """Return who of these running members may be taken as things stand."""
+def candidates_of(
+    rules: Rules, claim: Claim, members: Sequence[Member], gangs: Gangs = NO_GANGS
+) -> list[Candidate]:
+    """Return who of these running members may be taken as things stand; the whole of a gang is one more."""
     standing, book = rules.standing, rules.book
     sums = _Sums(rules)
     gives = [
@@ -21,23 +24,44 @@ def candidates_of(rules: Rules, claim: Claim, members: Iterable[Member]) -> list
         for quota, own in enumerate(standing.own_used)
     ]
 
-    def may_go(member: Member) -> bool:
+    def may_go(member: Member, last: Member) -> bool:
         if member.quota in (claim.quota, NO_QUOTA) or book.modes[member.quota] == "fair":
             return rules.may_be_taken(member, claim)
-        return gives[member.quota] and sums.is_over(member)
+        return gives[member.quota] and claim.is_below(member.priority) and sums.is_over(last)
 
     claimed = frozenset(book.chains[claim.quota] if claim.quota != NO_QUOTA else ())
     found = []
-    for member in members:
-        if not may_go(member):
+    for member, parts in _alone_and_whole(rules, members, gangs):
+        last = parts[-1] if parts else member
+        if not may_go(member, last):
             continue
         own = member.quota == claim.quota
         chain: tuple[int, ...] = ()
         if not own and book.modes[member.quota] == "fair":
             chain = tuple(quota for quota in book.chains[member.quota] if quota not in claimed)
-        guarded = not own and not sums.is_over(member)
-        found.append(Candidate(member, own, guarded, own, chain, 0, sums.to(member), 0))
+        guarded = 0 if own else sum(not sums.is_over(each) for each in parts or (member,))
+        found.append(Candidate(member, own, guarded, own, chain, 0, sums.to(last), 0, parts))
     return _with_kinds(rules, _in_order(rules, found))
+
+
+def _alone_and_whole(
+    rules: Rules, members: Sequence[Member], gangs: Gangs
+) -> Iterator[tuple[Member, tuple[Member, ...]]]:
+    """Yield who may go alone, and the members of gangs as one with all of them, in label order."""
+    for member in members:
+        gang = gangs.get(member.gang)
+        if gang is None or gang.spare:
+            yield member, ()
+    keys = {each.key for each in members} if gangs else set()
+    for gang in gangs.values():
+        whole = gang.whole(keys)
+        if whole:
+            parts = tuple(sorted(whole, key=lambda each: _label_order(rules, each)))
+            yield as_one_member(parts), parts
+
+
+def _label_order(rules: Rules, member: Member) -> tuple[object, ...]:
+    return (member.key,) if member.quota == NO_QUOTA else rules.standing.order_of(member)
 
 
 class _Sums:
@@ -64,9 +88,12 @@ def _in_order(rules: Rules, found: Sequence[Candidate]) -> list[Candidate]:
     counted = [each for each in found if each.member.quota != NO_QUOTA]
     others = [each for each in found if each.member.quota == NO_QUOTA]
     others.sort(key=lambda each: (each.member.priority, *_preference(each)))
-    counted.sort(key=lambda each: rules.standing.order_of(each.member))
-    ranked = [each._replace(rank=rank) for rank, each in enumerate(counted)]
-    ranked.sort(key=lambda each: (each.member.priority, -each.rank))
+    members = {one.key: one for each in counted for one in each.members}
+    in_order = sorted(members.values(), key=rules.standing.order_of)
+    place = {each.key: rank for rank, each in enumerate(in_order)}
+    ranked = [each._replace(ranks=tuple(place[one.key] for one in each.members)) for each in counted]
+    ranked = [each._replace(rank=each.ranks[-1]) for each in ranked]
+    ranked.sort(key=lambda each: (each.member.priority, -each.rank, bool(each.parts)))
     return [*ranked, *others]
 
 
@@ -78,9 +105,9 @@ def _preference(candidate: Candidate) -> tuple[object, ...]:
 def _with_kinds(rules: Rules, ordered: Sequence[Candidate]) -> list[Candidate]:
     """Return candidates with those alike side by side, the preferred first, and of one kind."""
     before = _before_in_labels(ordered)
-    priorities: dict[int, set[int]] = {}
+    orders: dict[int, set[object]] = {}
     for each in ordered:
-        priorities.setdefault(each.member.quota, set()).add(each.member.priority)
+        orders.setdefault(each.member.quota, set()).add((each.member.priority, each.parts != ()))
     runs: list[list[Candidate]] = []
     for each in ordered:
         last = runs[-1][-1] if runs else None
@@ -95,7 +122,7 @@ def _with_kinds(rules: Rules, ordered: Sequence[Candidate]) -> list[Candidate]:
     for run in runs:
         preferred = sorted(run, key=_preference)
         quota = run[0].member.quota
-        moves = not run[0].free_of_rules and rules.book.modes[quota] == "nos" and len(priorities[quota]) > 1
+        moves = not run[0].free_of_rules and rules.book.modes[quota] == "nos" and len(orders[quota]) > 1
         if moves and preferred != run:
             found += [each._replace(kind=len(found) + place) for place, each in enumerate(run)]
         else:
@@ -107,7 +134,8 @@ def _before_in_labels(ordered: Sequence[Candidate]) -> dict[str, str]:
     """Return who of the candidates of a quota stands just before each in label order, by key."""
     last: dict[int, str] = {}
     found: dict[str, str] = {}
-    for each in sorted((each for each in ordered if each.member.quota != NO_QUOTA), key=lambda one: one.rank):
+    counted = (each for each in ordered if each.member.quota != NO_QUOTA)
+    for each in sorted(counted, key=lambda one: (one.rank, one.parts != ())):
         key, quota = each.member.key, each.member.quota
         if quota in last:
             found[key] = last[quota]
@@ -117,12 +145,13 @@ def _before_in_labels(ordered: Sequence[Candidate]) -> dict[str, str]:
 
 def _is_alike(one: Candidate, other: Candidate) -> bool:
     """Whether two are the same for every rule but the last ties."""
+    if one.parts or other.parts or one.guarded != other.guarded:
+        return False
     first, second = one.member, other.member
-    return (first.quota, first.amounts, first.takes, first.node, first.priority, first.budgets) == (
+    return (first.quota, first.amounts, first.takes, first.node, first.priority) == (
         second.quota,
         second.amounts,
         second.takes,
         second.node,
         second.priority,
-        second.budgets,
-    ) and one.guarded == other.guarded
+    ) and (first.budgets, first.gang) == (second.budgets, second.gang)

@@ -121,7 +121,7 @@ class NodeSearch:
             open_places = [
                 place
                 for place, each in enumerate(self._candidates)
-                if worst >= 2 * each.own + (each.guarded and not each.own)
+                if worst >= 2 * each.own + bool(each.guarded)
             ]
             chosen = self._most_giving(open_places)
             if chosen:
@@ -229,7 +229,7 @@ class NodeSearch:
             tally.below,
             tally.guarded + guarded,
             tally.broken,
-            len(tally.chosen) + more,
+            tally.victims + more,
         )
         known = best[:5]
         if least < known and own == guarded == 0 and tally.below < best.quotas_below:
@@ -271,10 +271,11 @@ class NodeSearch:
         if priority < best.priority and self._could_be_lower(place, short, more, best.priority):
             return True
         youth, names = self._first_of(place)
-        ages = sorted([*(-each.member.created_seconds for each in tally.chosen), *youth[:more]])
+        chosen = [each for one in tally.chosen for each in one.members]
+        ages = sorted([*(-each.created_seconds for each in chosen), *youth[:more]])
         if tuple(ages) != best.youth:
             return tuple(ages) < best.youth
-        return tuple(sorted([*(each.member.key for each in tally.chosen), *names[:more]])) <= best.names
+        return tuple(sorted([*(each.key for each in chosen), *names[:more]])) <= best.names
 
     def _could_be_lower(self, place: int, short: tuple[int, ...], more: int, priority: int) -> bool:
         """Whether so many from a place on could be enough that are all of a lower priority."""
@@ -289,7 +290,7 @@ class NodeSearch:
         """Return the ages and the names of those from a place on, the preferred first, each by itself."""
         found = self._first.get(place)
         if found is None:
-            members = [each.member for each in self._candidates[place:]]
+            members = [each for one in self._candidates[place:] for each in one.members]
             found = (
                 sorted(-each.created_seconds for each in members),
                 sorted(each.key for each in members),

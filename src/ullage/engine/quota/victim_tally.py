@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from ullage.engine.quota.book import NO_QUOTA, Member
 from ullage.engine.quota.rights import Claim, Rules
+from ullage.engine.quota.victim_gangs import NO_GANGS, Gangs
 
 LEAST_PRIORITY: Final = -(1 << 63)
 NO_BOUND: Final = 1 << 80
@@ -32,21 +33,34 @@ class Cost(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A member that may be taken as things stand.
+    """A member that may be taken as things stand, or a gang: `parts` are its members in label order.
 
     `free_of_rules` if it stays so whoever goes before it; else `chain` are the quotas that must be above
-    their entitlement, none in mode nos. `sum_to` is what its quota uses up to it in label order. Of members
-    of one `kind` the first goes.
+    their entitlement, none in mode nos. `sum_to` is what its quota uses up to it in label order, `ranks` are
+    the places of its members there. Of members of one `kind` the first goes; `guarded` are in-quota.
     """
 
     member: Member
     own: bool
-    guarded: bool
+    guarded: int
     free_of_rules: bool
     chain: tuple[int, ...]
     rank: int
     sum_to: tuple[int, ...]
     kind: int
+    parts: tuple[Member, ...] = ()
+    ranks: tuple[int, ...] = ()
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """All that go with it."""
+        return self.parts or (self.member,)
+
+    def gives_on(self, node: str, resource: str) -> int:
+        """Return what a node has more of a resource once it has gone."""
+        if self.parts:
+            return sum(each.takes.of(resource) for each in self.parts if each.node == node)
+        return self.member.takes.of(resource) if self.member.node == node else 0
 
 
 class _Parts(NamedTuple):
@@ -65,7 +79,12 @@ class Tally:
     """What the victims chosen so far cost, and what they leave of the use of quotas."""
 
     def __init__(
-        self, rules: Rules, claim: Claim, capacity: Mapping[str, int], budgets: Sequence[int]
+        self,
+        rules: Rules,
+        claim: Claim,
+        capacity: Mapping[str, int],
+        budgets: Sequence[int],
+        gangs: Gangs = NO_GANGS,
     ) -> None:
         standing, book = rules.standing, rules.book
         self._rules = rules
@@ -85,7 +104,8 @@ class Tally:
         self._left = list(budgets)
         self._below: list[int] = [0] * len(book.quotas)
         self.chosen: list[Candidate] = []
-        self.own = self.guarded = self.below = self.broken = 0
+        self._to_spare = {name: gang.spare for name, gang in gangs.items()}
+        self.own = self.guarded = self.below = self.broken = self.victims = 0
         self.priorities = [LEAST_PRIORITY]
 
     def room_place(self, resource: str) -> int:
@@ -94,6 +114,8 @@ class Tally:
 
     def may_go(self, candidate: Candidate) -> bool:
         """Whether a candidate that comes after those chosen may be taken on what they leave."""
+        if candidate.member.gang in self._to_spare and not self._leaves_enough(candidate):
+            return False
         if candidate.free_of_rules:
             return True
         quota = candidate.member.quota
@@ -115,15 +137,27 @@ class Tally:
             return False
         return self._is_over(candidate, least)
 
+    def _leaves_enough(self, candidate: Candidate) -> bool:
+        """Whether a gang has enough left with what was chosen of it, or all of it goes at once."""
+        gang = candidate.member.gang
+        before = [each for each in self.chosen if each.member.gang == gang]
+        if candidate.parts:
+            return not before
+        return len(before) < self._to_spare[gang] and not any(each.parts for each in before)
+
     def _is_over(self, candidate: Candidate, least: Sequence[int | None]) -> bool:
-        """Whether a candidate is over-quota still: those before it that had a lower priority are gone."""
+        """Whether a candidate is over-quota still: those before it that had a lower priority are gone.
+
+        A gang that went has left with members of all places in label order.
+        """
         quota, priority, rank = candidate.member.quota, candidate.member.priority, candidate.rank
         total = list(candidate.sum_to)
         for gone in self.chosen:
-            member = gone.member
-            if member.quota == quota and member.priority < priority and gone.rank < rank:
-                for place, amount in enumerate(member.amounts):
-                    total[place] -= amount
+            if gone.member.quota == quota and (gone.member.priority < priority or gone.parts):
+                for member, before in zip(gone.members, gone.ranks, strict=True):
+                    if before < rank:
+                        for place, amount in enumerate(member.amounts):
+                            total[place] -= amount
         return any(most is not None and amount > most for amount, most in zip(total, least, strict=True))
 
     def spare(self, quota: int, place: int) -> int:
@@ -150,7 +184,9 @@ class Tally:
     def _count(self, candidate: Candidate, times: int) -> None:
         """Count one who goes, or who stays after all."""
         member = candidate.member
-        self.own += times * candidate.own
+        count = len(candidate.parts) or 1
+        self.victims += times * count
+        self.own += times * count * candidate.own
         self.guarded += times * candidate.guarded
         for budget in member.budgets:
             before = self._left[budget]
@@ -208,7 +244,7 @@ class Tally:
 
     def cost(self) -> Cost:
         """Return what those chosen cost."""
-        members = [each.member for each in self.chosen]
+        members = [each for chosen in self.chosen for each in chosen.members]
         share = max((one * two for one, two in zip(self.taken, self.weights, strict=True)), default=0)
         return Cost(
             self.own,

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from ullage.engine.quota.book import NO_QUOTA, Member
 from ullage.engine.quota.rights import Claim, Refusal, Rules
+from ullage.engine.quota.victim_gangs import NO_GANGS, Gangs
 from ullage.engine.quota.victim_order import candidates_of
 from ullage.engine.quota.victim_search import Needs, NodeSearch
 from ullage.engine.quota.victim_tally import Candidate, Cost, Tally
@@ -73,6 +74,7 @@ class Victims:
         nodes: Nodes,
         *,
         budgets: Sequence[int] = (),
+        gangs: Gangs = NO_GANGS,
         steps_max: int = STEPS_MAX,
     ) -> None:
         self._rules = rules
@@ -80,6 +82,7 @@ class Victims:
         self._claim = claim
         self._nodes = nodes
         self._budgets = budgets
+        self._gangs = gangs
         self._left = self._steps_max = steps_max
         self._used_before = [list(used) for used in self._standing.used]
         self._best: Found | None = None
@@ -91,7 +94,7 @@ class Victims:
     def best(self, candidates: Sequence[Member], start: Found | None = None) -> Search:
         """Return the best legal set out of these running members; `start` is one that is known."""
         self._best = start
-        found = candidates_of(self._rules, self._claim, candidates)
+        found = candidates_of(self._rules, self._claim, candidates, self._gangs)
         self._tally = self._tally_of(found)
         least = self._look(found)
         told_apart = [each._replace(kind=place) for place, each in enumerate(found)]
@@ -113,13 +116,14 @@ class Victims:
         searches: list[tuple[int, str, NodeSearch, list[int]]] = []
         on_node: dict[str, list[int]] = {}
         for place, each in enumerate(candidates):
-            on_node.setdefault(each.member.node, []).append(place)
+            for node in {one.node for one in each.members}:
+                on_node.setdefault(node, []).append(place)
         helpful = [any(each.given[candidate.member.key] for each in shortages) for candidate in candidates]
         anywhere = {place for place, helps in enumerate(helpful) if helps}
         for node in self._nodes.free:
             rooms = self._room(node)
             here = on_node.get(node, [])
-            given = {name: [candidates[place].member.takes.of(name) for place in here] for name in rooms}
+            given = {name: [candidates[place].gives_on(node, name) for place in here] for name in rooms}
             if any(sum(given[name]) < short for name, short in rooms.items()):
                 continue
             gives = {place for number, place in enumerate(here) if any(given[name][number] for name in rooms)}
@@ -167,7 +171,7 @@ class Victims:
     ) -> NodeSearch:
         given = [
             (
-                *((each.member.takes.of(name) if each.member.node == node else 0) for name in rooms),
+                *(each.gives_on(node, name) for name in rooms),
                 *(shortage.given[each.member.key] for shortage in shortages),
             )
             for each in candidates
@@ -215,14 +219,14 @@ class Victims:
         taken = (name for each in candidates for name in each.member.takes)
         asked = self._claim.members[0].takes
         capacity = {name: self._nodes.capacity.get(name) or 1 for name in (*taken, *asked)}
-        return Tally(self._rules, self._claim, capacity, self._budgets)
+        return Tally(self._rules, self._claim, capacity, self._budgets, self._gangs)
 
     def _accepts(self) -> bool:
         """Whether the chosen set may be it, or no larger one is better; the best is kept."""
         cost = self._tally.cost()
         if self._best is not None and (cost, self._node) >= (self._best.cost, self._best.node):
             return True
-        members = [each.member for each in self._tally.chosen]
+        members = [each for chosen in self._tally.chosen for each in chosen.members]
         if not self._is_allowed(members):
             return False
         self._best = Found(tuple(sorted(members, key=lambda each: each.key)), self._node, cost, proven=False)
@@ -238,7 +242,7 @@ class Victims:
         try:
             if not self._ends_in_bounds(chosen):
                 return False
-            if self._could_come_back(chosen, member):
+            if self._could_come_back(member):
                 self._turns = True
                 return False
         finally:
@@ -268,15 +272,15 @@ class Victims:
                         return False
         return True
 
-    def _could_come_back(self, chosen: Sequence[Member], newcomer: Member) -> bool:
+    def _could_come_back(self, newcomer: Member) -> bool:
         """Whether a victim in mode nos could take the newcomer in its turn, room on nodes left aside."""
         modes = self._rules.book.modes
         kinds = {
-            (victim.quota, victim.amounts, victim.priority): victim
-            for victim in chosen
-            if victim.quota != NO_QUOTA and modes[victim.quota] == "nos"
+            (victim.quota, victim.amounts, min(each.priority for each in chosen.members)): chosen.members
+            for chosen in self._tally.chosen
+            if (victim := chosen.member).quota != NO_QUOTA and modes[victim.quota] == "nos"
         }
         return any(
-            self._rules.may_be_taken(newcomer, self._rules.claim([victim]), newest=newcomer)
-            for victim in kinds.values()
+            self._rules.may_be_taken(newcomer, self._rules.claim(members), newest=newcomer)
+            for members in kinds.values()
         )

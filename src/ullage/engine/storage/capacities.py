@@ -2,8 +2,7 @@
 
 The hard thing is time. A volume that was promised on a fresh drive turns that drive into a volume group, and
 a volume that exists is missing from what is free while the ledger still holds it. So the ledger is supplied
-with what is free plus what its bound entries have, and a group does not offer what is still promised on its
-drives.
+with what is free plus what its bound entries have, and is told which names are those of the same bytes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,11 +10,11 @@ from typing import Final, cast
 
 import msgspec
 
-from ullage.engine.storage.extents import group_bytes, volume_bytes
+from ullage.engine.storage.extents import group_bytes, volume_bytes, whole_drive_bytes
 from ullage.engine.storage.reserves import bytes_beside_spare, shared_bytes, thin_bytes
 from ullage.model.cluster import Node
-from ullage.model.disk_plan import DiskCapacity, DiskHold, DiskRequest
-from ullage.model.drives import GROUP_SUFFIX, SYSTEM_GROUP, Drive, LocalClass, ThinPool, VolumeGroup
+from ullage.model.disk_plan import DiskCapacity, DiskHold, DiskRequest, drive_class_of
+from ullage.model.drives import ANY, GROUP_SUFFIX, SYSTEM_GROUP, Drive, LocalClass, ThinPool, VolumeGroup
 from ullage.model.ledger import VOLUME_SPACE, WHOLE_DRIVE, Capacity, StorageMode
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.resources import NOTHING, Resources
@@ -40,18 +39,26 @@ def capacities_of(
 
 
 def holds_of(
-    entries: Iterable[LedgerEntry], disks: Mapping[str, DiskCapacity], *, bound: bool = False
+    entries: Iterable[LedgerEntry], disks: Mapping[str, DiskCapacity | None], *, bound: bool = False
 ) -> tuple[DiskHold, ...]:
     """Return what is promised of these disks, which are known by the names that the ledger has for them.
 
     Bound entries are left out unless asked for: where a disk is described as a node shows it, their volumes
-    are missing from it already. In what `disk_supply` describes they are not.
+    are missing from it already. In what `disk_supply` describes they are not. What was promised on a group
+    that is not there any more is promised on whatever its drives are now.
     """
     return tuple(
-        _hold(entry, disks[entry.capacity])
+        _hold(entry, disk)
         for entry in entries
-        if entry.capacity in disks and (entry.state == "RESERVED" or (bound and entry.state == "BOUND"))
+        if entry.state == "RESERVED" or (bound and entry.state == "BOUND")
+        for disk in _disks_of(entry, disks)
     )
+
+
+def _disks_of(entry: LedgerEntry, disks: Mapping[str, DiskCapacity | None]) -> tuple[DiskCapacity, ...]:
+    names = (entry.capacity,) if entry.capacity in disks else entry.drives
+    found = {disk.name: disk for name in names if (disk := disks.get(name)) is not None}
+    return tuple(found.values())
 
 
 def entries_by_node(entries: Iterable[LedgerEntry]) -> dict[str, list[LedgerEntry]]:
@@ -70,48 +77,121 @@ def disk_supply(
     *,
     shared: bool = False,
     rules: Rules = NOTHING_KEPT,
+    others: Iterable[LedgerEntry] = (),
 ) -> tuple[Capacity, ...]:
     """Return the ledger's capacities for the drives and groups of a node, and what planners know of them.
 
-    `entries` are those of the ledger when the node was read. Whoever is not offered anew offers what is
-    promised on it, so that sums hold; planners are not told of it.
+    `entries` are those of the ledger: what is bound has its volume, what is reserved has none yet. A disk
+    offers what is free and what its bound entries have of it, under whatever name, less what `others` than
+    the ledger have reserved. Who is not offered anew has no description for planners.
     """
-    reserved, bound = _promised(entries)
-    offered = {disk_name(disk): disk for disk in capacities_of(node, shared=shared, rules=rules)}
-    in_groups = _drives_in_groups(node)
-    supply = []
-    for drive in node.drives:
-        name = _drive_name(node.name, drive.uuid)
-        disk = offered.get(name)
+    return tuple(_Supply(node, entries, others, shared=shared, rules=rules).all())
+
+
+class _Supply:
+    """The disks of one node by all names of their bytes; a drive goes with the first group that it is in."""
+
+    def __init__(
+        self,
+        node: Node,
+        entries: Iterable[LedgerEntry],
+        others: Iterable[LedgerEntry],
+        *,
+        shared: bool,
+        rules: Rules,
+    ) -> None:
+        self._node = node
+        self._shared = shared
+        self._made = [entry for entry in entries if entry.state == "BOUND"]
+        self._others = [entry for entry in others if entry.state == "RESERVED"]
+        capacities = capacities_of(node, shared=shared, rules=rules)
+        self._offered = {disk_name(disk): disk for disk in capacities}
+        self._names = set(by_ledger_name(node, capacities))
+        self._group_of: dict[str, VolumeGroup] = {}
+        for group in node.volume_groups:
+            for uuid in group.drives:
+                self._group_of.setdefault(uuid, group)
+
+    def all(self) -> Iterator[Capacity]:
+        for drive in self._node.drives:
+            name = _drive_name(self._node.name, drive.uuid)
+            group = self._group_of.get(drive.uuid)
+            yield self._drive(name) if group is None else self._drive_of(group, name)
+        for group in self._node.volume_groups:
+            yield self._group(group)
+            for pool in group.thin_pools:
+                yield self._pool(group, pool)
+
+    def _drive(self, name: str) -> Capacity:
+        bare = Capacity(name)
+        disk, made = self._offered.get(name), self._sum(self._made, bare)
         if disk is None:
-            held = bound.get(name, NOTHING)
-            offers = held + reserved.get(name, NOTHING) if drive.uuid in in_groups else held
-        elif shared:
-            others_bytes = max(0, disk.used_bytes - bound.get(name, NOTHING).of(VOLUME_SPACE))
+            offers = made
+        elif self._shared:
+            others_bytes = max(0, disk.used_bytes - made.of(VOLUME_SPACE))
             disk = msgspec.structs.replace(disk, used_bytes=others_bytes)
             offers = Resources({VOLUME_SPACE: max(0, disk.size_bytes - others_bytes)})
         else:
             offers = Resources({WHOLE_DRIVE: 1, VOLUME_SPACE: group_bytes(disk.size_bytes)})
-        supply.append(Capacity(name, offers, disk=disk))
-    for group in node.volume_groups:
-        name = _group_name(node.name, group.name)
-        below = (reserved.get(_drive_name(node.name, uuid), NOTHING) for uuid in group.drives)
-        promised_bytes = sum(each.of(VOLUME_SPACE) for each in below)
-        supply.append(_share_supply(name, offered.get(name), promised_bytes, bound))
-        for pool in group.thin_pools:
-            name = _group_name(node.name, pool_place(group, pool))
-            supply.append(_share_supply(name, offered.get(name), 0, bound))
-    return tuple(supply)
+        return self._less_others(msgspec.structs.replace(bare, offers=offers, disk=disk))
 
+    def _drive_of(self, group: VolumeGroup, name: str) -> Capacity:
+        """Return a drive that is a part of a group: what is held of it is held of the group."""
+        whole = self._group(group)
+        wholly = sum(each.resources.of(WHOLE_DRIVE) for each in self._made if each.capacity == name)
+        offers = whole.offers + Resources({WHOLE_DRIVE: wholly}) if wholly else whole.offers
+        return msgspec.structs.replace(whole, name=name, offers=offers, disk=None)
 
-def _share_supply(
-    name: str, disk: DiskCapacity | None, promised_bytes: int, bound: Mapping[str, Resources]
-) -> Capacity:
-    """Return what a group or pool offers beside promises, and what its bound entries have of it."""
-    space_bytes = max(0, disk.size_bytes - promised_bytes) if disk else 0
-    space_bytes += bound.get(name, NOTHING).of(VOLUME_SPACE)
-    disk = msgspec.structs.replace(disk, size_bytes=space_bytes) if disk else None
-    return Capacity(name, Resources({VOLUME_SPACE: space_bytes}), disk=disk)
+    def _group(self, group: VolumeGroup) -> Capacity:
+        on_its_drives = {
+            name
+            for other in self._node.volume_groups
+            if other is group or not set(other.drives).isdisjoint(group.drives)
+            for name in self._names_in(other)
+        }
+        not_its_own = {
+            _drive_name(self._node.name, uuid)
+            for uuid in group.drives
+            if self._group_of[uuid] is not group
+        }  # fmt: skip
+        name = _group_name(self._node.name, group.name)
+        return self._share(name, group, (on_its_drives - {name}) | not_its_own)
+
+    def _pool(self, group: VolumeGroup, pool: ThinPool) -> Capacity:
+        whole = self._group(group)
+        name = _group_name(self._node.name, pool_place(group, pool))
+        return self._share(name, group, {whole.name, *whole.drives, *whole.beside} - {name})
+
+    def _share(self, name: str, group: VolumeGroup, beside: set[str]) -> Capacity:
+        drives = tuple(_drive_name(self._node.name, uuid) for uuid in group.drives)
+        bare = Capacity(name, drives=drives, beside=tuple(sorted(beside)))
+        disk = self._offered.get(name)
+        space_bytes = (disk.size_bytes if disk else 0) + self._sum(self._made, bare).of(VOLUME_SPACE)
+        disk = msgspec.structs.replace(disk, size_bytes=space_bytes) if disk else None
+        offers = Resources({VOLUME_SPACE: space_bytes})
+        return self._less_others(msgspec.structs.replace(bare, offers=offers, disk=disk))
+
+    def _names_in(self, group: VolumeGroup) -> Iterator[str]:
+        yield _group_name(self._node.name, group.name)
+        yield from (_group_name(self._node.name, pool_place(group, pool)) for pool in group.thin_pools)
+
+    def _less_others(self, capacity: Capacity) -> Capacity:
+        theirs = self._sum(self._others, capacity)
+        if not theirs:
+            return capacity
+        offers = (capacity.offers - theirs).at_least_zero().only(capacity.offers)
+        return msgspec.structs.replace(capacity, offers=offers)
+
+    def _sum(self, entries: Iterable[LedgerEntry], capacity: Capacity) -> Resources:
+        """Return what entries have of a capacity's bytes: as the ledger's own sums, on the groups of now."""
+        names = {capacity.name, *capacity.drives}.difference(capacity.beside)
+        drives = {*capacity.drives} or {capacity.name}
+        found = NOTHING
+        for entry in entries:
+            gone = entry.capacity not in self._names and not drives.isdisjoint(entry.drives)
+            if gone or entry.capacity in names:
+                found += entry.resources
+        return found
 
 
 def taken(request: DiskRequest, disk: DiskCapacity, mode: StorageMode) -> Resources:
@@ -123,18 +203,52 @@ def taken(request: DiskRequest, disk: DiskCapacity, mode: StorageMode) -> Resour
     return Resources({WHOLE_DRIVE: 1, VOLUME_SPACE: group_bytes(disk.size_bytes)})
 
 
-def by_ledger_name(node: Node, capacities: Iterable[DiskCapacity]) -> dict[str, DiskCapacity]:
+def serves(entry: LedgerEntry, request: DiskRequest, disk: DiskCapacity, mode: StorageMode) -> bool:
+    """Whether what an entry has of a disk is what a request would have there."""
+    if request.storage_group != disk.storage_group:
+        return False
+    if mode == "zos":
+        fits = drive_class_of(request.storage_class) in {"", disk.storage_class}
+        return fits and entry.resources == taken(request, disk, mode)
+    if request.is_share:
+        kind = disk.storage_class if disk.is_group else _group_class(disk.storage_class)
+        return kind == request.storage_class and entry.resources == taken(request, disk, mode)
+    return (
+        bool(entry.resources.of(WHOLE_DRIVE))
+        and not disk.is_group
+        and request.storage_class in {ANY, disk.storage_class}
+        and request.size_bytes <= whole_drive_bytes(disk.size_bytes)
+    )
+
+
+def serves_as_made(entry: LedgerEntry, request: DiskRequest, node: Node) -> bool:
+    """Whether the volume that exists for an entry is what a request asks for, or larger."""
+    place = entry.capacity.partition("/")[2].partition("/")[2]
+    group = next((each for each in node.volume_groups if place in {each.name, *each.drives}), None)
+    known = group is not None or any(drive.uuid == place for drive in node.drives)
+    if not known or bool(entry.resources.of(WHOLE_DRIVE)) is request.is_share:
+        return False
+    is_of = class_of_place(node, group.name if group is not None else place)
+    if not request.is_share:
+        return request.storage_class in {ANY, is_of}
+    return is_of == request.storage_class and entry.resources.of(VOLUME_SPACE) >= request.size_bytes
+
+
+def by_ledger_name(node: Node, capacities: Iterable[DiskCapacity]) -> dict[str, DiskCapacity | None]:
     """Return a node's capacities by the names under which something may be promised on them.
 
     A group goes by its own name and by those of its drives: what was promised on a drive before it became a
-    group is to be had there.
+    group is to be had there. What is there and offers nothing has its name, and no capacity.
     """
-    found = {disk_name(disk): disk for disk in capacities}
+    found: dict[str, DiskCapacity | None] = {disk_name(disk): disk for disk in capacities}
     for group in node.volume_groups:
-        disk = found.get(_group_name(node.name, group.name))
-        if disk is not None:
-            for uuid in group.drives:
-                found.setdefault(_drive_name(node.name, uuid), disk)
+        disk = found.setdefault(_group_name(node.name, group.name), None)
+        for uuid in group.drives:
+            found.setdefault(_drive_name(node.name, uuid), disk)
+        for pool in group.thin_pools:
+            found.setdefault(_group_name(node.name, pool_place(group, pool)), None)
+    for drive in node.drives:
+        found.setdefault(_drive_name(node.name, drive.uuid), None)
     return found
 
 
@@ -241,17 +355,6 @@ def _takes_volumes(drive: Drive) -> bool:
 
 def _drives_in_groups(node: Node) -> set[str]:
     return {uuid for group in node.volume_groups for uuid in group.drives}
-
-
-def _promised(entries: Iterable[LedgerEntry]) -> tuple[dict[str, Resources], dict[str, Resources]]:
-    """Return what reserved and what bound entries have of each capacity."""
-    reserved: dict[str, Resources] = {}
-    bound: dict[str, Resources] = {}
-    for entry in entries:
-        if entry.holds:
-            sums = reserved if entry.state == "RESERVED" else bound
-            sums[entry.capacity] = sums.get(entry.capacity, NOTHING) + entry.resources
-    return reserved, bound
 
 
 def _hold(entry: LedgerEntry, disk: DiskCapacity) -> DiskHold:

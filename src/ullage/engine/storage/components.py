@@ -6,12 +6,13 @@ are alike are one sort: shares of one class and size, and whole drives of one cl
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
-from ullage.engine.storage.extents import MEBIBYTE, volume_bytes
+from ullage.engine.storage.extents import MEBIBYTE
 from ullage.engine.storage.lattice import Counts
 from ullage.model.disk_plan import DiskRequest, drive_class_of
-from ullage.model.drives import ANY, DRIVE_CLASSES, GROUP_SUFFIX, SYSTEM_GROUP
+from ullage.model.drives import ANY, DRIVE_CLASSES, GROUP_SUFFIX, SYSTEM_GROUP, LocalClass
 from ullage.model.errors import InputError
 from ullage.model.quantity import print_bytes
 
@@ -35,8 +36,7 @@ class Sort(NamedTuple):
 
     def extents(self, extent_bytes: int) -> int:
         """Return what each of them takes of a group, if they are shares."""
-        taken_bytes = sum(volume_bytes(request.size_bytes, extent_bytes) for request in self.items[0])
-        return taken_bytes // extent_bytes
+        return sum([-(-request.size_bytes // extent_bytes) for request in self.items[0]])
 
     def mebibytes(self, which: int) -> int:
         """Return what one of them needs of a whole drive."""
@@ -65,11 +65,15 @@ class Component(NamedTuple):
 
 def components_of(requests: Iterable[DiskRequest]) -> list[Component]:
     """Return the parts of what is asked for, in the order of their first requests."""
-    ordered = in_order(requests)
+    return components_in_order(in_order(requests))
+
+
+def components_in_order(ordered: Sequence[DiskRequest]) -> list[Component]:
+    """Return the same for requests that stand in their stable order."""
     with_any = {request.storage_group for request in ordered if request.storage_class == ANY}
     parts: dict[tuple[str, str], list[DiskRequest]] = {}
     for request in ordered:
-        drive_class = _class_name(request)
+        drive_class = _class_name(request.storage_class)
         joined = ANY if drive_class != SYSTEM and request.storage_group in with_any else drive_class
         parts.setdefault((request.storage_group, joined), []).append(request)
     return [
@@ -106,7 +110,7 @@ def component(
     shares: dict[tuple[int, int], list[Item]] = {}
     wholes: dict[tuple[int, int], list[Item]] = {}
     for request in requests:
-        name = _class_name(request)
+        name = _class_name(request.storage_class)
         drive_class = ANY_CLASS if name == ANY else classes.index(name)
         if request.is_share:
             shares.setdefault((drive_class, request.size_bytes), []).append((request,))
@@ -125,7 +129,8 @@ def _sorts(found: dict[tuple[int, int], list[Item]]) -> tuple[Sort, ...]:
     return tuple(Sort(drive_class, tuple(items)) for (drive_class, _), items in found.items())
 
 
-def _class_name(request: DiskRequest) -> str:
-    if request.storage_class == SYSTEM_GROUP:
+@cache
+def _class_name(storage_class: LocalClass) -> str:
+    if storage_class == SYSTEM_GROUP:
         return SYSTEM
-    return drive_class_of(request.storage_class) or ANY
+    return drive_class_of(storage_class) or ANY

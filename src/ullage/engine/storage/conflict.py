@@ -1,6 +1,8 @@
 """The smallest sets of volumes that cannot stand together on a node."""
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +12,8 @@ from ullage.engine.storage.lattice import Lattice, lattice
 from ullage.engine.storage.rooms import Kind, Rooms
 from ullage.model.disk_plan import DiskRequest
 
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+
 
 class Sets:
     """The sets of a component: how many volumes each has, and which; with `spare`, only every other one."""
@@ -18,6 +22,7 @@ class Sets:
         self.asked = asked
         self.tables: Lattice = lattice(asked.share_counts, asked.whole_counts, spare=spare)
         self._known: dict[int, tuple[DiskRequest, ...]] = {}
+        self._orders: dict[int, list[tuple[bool, int, str]]] = {}
         self._step = 1 + spare
         counts = np.zeros(1, np.int64)
         for radix in self.tables.radices[int(spare) :]:
@@ -34,14 +39,27 @@ class Sets:
         self._known[number] = tuple(sorted(found, key=stable_order))
         return self._known[number]
 
-    def first_never(self, least: Costs) -> int:
-        """Return the set with fewest volumes that cannot be served; of several the first in order."""
-        never = least[:: self._step] >= NEVER
-        fewest = self._counts[never].min()
-        numbers = (self._step * np.flatnonzero(never & (self._counts == fewest))).tolist()
+    def first_never(self, never: Flags) -> list[int]:
+        """Return for each node the set with fewest volumes that cannot be served; of several the first.
+
+        `never` says of every set and node whether it cannot; there is no node that can serve all sets.
+        """
+        counts = np.where(never[:: self._step], self._counts[:, None], self._counts[-1] + 1)
+        nodes, numbers = np.nonzero((counts == counts.min(axis=0)).T)
+        ends = np.searchsorted(nodes, np.arange(1, counts.shape[1] + 1)).tolist()
+        fewest = (self._step * numbers).tolist()
+        return [self._first(fewest[start:end]) for start, end in pairwise([0, *ends])]
+
+    def _first(self, numbers: Sequence[int]) -> int:
+        """Return the first of some sets, in the stable order of what they have."""
         if len(numbers) == 1:
             return numbers[0]
-        return min(numbers, key=lambda number: [stable_order(each) for each in self.requests(number)])
+        return min(numbers, key=self._order)
+
+    def _order(self, number: int) -> list[tuple[bool, int, str]]:
+        if number not in self._orders:
+            self._orders[number] = list(map(stable_order, self.requests(number)))
+        return self._orders[number]
 
 
 def smallest_conflicts(
@@ -60,8 +78,8 @@ def smallest_conflicts(
         columns = columns_of(batch)
         costs = _costs(asked, rooms.kinds, sets.tables, columns)
         least = cover(sets.tables, costs, columns.active).least.reshape(-1, len(batch))
-        for place, key in enumerate(batch):
-            found.setdefault(sets.requests(sets.first_never(least[:, place])), []).extend(alike[key])
+        for key, number in zip(batch, sets.first_never(least >= NEVER), strict=True):
+            found.setdefault(sets.requests(number), []).extend(alike[key])
     return found
 
 

@@ -7,6 +7,8 @@ volumes may name one claim, and a claim may have a volume on a disk before it is
 
 from collections.abc import Iterator
 
+import msgspec
+
 from ullage.engine.storage.local_class import PROVISIONER, local_class, stated_class
 from ullage.model.cluster import Snapshot, Volume, Workload
 from ullage.model.disk_plan import DiskRequest
@@ -58,21 +60,42 @@ class DiskRequests:
             yield DiskRequest(name, wanted, volume.size_bytes, volume.storage_group, volume.virtual_disk)
 
     def _of_claim(self, workload: Workload, volume: Volume) -> Iterator[DiskRequest]:
-        key = f"{workload.namespace}/{volume.claim}" if workload.namespace else volume.claim
+        key = claim_key(workload, volume)
         claim = self._snapshot.claims.get(key)
         comes_along = volume.inline and workload.holds_capacity
         if not comes_along and (key in self._placed or (claim is not None and (claim.bound or claim.volume))):
             return
+        asked = self.asked_by_claim(workload, volume)
+        if asked is not None:
+            yield asked
+
+    def asked_by_claim(self, workload: Workload, volume: Volume) -> DiskRequest | None:
+        """Return what a claim asks of a local disk, whether it has its volume or not; None if nothing."""
+        claim = self._snapshot.claims.get(claim_key(workload, volume))
         stated = volume.storage_class if claim is None else claim.storage_class
+        if claim is not None and _is_template(workload, volume):
+            # what is asked for is what the set says, also where a replica has its claim already
+            stated = volume.storage_class or claim.storage_class
+            claim = msgspec.structs.replace(claim, size_bytes=volume.size_bytes)
         wanted = self._class_of(stated or (self._default_class if claim is None else ""))
         if wanted is None:
-            return
+            return None
         size_bytes = volume.size_bytes if claim is None else claim.size_bytes
         group = volume.storage_group if claim is None else claim.storage_group
-        yield DiskRequest(volume.claim, wanted, size_bytes, group, volume.virtual_disk)
+        return DiskRequest(volume.claim, wanted, size_bytes, group, volume.virtual_disk)
 
     def _class_of(self, name: str) -> LocalClass | None:
         return local_class(self._snapshot.storage_classes.get(name), name)
+
+
+def claim_key(workload: Workload, volume: Volume) -> str:
+    """Return the key of the claim that a volume of a workload names."""
+    return f"{workload.namespace}/{volume.claim}" if workload.namespace else volume.claim
+
+
+def _is_template(workload: Workload, volume: Volume) -> bool:
+    """Whether a volume is one of which each replica of a set has its own, with a claim of its own."""
+    return workload.kind == "StatefulSet" and bool(volume.size_bytes) and not volume.inline
 
 
 def _free_name(name: str, taken: dict[str, DiskRequest]) -> str:

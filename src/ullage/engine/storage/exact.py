@@ -4,15 +4,16 @@ Volumes that cannot meet on a drive are planned apart, all nodes side by side. W
 them to look at all of their sets, they are planned within bounds, and the answer says so.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Final
 
-from ullage.engine.storage.components import components_of, in_order
+from ullage.engine.storage.components import components_in_order, in_order
 from ullage.engine.storage.large import solve_large
 from ullage.engine.storage.lattice import pairs_of
 from ullage.engine.storage.rooms import NOT_WHOLE, Rooms, rooms_of
 from ullage.engine.storage.solving import Answer, Served, solve
-from ullage.engine.storage.witness import witnesses_of
+from ullage.engine.storage.witness import has_many_sets, witnesses_of
 from ullage.model.disk_plan import DiskCapacity, DiskHold, DiskPlan, DiskRequest, DiskWitness, NodeDisks
 
 PAIRS_MAX: Final = 600_000
@@ -36,23 +37,27 @@ def plan_nodes(
     """
     ordered = in_order(requests)
     names = sorted(set(nodes))
+    capacities = tuple(capacities)
     empty = next((request for request in ordered if request.size_bytes <= 0), None)
     if empty is not None:
         return DiskPlan(witnesses=tuple(_without_size(node, empty) for node in names))
-    rooms = rooms_of(components_of(ordered), capacities, holds, names)
+    rooms = rooms_of(components_in_order(ordered), capacities, holds, names)
     limits = [_pairs_max(each) for each in rooms]
-    answers = [_answers(each, names, limit) for each, limit in zip(rooms, limits, strict=True)]
+    answers = [
+        _answers(each, names, limit, explains=explains) for each, limit in zip(rooms, limits, strict=True)
+    ]
     served: list[tuple[int, int, NodeDisks]] = []
     refused: list[str] = []
-    for node in names:
-        parts = [answer[node] for answer in answers]
+    unplaced = dict.fromkeys([request.name for request in ordered], "")
+    for node, *parts in zip(names, *[map(answer.__getitem__, names) for answer in answers], strict=True):
         good = [part for part in parts if isinstance(part, Served)]
         if len(good) == len(parts):
-            served.append(_node_disks(node, ordered, good))
+            served.append(_node_disks(node, unplaced, good))
         else:
             refused.append(node)
-    served.sort(key=lambda each: each[:2])
-    witnesses = tuple(witnesses_of(rooms, answers, limits, refused)) if explains else ()
+    served.sort(key=itemgetter(0, 1))
+    explained = refused if explains else ()
+    witnesses = tuple(witnesses_of(rooms, answers, limits, explained, capacities)) if explained else ()
     return DiskPlan(tuple(disks for _, _, disks in served), witnesses)
 
 
@@ -62,30 +67,33 @@ def _pairs_max(rooms: Rooms) -> int:
     return min(PAIRS_MAX, max(PAIRS_MIN, WORK_MAX // max(1, drives)))
 
 
-def _answers(rooms: Rooms, nodes: Sequence[str], pairs_max: int) -> dict[str, Answer]:
+def _answers(rooms: Rooms, nodes: Sequence[str], pairs_max: int, *, explains: bool) -> dict[str, Answer]:
     asked = rooms.component
     if pairs_of(asked.share_counts, asked.whole_counts) > pairs_max:
         return solve_large(rooms, nodes, pairs_max)
-    return dict(solve(rooms, asked, nodes))
+    return dict(solve(rooms, asked, nodes, explains=explains and has_many_sets(asked)))
 
 
 def _node_disks(
-    node: str, ordered: Sequence[DiskRequest], parts: Sequence[Served]
+    node: str, unplaced: Mapping[str, str], parts: Sequence[Served]
 ) -> tuple[int, int, NodeDisks]:
-    """Return how a node serves, after what that opens and strands."""
-    takes = [take for part in parts for take in part.takes]
-    places = {request.name: row[1] for row, here in takes for request in here}
-    opened = sum(part.opened for part in parts)
-    bound = sum(part.bound for part in parts)
-    stranded_bytes = sum(part.stranded_bytes for part in parts)
+    """Return how a node serves, after what that opens and strands; `unplaced` has the names in order."""
+    chosen = {**unplaced}
+    opened_names, spun_up = [], []
+    opened = bound = stranded_bytes = 0
+    for part in parts:
+        opened += part.opened
+        bound += part.bound
+        stranded_bytes += part.stranded_bytes
+        for (_, name, _, _, mebibytes, _, cold), here in part.takes:
+            for request in here:
+                chosen[request.name] = name
+            if mebibytes != NOT_WHOLE and here[0].is_share:
+                opened_names.append(name)
+            if cold:
+                spun_up.append(name)
     disks = NodeDisks(
-        node,
-        {request.name: places[request.name] for request in ordered},
-        tuple([row[1] for row, here in takes if row[4] != NOT_WHOLE and here[0].is_share]),
-        stranded_bytes,
-        tuple([row[1] for row, _ in takes if row[6]]),
-        opened == bound,
-        bound,
+        node, chosen, tuple(opened_names), stranded_bytes, tuple(spun_up), opened == bound, bound
     )
     return opened, stranded_bytes, disks
 

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from ullage.engine.storage.components import BYTES_MAX, Component, group_class
 from ullage.engine.storage.extents import MEBIBYTE, METADATA_BYTES, volume_bytes
-from ullage.model.disk_plan import DiskCapacity, DiskHold, is_share
+from ullage.model.disk_plan import DiskCapacity, DiskHold, DiskRequest, is_share
 from ullage.model.drives import EXTENT_BYTES
 from ullage.model.errors import InputError
 from ullage.model.quantity import print_bytes
@@ -45,7 +45,8 @@ class Rooms:
     """The rooms of one component by node, in their order.
 
     `kinds` are those that its rooms have. `barred` says why others of the right class are not among them, as
-    counts by reason.
+    counts by reason. `conflicts` are the fewest requests that cannot stand together on a node, where somebody
+    has looked.
     """
 
     def __init__(self, asked: Component, nodes: Iterable[str]) -> None:
@@ -53,6 +54,7 @@ class Rooms:
         self.kinds: list[Kind] = []
         self.by_node: dict[str, list[Row]] = {node: [] for node in nodes}
         self.barred: dict[str, dict[str, int]] = {}
+        self.conflicts: dict[str, tuple[DiskRequest, ...]] = {}
 
     def takers(self) -> "list[tuple[tuple[str, str], _Taker]]":
         """Return who takes the capacities of each storage group and class that may serve."""

@@ -9,8 +9,6 @@ the cost is the place of a size among all that occur.
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from ullage.engine.storage.components import Component
 from ullage.engine.storage.conflict import Sets
 from ullage.engine.storage.cover import NEVER, batches, columns_of, cover
@@ -93,8 +91,8 @@ def _overfull(rooms: Rooms, sets: Sets, keys: Sequence[tuple[Facts, ...]]) -> It
     side = Side.of(sets.asked, rooms.kinds, sets.tables, columns, keys)
     found = cover(sets.tables, excess_costs(side), columns.active)
     least = found.least.reshape(-1, len(keys))
-    numbers = [sets.first_never(least[:, node]) for node in range(len(keys))]
-    taken = found.trace(np.array(numbers) + 1).T.tolist()
+    numbers = sets.first_never(least >= NEVER)
+    taken = found.trace([number + 1 for number in numbers])
     for node, (key, number) in enumerate(zip(keys, numbers, strict=True)):
         if least[number + 1, node] < NEVER:
             drive = next(place for place, each in enumerate(taken[node]) if each % 2)

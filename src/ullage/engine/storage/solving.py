@@ -7,15 +7,15 @@ than 63 bits, the numbers are Python's own.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from ullage.engine.storage.components import Component
+from ullage.engine.storage.components import Component, Item
+from ullage.engine.storage.conflict import Sets
 from ullage.engine.storage.cover import (
     NEVER,
-    TOO_MUCH,
     Columns,
     Costs,
     Key,
@@ -32,6 +32,8 @@ from ullage.model.disk_plan import DiskRequest
 from ullage.model.drives import EXTENT_BYTES
 
 EXTENT_MEBIBYTES: Final = EXTENT_BYTES // MEBIBYTE
+PAIRS_MIN: Final = 729
+"""With so many pairs for each drive it pays to see first which drives can be left out."""
 
 
 class Served(NamedTuple):
@@ -50,59 +52,88 @@ class Undecided:
 Answer = Served | Undecided | None
 
 
-def solve(rooms: Rooms, asked: Component, nodes: Iterable[str]) -> dict[str, Served | None]:
+def solve(
+    rooms: Rooms, asked: Component, nodes: Iterable[str], *, explains: bool = False
+) -> dict[str, Served | None]:
     """Return the best way for every node; None where there is none.
 
-    Nodes with rooms that are alike are solved once.
+    Nodes with rooms that are alike are solved once. With `explains`, what cannot stand together is left with
+    the rooms: it is to be read from the same tables.
     """
     tables = lattice(asked.share_counts, asked.whole_counts)
     needs = needs_of(asked, tables, rooms.kinds)
-    least = _least(asked, rooms.kinds)
+    shares = _by_extents(asked, rooms.kinds) if len(tables.rest) * tables.blocks >= PAIRS_MIN else []
     useful: dict[str, list[Row]] = {}
     alike: dict[Key, list[str]] = {}
     for node in nodes:
-        useful[node], key = _useful(rooms.by_node[node], least, len(asked.requests))
+        here = _worth_opening(rooms.by_node[node], shares) if shares else rooms.by_node[node]
+        useful[node], key = _useful(here, needs.least, len(asked.requests))
         alike.setdefault(key, []).append(node)
     reader = _Reader(asked, tables)
     served: dict[str, Served | None] = {}
+    sets: Sets | None = None
     for batch in batches(alike, tables):
-        for key, takes in zip(batch, _takes(asked, tables, needs, batch), strict=True):
+        columns = columns_of(batch)
+        costs, never = _costs(len(asked.requests), tables, needs, columns)
+        found = cover(tables, costs, columns.active, never)
+        can = (found.least[-1, -1] < never).tolist()
+        for key, takes, feasible in zip(batch, found.trace([tables.full] * len(batch)), can, strict=True):
+            of_key = takes[len(takes) - len(key) :]
             for node in alike[key]:
-                served[node] = None if takes is None else reader.served(useful[node], takes)
+                served[node] = reader.served(useful[node], of_key) if feasible else None
+        if explains and not all(can):
+            sets = sets or Sets(asked)
+            unable = [place for place, feasible in enumerate(can) if not feasible]
+            numbers = sets.first_never(found.least.reshape(-1, len(batch))[:, unable] >= never)
+            for place, number in zip(unable, numbers, strict=True):
+                rooms.conflicts.update(dict.fromkeys(alike[batch[place]], sets.requests(number)))
     return served
 
 
-def _least(asked: Component, kinds: Sequence[Kind]) -> list[tuple[int, int]]:
-    """Return for every kind of room the extents and the mebibytes below which it is of no use."""
-    found = []
-    for drive_class, extent_bytes in kinds:
-        extents = [sort.extents(extent_bytes) for sort in asked.shares if sort.suits(drive_class)]
-        mebibytes = [sort.mebibytes(0) for sort in asked.wholes if sort.suits(drive_class)]
-        found.append((min(extents, default=TOO_MUCH), min(mebibytes, default=TOO_MUCH)))
-    return found
+def _by_extents(asked: Component, kinds: Sequence[Kind]) -> list[int]:
+    """Return what the volumes take, the largest first; nothing where it depends on the room."""
+    if asked.wholes or len(kinds) != 1:
+        return []
+    ((_, extent_bytes),) = kinds
+    takes = [(sort.extents(extent_bytes), len(sort.items)) for sort in asked.shares]
+    return sorted([extents for extents, count in takes for _ in range(count)], reverse=True)
+
+
+def _worth_opening(rooms: Sequence[Row], shares: Sequence[int]) -> Sequence[Row]:
+    """Return rooms without fresh drives that no best way opens.
+
+    The largest volumes are put where least is left, and if need be on the largest fresh drive. If that is a
+    way, a best one opens no more drives than it; those that it opens and the rooms in use must hold all.
+    """
+    used = [row[3] for row in rooms if row[4] == NOT_WHOLE]
+    fresh = sorted([row[3] for row in rooms if row[4] != NOT_WHOLE])
+    left = list(used)
+    opened: list[int] = []
+    for extents in shares:
+        place = min([(each, place) for place, each in enumerate(left) if each >= extents], default=None)
+        if place is not None:
+            left[place[1]] -= extents
+        elif len(opened) < len(fresh) and fresh[-1 - len(opened)] >= extents:
+            opened.append(fresh[-1 - len(opened)])
+            left.append(opened[-1] - extents)
+        else:
+            return rooms
+    missing = sum(shares) - sum([max(0, each) for each in used]) - sum(opened[:-1])
+    return [row for row in rooms if row[4] == NOT_WHOLE or (opened and row[3] >= missing)]
 
 
 def _useful(rooms: Sequence[Row], least: Sequence[tuple[int, int]], copies_max: int) -> tuple[list[Row], Key]:
     """Return the rooms that can take anything; of those that are alike no more than there are volumes."""
-    found = [row for row in rooms if row[3] >= least[row[2]][0] or row[4] >= least[row[2]][1]]
+    if len(least) == 1:
+        ((extents, mebibytes),) = least
+        found = [row for row in rooms if row[3] >= extents or row[4] >= mebibytes]
+    else:
+        found = [row for row in rooms if row[3] >= least[row[2]][0] or row[4] >= least[row[2]][1]]
     keys = [row[2:5] for row in found]
     if len(found) > copies_max and len(set(keys)) < len(keys):
         kept = [place for place, key in enumerate(keys) if keys[:place].count(key) < copies_max]
         found, keys = [found[place] for place in kept], [keys[place] for place in kept]
     return found, tuple(keys)
-
-
-def _takes(
-    asked: Component, tables: Lattice, needs: Needs, keys: Sequence[Key]
-) -> Iterator[list[int] | None]:
-    """Yield for each node what its rooms take to serve everything; None where they cannot."""
-    columns = columns_of(keys)
-    costs, never = _costs(len(asked.requests), tables, needs, columns)
-    found = cover(tables, costs, columns.active, never)
-    can = (found.least[-1, -1] < never).tolist()
-    taken = found.trace(np.full(len(keys), tables.full)).T.tolist()
-    for key, takes, feasible in zip(keys, taken, can, strict=True):
-        yield takes[len(takes) - len(key) :] if feasible else None
 
 
 def _costs(volumes: int, tables: Lattice, needs: Needs, columns: Columns) -> tuple[Costs, int]:
@@ -114,18 +145,22 @@ def _costs(volumes: int, tables: Lattice, needs: Needs, columns: Columns) -> tup
     weight = stranded_max + 1
     most = (uses * weight + stranded_max) << bits
     never, number = (NEVER, np.int64) if most < NEVER else (1 << most.bit_length(), object)
-    costs = np.full((drives, tables.blocks, tables.taken.shape[1], width), never, number)
     shares = needs.extents.shape[2]
     taken = tables.taken[:, :shares, None]
     extents, mebibytes = extents[:, None, None], mebibytes[:, None, None]
 
     needed = needs.extents_by_drive(kinds)
-    opening = (weight + EXTENT_MEBIBYTES * extents.astype(number)) << bits
-    used = ((EXTENT_MEBIBYTES * needed.astype(number)) << bits) - taken
-    cost = np.where(mebibytes >= 0, opening - used, taken)
-    np.copyto(costs[:, :, :shares], cost, where=needed <= extents)
+    fresh = mebibytes >= 0
+    opening = np.where(fresh, (weight + EXTENT_MEBIBYTES * extents.astype(number, copy=False)) << bits, 0)
+    used = (EXTENT_MEBIBYTES * needed.astype(number, copy=False)) << bits
+    cost = np.where(fresh, taken - used, taken)
+    cost += opening
+    costs = np.where(needed <= extents, cost, never)
     costs[:, 0, 0] = 0
     if tables.whole_options:
+        of_shares = costs
+        costs = np.full((drives, tables.blocks, tables.taken.shape[1], width), never, number)
+        costs[:, :, :shares] = of_shares
         needed = needs.mebibytes_by_drive(kinds)
         cost = (mebibytes[:, 0] - needed.astype(number)) << bits | tables.taken[0, shares:, None]
         np.copyto(costs[:, 0, shares:], cost, where=needed <= mebibytes[:, 0])
@@ -136,34 +171,56 @@ class _Reader:
     """Tells which volumes are meant by what rooms take; it knows every number after the first time."""
 
     def __init__(self, asked: Component, tables: Lattice) -> None:
-        self._asked = asked
         self._tables = tables
-        self._known: dict[int, tuple[list[tuple[int, int]], bool, int]] = {}
+        self._sorts = (*asked.wholes, *asked.shares)
+        self._known: dict[int, _Taken] = {}
 
     def served(self, rooms: Sequence[Row], takes: Sequence[int]) -> Served:
         """Return which volumes are on which rooms: those of a sort in their order, as the rooms are."""
-        items = [iter(sort.items) for sort in (*self._asked.wholes, *self._asked.shares)]
+        items: dict[int, Iterator[Item]] = {}
         found = []
         opened = stranded_bytes = 0
         for row, taken in zip(rooms, takes, strict=True):
             if not taken:
                 continue
-            counts, whole, share_bytes = self._known.get(taken) or self._read(taken)
-            here = [each for sort, count in counts for item in islice(items[sort], count) for each in item]
-            found.append((row, tuple(here)))
-            _, _, _, extents, mebibytes, _, _ = row
+            counts, here, whole, share_bytes = self._known.get(taken) or self._read(taken)
+            here = here or self._next(items, counts)
+            found.append((row, here))
             if whole:
-                stranded_bytes += mebibytes * MEBIBYTE - here[0].size_bytes
-            elif mebibytes != NOT_WHOLE:
+                stranded_bytes += row[4] * MEBIBYTE - here[0].size_bytes
+            elif row[4] != NOT_WHOLE:
                 opened += 1
-                stranded_bytes += extents * EXTENT_BYTES - share_bytes
+                stranded_bytes += row[3] * EXTENT_BYTES - share_bytes
         return Served(tuple(found), opened, stranded_bytes, opened)
 
-    def _read(self, taken: int) -> tuple[list[tuple[int, int]], bool, int]:
-        """Return how many of which sorts are taken, whether whole drives, and what shares take of a drive."""
+    def _next(self, items: dict[int, Iterator[Item]], counts: Sequence[tuple[int, int]]) -> Item:
+        """Return so many of each sort, the first that are left on a node."""
+        found: list[DiskRequest] = []
+        for sort, count in counts:
+            left = items.setdefault(sort, iter(self._sorts[sort].items))
+            found += chain.from_iterable(islice(left, count))
+        return tuple(found)
+
+    def _read(self, taken: int) -> "_Taken":
         wholes, shares = self._tables.digits(taken)
         counts = [(sort, count) for sort, count in enumerate(wholes + shares) if count]
-        sorts = zip(self._asked.shares, shares, strict=True)
-        extents = sum(sort.extents(EXTENT_BYTES) * count for sort, count in sorts if count)
-        self._known[taken] = counts, any(wholes), extents * EXTENT_BYTES
-        return self._known[taken]
+        single, extents = True, 0
+        for sort, count in counts:
+            single = single and len(self._sorts[sort].items) == 1
+            extents += count * (self._sorts[sort].extents(EXTENT_BYTES) if sort >= len(wholes) else 0)
+        requests = self._next({}, counts) if single else ()
+        found = _Taken(counts, requests, any(wholes), extents * EXTENT_BYTES)
+        self._known[taken] = found
+        return found
+
+
+class _Taken(NamedTuple):
+    """How many of which sorts are taken, whether whole drives, and what shares take of a drive.
+
+    `requests` are those that are meant, where it does not depend on what other rooms take.
+    """
+
+    counts: list[tuple[int, int]]
+    requests: Item
+    whole: bool
+    share_bytes: int

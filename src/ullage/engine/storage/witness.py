@@ -3,7 +3,7 @@
 What is looked for first is what is cheap and most often the case: one volume that fits nowhere.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from ullage.engine.storage.alone import Alone
@@ -15,7 +15,7 @@ from ullage.engine.storage.rooms import Rooms
 from ullage.engine.storage.shortfall import Shortfall, shortfalls
 from ullage.engine.storage.solving import Answer, Undecided, solve
 from ullage.engine.storage.witness_words import WitnessWords, undecided_witness
-from ullage.model.disk_plan import DiskRequest, DiskWitness
+from ullage.model.disk_plan import DiskCapacity, DiskRequest, DiskWitness
 
 SPARE_PAIRS: Final = 3
 """Pairs are so many times as many where one drive may be overfull."""
@@ -30,6 +30,7 @@ def witnesses_of(
     answers: Sequence[Mapping[str, Answer]],
     pairs_max: Sequence[int],
     nodes: Sequence[str],
+    capacities: Iterable[DiskCapacity] = (),
 ) -> Iterator[DiskWitness]:
     """Yield for every node, none of which can serve, the fewest requests that it cannot; then the first.
 
@@ -37,6 +38,7 @@ def witnesses_of(
     out. Where it is not known whether they could, the witness says so.
     """
     found: dict[str, list[tuple[WitnessWords, Shortfall]]] = {node: [] for node in nodes}
+    _count_other_groups(rooms, capacities)
     for each, answer, limit in zip(rooms, answers, pairs_max, strict=True):
         words = WitnessWords(each)
         unable = [node for node in nodes if answer[node] is None]
@@ -50,6 +52,21 @@ def witnesses_of(
             parts = zip(rooms, answers, strict=True)
             open_question = next(each for each, answer in parts if isinstance(answer[node], Undecided))
             yield undecided_witness(node, open_question.component)
+
+
+def _count_other_groups(rooms: Sequence[Rooms], capacities: Iterable[DiskCapacity]) -> None:
+    """Count what is of the right class and of another storage group than the one that is asked for."""
+    classes = [{name for (_, name), _ in each.takers()} for each in rooms]
+    first = rooms[0].component.storage_group
+    same = all(each.component.storage_group == first for each in rooms)
+    others = [each for each in capacities if each.storage_group != first] if same else capacities
+    for capacity in others:
+        group = capacity.storage_group
+        for each, wanted in zip(rooms, classes, strict=True):
+            if capacity.storage_class in wanted and group != each.component.storage_group:
+                reason = f"of storage group {group}" if group else "of no storage group"
+                barred = each.barred.setdefault(capacity.node, {})
+                barred[reason] = barred.get(reason, 0) + 1
 
 
 def size_and_order(requests: Sequence[DiskRequest]) -> tuple[int, list[tuple[bool, int, str]]]:
@@ -80,10 +97,13 @@ def _shortfalls(
     if _pairs_with_spare(apart) <= SMALL_PAIRS_MAX:
         yield from shortfalls(rooms, apart, nodes)
         return
-    if pairs_of(apart.share_counts, apart.whole_counts) <= pairs_max:
+    conflicts: dict[tuple[DiskRequest, ...], list[str]] = {}
+    if apart == asked and all(node in rooms.conflicts for node in nodes):
+        for node in nodes:
+            conflicts.setdefault(rooms.conflicts[node], []).append(node)
+    elif pairs_of(apart.share_counts, apart.whole_counts) <= pairs_max:
         conflicts = smallest_conflicts(rooms, apart, nodes)
     else:
-        conflicts = {}
         for place, node in enumerate(nodes):
             kept = _reduced(rooms, asked, node) if place < REDUCED_MAX else asked.requests
             conflicts.setdefault(tuple(kept), []).append(node)
@@ -93,6 +113,11 @@ def _shortfalls(
             yield from shortfalls(rooms, part, alike)
         else:
             yield from ((node, Shortfall(requests)) for node in alike)
+
+
+def has_many_sets(asked: Component) -> bool:
+    """Whether it is worth while to look for the smallest sets of a component first."""
+    return _pairs_with_spare(asked) > SMALL_PAIRS_MAX
 
 
 def _pairs_with_spare(asked: Component) -> int:

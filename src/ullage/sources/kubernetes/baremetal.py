@@ -134,6 +134,13 @@ class Place(NamedTuple):
         return f"{kind}/{self.node}/{self.name}"
 
 
+class Offered(NamedTuple):
+    """What the driver calls the capacity of a drive or group, and its node."""
+
+    capacity: str
+    node_id: str
+
+
 class DriveReader:
     """What has been read of the driver's objects; `disks` puts it on nodes when everything is known.
 
@@ -172,7 +179,7 @@ class DriveReader:
             if node not in node_names or wire.spec.type not in _CLASSES or not is_new:
                 self.unplaced.append(f"drive {name}")
                 continue
-            drive = _drive(uuid, wire, offered.get(uuid))
+            drive = _drive(uuid, wire, offered.get(uuid), knows_offers=bool(offered))
             drives.setdefault(node, []).append(drive)
             self.places[name] = self.places[uuid] = Place(node, drive)
         groups: dict[str, list[VolumeGroup]] = {}
@@ -197,6 +204,18 @@ class DriveReader:
         wire = self.capacities.get(name)
         return None if wire is None else self.places.get(wire.spec.location)
 
+    def offered(self) -> dict[tuple[str, str], Offered]:
+        """Return the AvailableCapacities by node and by what the model calls their drives and groups."""
+        node_ids = {wire.spec.uuid or name: wire.spec.node_id for name, wire in self.drives.items()}
+        node_ids |= {name: wire.spec.node for name, wire in self.groups.items()}
+        found: dict[tuple[str, str], Offered] = {}
+        for name, wire in sorted(self.capacities.items()):
+            place = self.places.get(wire.spec.location)
+            if place is not None:
+                node_id = node_ids.get(wire.spec.location, "")
+                found.setdefault((place.node, place.name), Offered(name, node_id))
+        return found
+
     def missing_volumes(self, known: Iterable[str]) -> list[str]:
         """Return the volumes that groups name and nobody has described."""
         named = {each for group in self.groups.values() for each in group.spec.volume_refs or ()}
@@ -208,8 +227,11 @@ def is_possible(name: str, size_bytes: int) -> bool:
     return NAME.fullmatch(name) is not None and 0 <= size_bytes <= SIZE_MAX
 
 
-def _drive(uuid: str, wire: DriveWire, offered: CapacityWire | None) -> Drive:
-    """A drive; one of which the driver offers nothing though it could is about to be used."""
+def _drive(uuid: str, wire: DriveWire, offered: CapacityWire | None, *, knows_offers: bool) -> Drive:
+    """A drive; one of which the driver offers nothing though it could is about to be used.
+
+    Where nothing that the driver offers is known at all, a drive offers what it is.
+    """
     spec = wire.spec
     drive = Drive(
         uuid=uuid,
@@ -225,7 +247,8 @@ def _drive(uuid: str, wire: DriveWire, offered: CapacityWire | None) -> Drive:
         storage_group=_said(STORAGE_GROUP, wire.metadata, offered),
         tainted=_said(TAINT, wire.metadata, offered) == NO_SCHEDULE,
     )
-    if drive.offers_space and offered is not None and offered.spec.size <= 0:
+    offers = offered is not None and offered.spec.size > 0
+    if drive.offers_space and knows_offers and not offers:
         return msgspec.structs.replace(drive, clean=False)
     return drive
 

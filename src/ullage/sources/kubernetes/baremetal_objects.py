@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from ullage.model.cluster import Workload
-from ullage.model.drives import PlacedVolume
+from ullage.model.drives import PlacedVolume, VolumeGroup
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.storage import Claim, PersistentVolume
 from ullage.sources.kubernetes import baremetal, baremetal_volumes
@@ -42,6 +42,7 @@ class Baremetal:
         self._unplaced: tuple[str, ...] = ()
         self._on_nodes: dict[str, dict[str, Any]] = {}
         self.reservations: tuple[LedgerEntry, ...] = ()
+        self.offered: dict[tuple[str, str], baremetal.Offered] = {}
 
     def node(self, metadata: NodeMetadata) -> None:
         """Take note of a node of the cluster."""
@@ -77,10 +78,16 @@ class Baremetal:
         consumers = Consumers(claims, volumes, pods) if has_consumers else Consumers()
         found = self._volumes.found(self._drives.places, self._drives.place_of_capacity, consumers)
         self.reservations = found.entries
+        self.offered = self._drives.offered()
         self._unplaced = (*self._drives.unplaced, *found.unplaced)
         for node, on_node in disks.items():
             placed: tuple[PlacedVolume, ...] = found.volumes.get(node, ())
-            self._on_nodes[node] = {**on_node._asdict(), "placed_volumes": placed}
+            groups = tuple(_beside(group, placed) for group in on_node.volume_groups)
+            self._on_nodes[node] = {
+                "drives": on_node.drives,
+                "volume_groups": groups,
+                "placed_volumes": placed,
+            }
 
     def of_node(self, name: str) -> dict[str, Any]:
         """The drives, groups and volumes of a node, as fields of it."""
@@ -91,3 +98,12 @@ class Baremetal:
         say("not read: disks of unknown nodes or classes", list(self._unplaced))
         known = (wire.metadata.name for wire in self._volumes.volumes.values())
         say("not found: volumes that volume groups name", self._drives.missing_volumes(known))
+
+
+def _beside(group: VolumeGroup, placed: Iterable[PlacedVolume]) -> VolumeGroup:
+    """Return a group with no more free than its volumes leave: the driver says so some time after them."""
+    taken_bytes = sum(volume.size_bytes for volume in placed if volume.location == group.name)
+    left_bytes = max(0, group.size_bytes - taken_bytes)
+    if group.free_bytes <= left_bytes:
+        return group
+    return msgspec.structs.replace(group, free_bytes=left_bytes)

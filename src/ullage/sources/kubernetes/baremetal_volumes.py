@@ -71,10 +71,17 @@ class ReservationSpec(Spec):
     reservation_requests: list[ReservationRequest] | None = None
 
 
+class Versioned(Described):
+    """Metadata of an object that is deleted only as it was when that was decided."""
+
+    uid: str = ""
+    resource_version: str = ""
+
+
 class ReservationWire(Wire):
     """An AvailableCapacityReservation."""
 
-    metadata: Described
+    metadata: Versioned
     spec: ReservationSpec
 
 
@@ -123,10 +130,14 @@ class Consumers:
 
     def reserving(self, wire: ReservationWire) -> str:
         """Return the pod that a reservation is for; its own name where no namespace tells what that means."""
-        name, namespace = wire.metadata.name, wire.spec.namespace
-        if namespace and name.startswith(f"{namespace}-"):
-            return f"{namespace}/{name.removeprefix(f'{namespace}-')}"
-        return self._reserving.get(name, name)
+        name = wire.metadata.name
+        return owner_of(name, wire.spec.namespace) or self._reserving.get(name, name)
+
+
+def owner_of(name: str, namespace: str) -> str:
+    """Return the pod that a reservation of a name is for; empty where its namespace does not tell."""
+    prefix = f"{namespace}-"
+    return f"{namespace}/{name.removeprefix(prefix)}" if namespace and name.startswith(prefix) else ""
 
 
 class Found(NamedTuple):

@@ -24,7 +24,7 @@ from ullage.sources.kubernetes.baremetal_objects import Baremetal
 from ullage.sources.kubernetes.classes import Classes, ClassNames, class_names
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.items import NODE, POD, Item, Kind
-from ullage.sources.kubernetes.kueue import CLUSTER_QUEUE, COHORT, LOCAL_QUEUE, Kueue
+from ullage.sources.kubernetes.kueue import QUEUE_KINDS, Kueue
 from ullage.sources.kubernetes.kueue_jobs import WORKLOAD
 from ullage.sources.kubernetes.kueue_workloads import KueueWorkloads
 from ullage.sources.kubernetes.nodes import DEVICES_MAX, GPU_MODEL_LABELS, NodeReader
@@ -79,7 +79,7 @@ class ClusterReading:
             MISFILED_POD: self._misfiled_pod,
             **dict.fromkeys(OBJECT_KINDS, self._object),
             **dict.fromkeys(POD_GROUPS, self._pod_group),
-            **dict.fromkeys((CLUSTER_QUEUE, COHORT, LOCAL_QUEUE), self._queue),
+            **dict.fromkeys(QUEUE_KINDS, self._queue),
             WORKLOAD: self._queued,
             Kind("storage.k8s.io", "CSINode"): self._drivers_of_node,
             Kind(dynamic_devices.GROUP, "ResourceSlice"): self._slice,
@@ -300,7 +300,7 @@ class ClusterReading:
         self._pods |= {workload.key: workload for workload in queued}
         for line in (*warnings, *odd):
             self.unknowns.say(line)
-        self._kueue.say(self.unknowns.examples)
+        self._kueue.say(self.unknowns)
 
     def _fill_in_claims(self, claims: Mapping[str, Claim]) -> None:
         """Give volumes the class and size of their claims, and the default class to those that name none."""
@@ -335,7 +335,7 @@ class ClusterReading:
         say("not read: resources of the reserved domain", list(self._amounts.names_left_out))
         for line in self._devices.lines(self._nodes):
             self.unknowns.say(line)
-        say("not simulated: devices that waiting pods ask for by ResourceClaim", self._asking_for_devices)
+        say("devices that waiting pods ask for by ResourceClaim", self._asking_for_devices)
         say("not used: metrics of unknown nodes", [name for name in self._actual if name not in self._nodes])
         crowded = [
             name

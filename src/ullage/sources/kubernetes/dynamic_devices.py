@@ -92,10 +92,10 @@ class DynamicDevices:
                     unseen[name] += count
         if unseen.total():
             places = _places(sorted(name for name, count in unseen.items() if name and count))
-            yield f"not simulated: {unseen.total()} devices {places} that only DRA offers"
+            yield f"{unseen.total()} devices {places} that only DRA offers"
         if self._claims:
             allocated = sum(self._claims.values())
-            yield f"not simulated: {len(self._claims)} ResourceClaims, {allocated} of them allocated"
+            yield f"{len(self._claims)} ResourceClaims, {allocated} of them allocated"
 
 
 def _is_counted(driver: str, node: Node | None) -> bool:

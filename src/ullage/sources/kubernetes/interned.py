@@ -23,6 +23,9 @@ class Interned(Generic[Value]):
         self._read = read
         self._values: dict[bytes, Value] = {}
 
+    def __len__(self) -> int:
+        return len(self._values)
+
     def __call__(self, raw: Raw) -> Value:
         """The value of a text; equal texts give the same object. Raises a Fault."""
         text = bytes(raw)

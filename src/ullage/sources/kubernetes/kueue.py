@@ -5,169 +5,60 @@ the sum of all below it. A cohort that is only named exists as well. Queues and 
 neither lend nor borrow. The hard thing is flavors: Kueue bounds each, a quota here bounds their sum.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from fractions import Fraction
-from typing import Any, Final, NamedTuple
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
 
 import msgspec
-from msgspec import Raw
 
 from ullage.engine.placement.selectors import NAMESPACE_NAME_LABEL, requirements_of, selects
 from ullage.engine.quota.book import QUEUE_LABEL
 from ullage.model.admission import Namespace
 from ullage.model.cluster import Quota, Workload
-from ullage.model.constraints import LabelSelector
-from ullage.model.errors import InputError
-from ullage.model.quantity import parse_nano
 from ullage.model.resources import NOTHING, Resources
-from ullage.sources.kubernetes.amounts import NANO, Amounts
-from ullage.sources.kubernetes.faults import Fault, decoded
-from ullage.sources.kubernetes.items import Item, Kind
+from ullage.sources.kubernetes.amounts import Amounts
+from ullage.sources.kubernetes.items import Item
+from ullage.sources.kubernetes.kueue_shares import (
+    CLUSTER_QUEUE,
+    COHORT,
+    LOCAL_QUEUE,
+    Local,
+    Share,
+    read_local,
+    read_share,
+)
 from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE
-from ullage.sources.kubernetes.wire import NULL, Named, Wire
-from ullage.sources.places import Path
+from ullage.sources.kubernetes.unknowns import Unknowns
 
-GROUP: Final = "kueue.x-k8s.io"
-CLUSTER_QUEUE: Final = Kind(GROUP, "ClusterQueue")
-COHORT: Final = Kind(GROUP, "Cohort")
-LOCAL_QUEUE: Final = Kind(GROUP, "LocalQueue")
+QUEUE_KINDS: Final = frozenset((CLUSTER_QUEUE, COHORT, LOCAL_QUEUE))
 PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 COHORT_PREFIX: Final = "cohort/"
 """How quotas of cohorts are called: a cohort may have the name of a queue."""
-DEFAULT_WEIGHT: Final = Fraction(1)
-NOT_STOPPED: Final = "None"
-NEVER: Final = "Never"
-_NUMBER: Final = msgspec.json.Decoder(str | int | float)
-
-
-class _FlavorBound(Wire):
-    name: str
-    nominal_quota: Raw = NULL
-    borrowing_limit: Raw = NULL
-    lending_limit: Raw = NULL
-
-
-class _Flavor(Wire):
-    name: str = ""
-    resources: list[_FlavorBound] | None = None
-
-
-class _ResourceGroup(Wire):
-    flavors: list[_Flavor] | None = None
-
-
-class _FairSharing(Wire):
-    weight: Raw = NULL
-
-
-class _ShareSpec(Wire):
-    """A ClusterQueue or a Cohort: what v1beta1 calls `cohort` and `parent` is a name from v1beta2 on."""
-
-    resource_groups: list[_ResourceGroup] | None = None
-    cohort: str | None = None
-    cohort_name: str | None = None
-    parent: str | None = None
-    parent_name: str | None = None
-    fair_sharing: _FairSharing | None = None
-    namespace_selector: LabelSelector | None = None
-    stop_policy: str | None = None
-    preemption: dict[str, Any] | None = None
-
-
-class _Used(Wire):
-    name: str
-    total: Raw = NULL
-
-
-class _FlavorUsed(Wire):
-    resources: list[_Used] | None = None
-
-
-class _ShareStatus(Wire):
-    flavors_usage: list[_FlavorUsed] | None = None
-
-
-class _ShareWire(Wire):
-    metadata: Named
-    spec: _ShareSpec | None = None
-    status: _ShareStatus | None = None
-
-
-class _LocalSpec(Wire):
-    cluster_queue: str | None = None
-    stop_policy: str | None = None
-
-
-class _LocalWire(Wire):
-    metadata: Named
-    spec: _LocalSpec | None = None
-
-
-_SHARE: Final = msgspec.json.Decoder(_ShareWire)
-_LOCAL: Final = msgspec.json.Decoder(_LocalWire)
-
-
-class _Bounds(NamedTuple):
-    """What an object says of all flavors together; `flavored` if a resource has more than one of them."""
-
-    nominal: Resources = NOTHING
-    borrowing: Resources = NOTHING
-    lending: Resources = NOTHING
-    flavored: bool = False
-
-
-class _Share(NamedTuple):
-    """A ClusterQueue or a Cohort as it was read."""
-
-    parent: str
-    bounds: _Bounds = _Bounds()
-    weight: Fraction = DEFAULT_WEIGHT
-    selector: LabelSelector | None = None
-    stopped: bool = False
-    used: Resources | None = None
-    evicts: bool = True
-
-
-class _Local(NamedTuple):
-    namespace: str
-    cluster_queue: str
-    stopped: bool
+QUEUE_PREFIX: Final = "clusterqueue/"
+"""How a queue is called whose name another quota has."""
+OWN_KIND: Final = "Quota"
 
 
 class Kueue:
     """The queues and cohorts that have been read; of two of one name the later counts."""
 
-    def __init__(self, amounts: Amounts) -> None:
+    def __init__(self, amounts: Amounts, namespace: str = DEFAULT_NAMESPACE) -> None:
         self._amounts = amounts
-        self._queues: dict[str, _Share] = {}
-        self._cohorts: dict[str, _Share] = {}
-        self._locals: dict[str, _Local] = {}
+        self._namespace = namespace
+        self._queues: dict[str, Share] = {}
+        self._cohorts: dict[str, Share] = {}
+        self._locals: dict[str, Local] = {}
         self._labels: dict[str, Mapping[str, str]] = {}
 
-    def take(self, item: Item) -> None:
-        """Read a ClusterQueue, Cohort or LocalQueue; raises a Fault."""
+    def take(self, item: Item) -> str:
+        """Read a ClusterQueue, Cohort or LocalQueue and return its key; raises a Fault."""
         if item.kind == LOCAL_QUEUE:
-            local = item.decode(_LOCAL)
-            said = local.spec or _LocalSpec()
-            namespace = local.metadata.namespace or DEFAULT_NAMESPACE
-            self._locals[f"{namespace}/{local.metadata.name}"] = _Local(
-                namespace, said.cluster_queue or "", _is_stopped(said.stop_policy)
-            )
-            return
-        wire = item.decode(_SHARE)
-        spec = wire.spec or _ShareSpec()
-        is_queue = item.kind == CLUSTER_QUEUE
-        above = (spec.cohort_name or spec.cohort) if is_queue else (spec.parent_name or spec.parent)
-        shares = self._queues if is_queue else self._cohorts
-        shares[wire.metadata.name] = _Share(
-            above or "",
-            _bounds(spec, self._amounts),
-            _weight(spec),
-            spec.namespace_selector,
-            _is_stopped(spec.stop_policy),
-            _used(wire.status, self._amounts),
-            _evicts(spec.preemption or {}),
-        )
+            key, local = read_local(item, self._namespace)
+            self._locals[key] = local
+            return key
+        name, share = read_share(item, self._amounts)
+        shares = self._queues if item.kind == CLUSTER_QUEUE else self._cohorts
+        shares[name] = share
+        return name
 
     def know(self, namespaces: Iterable[Namespace]) -> None:
         """Take note of the namespaces that there are; queues select some of them by label."""
@@ -188,43 +79,66 @@ class Kueue:
 
     def quotas(self, taken: Iterable[str] = ()) -> list[Quota]:
         """Return the quotas that queues and cohorts are; `taken` are names that others have."""
-        others = frozenset(taken)
-        cohorts = self._with_named_cohorts()
-        totals = self._totals(cohorts)
-        backed: dict[str, list[str]] = {}
-        for key, local in self._locals.items():
-            backed.setdefault(local.cluster_queue, []).append(key)
-        found = [
-            _quota(
-                f"clusterqueue/{name}" if name in others else name,
-                share,
-                share.bounds.nominal,
-                tuple(sorted(backed.get(name, ()))),
+        rows, own = self._rows(frozenset(taken))
+        return list(_with_totals(rows, own).values())
+
+    def changed(self, there: Iterable[Quota]) -> list[Quota]:
+        """Return the quotas that these objects make or change in a cluster that has others.
+
+        A queue or cohort of the same name is replaced, and a cohort shares what its new queues bring along.
+        """
+        before = {quota.name: quota for quota in there}
+        rows = dict(before)
+        own = {name: _own_part(row, before.values()) for name, row in before.items() if _is_cohort(name)}
+        mine, nominal = self._rows(frozenset(name for name, row in before.items() if row.kind != OWN_KIND))
+        for name, row in mine.items():
+            old = before.get(name)
+            if old is None:
+                rows[name] = row
+            elif not _is_cohort(name) or name.removeprefix(COHORT_PREFIX) in self._cohorts:
+                rows[name] = msgspec.structs.replace(row, queues=old.queues, stated_used=old.stated_used)
+            else:
+                continue  # a cohort that is only named stays as it is
+            own |= {name: nominal[name]} if name in nominal else {}
+        backed = self._backed()
+        for name, row in rows.items():
+            more = [] if row.kind != OWN_KIND else backed.get(name.removeprefix(QUEUE_PREFIX), [])
+            if more or not self._locals.keys().isdisjoint(row.queues):
+                kept = [queue for queue in row.queues if queue not in self._locals]
+                rows[name] = msgspec.structs.replace(row, queues=tuple(sorted((*kept, *more))))
+        return [row for row in _with_totals(rows, own).values() if row != before.get(row.name)]
+
+    def _rows(self, taken: Collection[str]) -> tuple[dict[str, Quota], dict[str, Resources]]:
+        """Return quotas as their objects are written, and what cohorts have beside what is below them.
+
+        Cohorts are those that are objects, and those that queues or cohorts only name.
+        """
+        backed = self._backed()
+        rows: dict[str, Quota] = {}
+        for name, share in self._queues.items():
+            called = f"{QUEUE_PREFIX}{name}" if name in taken else name
+            rows[called] = msgspec.structs.replace(
+                _quota(called, share),
+                queues=tuple(sorted(backed.get(name, ()))),
+                evicts_own=share.evicts.own,
+                evicts_others=share.evicts.others,
             )
-            for name, share in self._queues.items()
-        ]
-        found += [_quota(f"{COHORT_PREFIX}{name}", share, totals[name]) for name, share in cohorts.items()]
+        named = [share.parent for share in (*self._queues.values(), *self._cohorts.values()) if share.parent]
+        cohorts = {**{name: Share("") for name in sorted(named)}, **self._cohorts}
+        own = {f"{COHORT_PREFIX}{name}": share.bounds.nominal for name, share in cohorts.items()}
+        rows |= {called: _quota(called, cohorts[called.removeprefix(COHORT_PREFIX)]) for called in own}
+        return rows, own
+
+    def _backed(self) -> dict[str, list[str]]:
+        """Return the LocalQueues of each ClusterQueue."""
+        found: dict[str, list[str]] = {}
+        for key, local in self._locals.items():
+            found.setdefault(local.cluster_queue, []).append(key)
         return found
 
-    def _with_named_cohorts(self) -> dict[str, _Share]:
-        """Return all cohorts: those that are objects, and those that queues or cohorts only name."""
-        named = [share.parent for share in (*self._queues.values(), *self._cohorts.values()) if share.parent]
-        return {**{name: _Share("") for name in sorted(named)}, **self._cohorts}
-
-    def _totals(self, cohorts: Mapping[str, _Share]) -> dict[str, Resources]:
-        """Return what each cohort has with all below it; cohorts in a circle count everything in it once."""
-        totals = {name: share.bounds.nominal for name, share in cohorts.items()}
-        for name, share in (*self._queues.items(), *cohorts.items()):
-            seen = {name} if cohorts.get(name) is share else set()
-            above = share.parent
-            while above and above not in seen:
-                seen.add(above)
-                totals[above] += share.bounds.nominal
-                above = cohorts[above].parent
-        return totals
-
-    def say(self, examples: Callable[[str, list[str]], None]) -> None:
-        """Say what of Kueue's objects is not modelled, and what they name that is not there."""
+    def say(self, told: Unknowns, known: Collection[str] = ()) -> None:
+        """Say what of Kueue's objects is not modelled, and what they name that is not there, nor `known`."""
+        examples = told.examples
         queues = self._queues.items()
         every = [*queues, *((f"{COHORT_PREFIX}{name}", share) for name, share in self._cohorts.items())]
         examples(
@@ -233,27 +147,29 @@ class Kueue:
         )
         stopped = [name for name, share in queues if share.stopped]
         stopped += [name for name, local in self._locals.items() if local.stopped]
-        examples("not simulated: queues that are stopped and take nothing in", stopped)
-        unknown = {each.cluster_queue for each in self._locals.values()} - set(self._queues)
+        examples("queues that are stopped and take nothing in", stopped)
+        unknown = {each.cluster_queue for each in self._locals.values()} - {*self._queues, *known}
         examples("not found: ClusterQueues that LocalQueues name", [name or "(none)" for name in unknown])
         examples(
-            "not simulated: LocalQueues from whose namespaces their ClusterQueue takes nothing in",
+            "LocalQueues from whose namespaces their ClusterQueue takes nothing in",
             [key for key, local in self._locals.items() if self._is_shut_out(local)],
         )
         examples(
-            "not simulated: ClusterQueues that by their preemption never evict: here they claim their own",
-            [name for name, share in queues if not share.evicts],
+            "newer workloads of equal priority evicted inside their ClusterQueue: only lower priorities go",
+            [name for name, share in queues if share.evicts.newer_equal],
         )
         examples(
-            "not simulated: lending limits where nobody is evicted; what is idle is lent all the same",
+            "evictions for claims that borrow (borrowWithinCohort)",
+            [name for name, share in queues if share.evicts.while_borrowing],
+        )
+        examples(
+            "lending limits where nobody is evicted; what is idle is lent all the same",
             [name for name, share in every if share.parent and share.bounds.lending],
         )
-        examples(
-            "not simulated: preemption policies, admission checks and uncovered resources of ClusterQueues",
-            [name for name, _ in queues],
-        )
+        if queues:
+            told.say("admission checks and uncovered resources of ClusterQueues")
 
-    def _is_shut_out(self, local: _Local) -> bool:
+    def _is_shut_out(self, local: Local) -> bool:
         """Whether the queue behind a LocalQueue does not select its namespace, as far as that is known."""
         backing = self._queues.get(local.cluster_queue)
         if backing is None:
@@ -293,105 +209,45 @@ def with_queue(workload: Workload, queue: str) -> Workload:
     return msgspec.structs.replace(workload, labels={**workload.labels, QUEUE_LABEL: queue})
 
 
-def _quota(name: str, share: _Share, least: Resources, queues: tuple[str, ...] = ()) -> Quota:
-    borrowing, lending = share.bounds.borrowing, share.bounds.lending
+def _quota(name: str, share: Share) -> Quota:
+    """Return a queue or cohort with what it has by itself; without a parent it neither lends nor borrows."""
+    nominal, borrowing, lending, _ = share.bounds
     if not share.parent:
-        borrowing = lending = Resources(dict.fromkeys(least, 0))
+        borrowing = lending = Resources(dict.fromkeys(nominal, 0))
     return Quota(
         name=name,
-        min=least,
+        min=nominal,
         parent=f"{COHORT_PREFIX}{share.parent}" if share.parent else "",
         weight=share.weight if share.parent else None,
         lending_limit=lending or None,
         borrowing_limit=borrowing or None,
-        queues=queues,
         stated_used=share.used,
     )
 
 
-def _evicts(policy: Mapping[str, Any]) -> bool:
-    """Whether a queue evicts anybody at all; without a word on it, it never does."""
-    return any((policy.get(each) or NEVER) != NEVER for each in ("reclaimWithinCohort", "withinClusterQueue"))
+def _is_cohort(name: str) -> bool:
+    return name.startswith(COHORT_PREFIX)
 
 
-def _is_stopped(policy: str | None) -> bool:
-    return (policy or NOT_STOPPED) != NOT_STOPPED
+def _own_part(cohort: Quota, quotas: Iterable[Quota]) -> Resources:
+    """Return what a cohort has beside what the quotas below it have."""
+    below = (quota.min for quota in quotas if quota.parent == cohort.name)
+    return (cohort.min - sum(below, NOTHING)).at_least_zero()
 
 
-def _bounds(spec: _ShareSpec, amounts: Amounts) -> _Bounds:
-    """Return the bounds of all flavors together.
-
-    Where one flavor of a resource may borrow without limit, so may their sum; a flavor without a lending
-    limit lends all it has.
-    """
-    nominal: dict[str, list[int]] = {}
-    borrowing: dict[str, list[int]] = {}
-    lending: dict[str, list[int]] = {}
-    limited: set[str] = set()
-    for path, bound in _flavor_bounds(spec):
-        least = _amounts(bound.name, bound.nominal_quota, (*path, "nominalQuota"), amounts)
-        borrowed = _amounts(bound.name, bound.borrowing_limit, (*path, "borrowingLimit"), amounts)
-        lent = _amounts(bound.name, bound.lending_limit, (*path, "lendingLimit"), amounts)
-        for name, amount in least.items():
-            nominal.setdefault(name, []).append(amount)
-            lending.setdefault(name, []).append(lent.get(name, amount))
-        for name, amount in borrowed.items():
-            borrowing.setdefault(name, []).append(amount)
-        limited.update(lent)
-    return _Bounds(
-        _summed(nominal),
-        _summed({name: each for name, each in borrowing.items() if len(each) == len(nominal.get(name, ()))}),
-        _summed({name: each for name, each in lending.items() if name in limited}),
-        any(len(each) > 1 for each in nominal.values()),
-    )
-
-
-def _flavor_bounds(spec: _ShareSpec) -> Iterable[tuple[Path, _FlavorBound]]:
-    for group_index, group in enumerate(spec.resource_groups or ()):
-        for flavor_index, flavor in enumerate(group.flavors or ()):
-            for index, bound in enumerate(flavor.resources or ()):
-                inside = ("resourceGroups", group_index, "flavors", flavor_index, "resources", index)
-                yield ("spec", *inside), bound
-
-
-def _amounts(name: str, quantity: Raw, path: Path, amounts: Amounts) -> Resources:
-    """Return one amount under the name that its resource has here; nothing where it is not stated."""
-    if quantity == NULL:
-        return NOTHING
-    try:
-        return amounts.bound(Raw(msgspec.json.encode({name: quantity})))
-    except Fault as fault:
-        raise Fault(fault.error, path) from None
-
-
-def _used(status: _ShareStatus | None, amounts: Amounts) -> Resources | None:
-    """Return what the status of a queue says is used, of all flavors together; None where it says nothing."""
-    if status is None or not status.flavors_usage:
-        return None
-    total: dict[str, list[int]] = {}
-    for flavor_index, flavor in enumerate(status.flavors_usage):
-        for index, used in enumerate(flavor.resources or ()):
-            path = ("status", "flavorsUsage", flavor_index, "resources", index, "total")
-            for name, amount in _amounts(used.name, used.total, path, amounts).items():
-                total.setdefault(name, []).append(amount)
-    return _summed(total)
-
-
-def _summed(amounts: Mapping[str, list[int]]) -> Resources:
-    return Resources({name: sum(each) for name, each in amounts.items()})
-
-
-def _weight(spec: _ShareSpec) -> Fraction:
-    """Return the weight of a share: a quantity, 1 where it is not stated."""
-    raw = spec.fair_sharing.weight if spec.fair_sharing is not None else NULL
-    if raw == NULL:
-        return DEFAULT_WEIGHT
-    path = ("spec", "fairSharing", "weight")
-    text = bytes(raw)
-    try:
-        written = decoded(_NUMBER, text)
-        return Fraction(parse_nano(written if isinstance(written, str) else text.decode().strip()), NANO)
-    except Fault as fault:
-        raise fault.under(*path) from None
-    except InputError as error:
-        raise Fault(error, path) from None
+def _with_totals(rows: Mapping[str, Quota], own: Mapping[str, Resources]) -> dict[str, Quota]:
+    """Return quotas in which each cohort has its own and all below it; those in a circle count it once."""
+    totals = dict(own)
+    for name, row in rows.items():
+        seen = {name}
+        above = row.parent
+        while above in totals and above not in seen:
+            seen.add(above)
+            totals[above] += own.get(name, row.min)
+            above = rows[above].parent
+    found = dict(rows)
+    for name, total in totals.items():
+        nothing = Resources(dict.fromkeys(total, 0)) or None
+        limits = {} if rows[name].parent else {"lending_limit": nothing, "borrowing_limit": nothing}
+        found[name] = msgspec.structs.replace(rows[name], min=total, **limits)
+    return found

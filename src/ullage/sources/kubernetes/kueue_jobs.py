@@ -16,7 +16,8 @@ from ullage.sources.kubernetes.constraint_rules import check_constraints
 from ullage.sources.kubernetes.drafts import Draft, draft_of
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.items import Item, Kind
-from ullage.sources.kubernetes.kueue import GROUP, with_queue
+from ullage.sources.kubernetes.kueue import with_queue
+from ullage.sources.kubernetes.kueue_shares import GROUP
 from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE
 from ullage.sources.kubernetes.pods import PodReader
 from ullage.sources.kubernetes.wire import NULL, Condition, Metadata, Owner, PodSpec, PodWire, Time, Wire
@@ -81,7 +82,10 @@ _WORKLOAD: Final = msgspec.json.Decoder(_WorkloadWire)
 
 
 class QueuedJob(NamedTuple):
-    """A Workload: its queue, whose it is, and a draft of each set of equal pods it needs."""
+    """A Workload: its queue, whose it is, and a draft of each set of equal pods it needs.
+
+    Of `done` pods it has given back the quota.
+    """
 
     key: str
     queue: str
@@ -92,6 +96,7 @@ class QueuedJob(NamedTuple):
     owners: tuple[str, ...]
     priority: QueuePriority
     sets: tuple[Draft, ...]
+    done: int = 0
 
     @property
     def namespace(self) -> str:
@@ -123,6 +128,7 @@ def read_job(
         tuple(f"{each.kind}/{each.name}" for each in owners if each.kind != "Pod"),
         _priority(spec),
         drafts,
+        sum(each.count or 0 for each in status.reclaimable_pods or ()),
     )
     return job, odd
 

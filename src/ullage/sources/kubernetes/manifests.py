@@ -15,33 +15,29 @@ import msgspec
 
 from ullage.engine.quota.validation import refuse_errors
 from ullage.model.checks import REPLICAS_MAX, check_workload
-from ullage.model.cluster import Batch, Node, Volume
+from ullage.model.cluster import Batch, Node
 from ullage.model.delta import Delta
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
 from ullage.sources.documents import Document, JsonDocument, read_documents
 from ullage.sources.kubernetes.amounts import Amounts
+from ullage.sources.kubernetes.claim_templates import claims_of_templates
 from ullage.sources.kubernetes.classes import QueuePriority
 from ullage.sources.kubernetes.constraint_rules import check_constraints
 from ullage.sources.kubernetes.daemons import as_daemon
 from ullage.sources.kubernetes.drafts import Draft, completed, draft_of, lookup_of
 from ullage.sources.kubernetes.faults import Fault, wrong_type
 from ullage.sources.kubernetes.items import POD, Item, Kind, Page, items_of
-from ullage.sources.kubernetes.kueue import class_in_queue_of, queue_of, with_queue
+from ullage.sources.kubernetes.kueue import QUEUE_KINDS, Kueue, class_in_queue_of, queue_of, with_queue
 from ullage.sources.kubernetes.kueue_jobs import WORKLOAD, read_job
 from ullage.sources.kubernetes.object_kinds import OBJECT_KINDS, OWN_GROUP, Known, ObjectRows
-from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE, claimed, template_group
+from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE
 from ullage.sources.kubernetes.pod_groups import POD_GROUPS, PodGroups
 from ullage.sources.kubernetes.pod_sets import POD_SETS, PodSet, has_no_pods, known_kind, stated
-from ullage.sources.kubernetes.pods import PodReader, object_name, template_names_no_class
+from ullage.sources.kubernetes.pods import PodReader, object_name
 from ullage.sources.kubernetes.template_paths import Place, Scope, parse_pattern, places
-from ullage.sources.kubernetes.wire import (
-    NULL,
-    ClaimTemplate,
-    Metadata,
-    PodSpec,
-    PodWire,
-)
+from ullage.sources.kubernetes.unknowns import Unknowns
+from ullage.sources.kubernetes.wire import NULL, Metadata, PodSpec, PodWire
 from ullage.sources.limits import ASKED_LIMITS, MIB, Limits
 from ullage.sources.places import one_line
 
@@ -60,7 +56,6 @@ _NAMED_MAX: Final = 10
 _ANY: Final = msgspec.json.Decoder(dict[str, Any])
 _METADATA: Final = msgspec.json.Decoder(Metadata | None)
 _POD: Final = msgspec.json.Decoder(PodWire)
-_CLAIM_TEMPLATES: Final = msgspec.json.Decoder(list[ClaimTemplate] | None)
 
 OwnReader = Callable[[Document], Iterable[Batch]]
 """Reads a document of our own format; see `read_manifests`."""
@@ -69,7 +64,7 @@ OwnReader = Callable[[Document], Iterable[Batch]]
 class Manifests(NamedTuple):
     """What manifests ask for: batches in the order they are written, and what was odd about them.
 
-    `objects` are the rows that they bring along: claims, volumes, classes, namespaces, budgets.
+    `objects` are the rows that they bring along: claims, volumes, classes, namespaces, budgets, quotas.
     """
 
     batches: tuple[Batch, ...]
@@ -146,6 +141,7 @@ class ManifestReader:
         self._own = own
         self._known = known
         self._objects = ObjectRows(self._amounts, self._namespace)
+        self._kueue = Kueue(self._amounts, self._namespace)
         self._groups = PodGroups(self._namespace)
         self._drafts: dict[str, Draft | Batch] = {}
         self._places: dict[tuple[str, str], str] = {}
@@ -189,11 +185,7 @@ class ManifestReader:
             self._nodes = tuple(nodes)
         self._known = known or self._known
         self._groups.know(self._known.pod_groups)
-        objects = msgspec.structs.replace(Delta(), **self._objects.tables(self._known.default_class))
-        try:
-            refuse_errors(objects.quotas, self._types, self._known.quotas)
-        except InputError as error:
-            raise error.at(self._source) from None
+        objects = self._brought_along()
         lookup = lookup_of(objects, self._known, self._objects.default_class())
         batches = []
         workloads = [each.workload for each in self._drafts.values()]
@@ -212,6 +204,25 @@ class ManifestReader:
         warnings = tuple(dict.fromkeys((*self._warnings, *not_read)))
         return Manifests(tuple(batches), objects, warnings)
 
+    def _brought_along(self) -> Delta:
+        """Return the objects beside those that ask for pods; raises an InputError about quotas.
+
+        Queues of Kueue are those quotas that they make or change in the cluster.
+        """
+        tables = self._objects.tables(self._known.default_class)
+        there = {quota.name: quota for quota in (*self._known.quotas, *tables["quotas"])}
+        self._kueue.know(tables["namespaces"])
+        changed = {quota.name: quota for quota in (*tables["quotas"], *self._kueue.changed(there.values()))}
+        tables["quotas"] = tuple(changed.values())
+        try:
+            refuse_errors(tables["quotas"], self._types, self._known.quotas)
+        except InputError as error:
+            raise error.at(self._source) from None
+        told = Unknowns()
+        self._kueue.say(told, there)
+        self._warnings += told.lines()
+        return msgspec.structs.replace(Delta(), **tables)
+
     def _has_template(self, item: Item) -> bool:
         """Whether the path that was given leads anywhere in an object."""
         value = item.decode(_ANY)
@@ -222,6 +233,8 @@ class ManifestReader:
         if kind in OBJECTS:
             taken = self._objects.take(item)
             self._once(item, kind.name, taken.key)
+        elif kind in QUEUE_KINDS:
+            self._once(item, kind.name, self._kueue.take(item))
         elif kind.group == OWN_GROUP:
             self._take_own(item)
         elif kind in POD_GROUPS:
@@ -310,40 +323,12 @@ class ManifestReader:
         workload = with_queue(workload, queue_of(owner.value))
         classless: frozenset[str] = frozenset()
         if kind == STATEFUL_SET:
-            added, classless = self._claim_templates(owner)
+            added, classless = claims_of_templates(owner.value, owner.name, self._amounts)
             workload = msgspec.structs.replace(workload, volumes=(*workload.volumes, *added))
         if kind == DAEMON_SET:
             workload = as_daemon(workload)
         found = draft_of(workload, pod.spec or PodSpec(), classless)
         return found._replace(priority=QueuePriority(workload_class=class_in_queue_of(owner.value)))
-
-    def _claim_templates(self, owner: _Object) -> tuple[list[Volume], frozenset[str]]:
-        """The volumes of a StatefulSet, and those of them that name no class.
-
-        There is one of each per replica: the claim of replica 3 is called CLAIM-3.
-        """
-        path = ("spec", "volumeClaimTemplates")
-        text = msgspec.json.encode(owner.value["spec"].get("volumeClaimTemplates"))
-        try:
-            templates = _CLAIM_TEMPLATES.decode(text) or []
-        except msgspec.ValidationError as error:
-            raise wrong_type(error, text).under(*path) from None
-        volumes, classless = [], set()
-        for index, template in enumerate(templates):
-            try:
-                storage_class, size_bytes = claimed(template.spec, self._amounts)
-            except Fault as fault:
-                raise fault.under(*path, index, "spec") from None
-            try:
-                group = template_group(template)
-            except Fault as fault:
-                raise fault.under(*path, index) from None
-            volume_name = (template.metadata and template.metadata.name) or f"volume-{index}"
-            claim = f"{volume_name}-{owner.name}"
-            volumes.append(Volume(volume_name, claim, storage_class, size_bytes, storage_group=group))
-            if template_names_no_class(template):
-                classless.add(volume_name)
-        return volumes, frozenset(classless)
 
     def _identity(self, value: Any) -> tuple[str, str]:
         """The name and namespace of an object; raises a Fault."""

@@ -146,6 +146,8 @@ def read_quota(wire: QuotaWire, amounts: Amounts) -> Quota:
         lending_limit=_optional_bound(spec.lending_limit, "lendingLimit", amounts),
         borrowing_limit=_optional_bound(spec.borrowing_limit, "borrowingLimit", amounts),
         queues=_covered(spec.queues),
+        evicts_own=spec.evicts_own or "LowerPriority",
+        evicts_others=spec.evicts_others or "Any",
     )
 
 

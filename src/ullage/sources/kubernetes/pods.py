@@ -61,6 +61,11 @@ class PodReader:
         self._constraints: dict[bytes, Constraints] = {}
         self._labels: Interned[tuple[Mapping[str, str], str]] = Interned(_read_labels)
 
+    @property
+    def templates(self) -> int:
+        """How many texts of pods it keeps the values of."""
+        return len(self._templates) + len(self._labels)
+
     def read(self, pod: PodWire, *, namespace: str = DEFAULT_NAMESPACE) -> Workload:
         """The workload that a pod is; raises a Fault. `namespace` is that of a pod which names none."""
         metadata, spec, status = pod.metadata or Metadata(), pod.spec or PodSpec(), pod.status

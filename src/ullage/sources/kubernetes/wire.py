@@ -12,6 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Raw
 
+from ullage.model.cluster import EvictsOthers, EvictsOwn
 from ullage.model.constraints import LabelSelector, Toleration
 
 NULL = Raw(b"null")
@@ -253,6 +254,8 @@ class ClaimStatus(Wire):
 class ClaimMetadata(Named):
     """What is known of a claim apart from its disk space."""
 
+    uid: str = ""
+    resource_version: str = ""
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     deletion_timestamp: Time | None = None
@@ -277,6 +280,8 @@ class QuotaSpec(Wire):
     weight: Raw = NULL
     lending_limit: Raw = NULL
     borrowing_limit: Raw = NULL
+    evicts_own: EvictsOwn | None = None
+    evicts_others: EvictsOthers | None = None
 
 
 class QuotaStatus(Wire):

@@ -1,0 +1,151 @@
+"""One cycle of a scheduler: all that waits, judged together, and what is to be done about each of it.
+
+Workloads that are alike and that no quota counts are judged as one batch, which is what makes thousands of
+them quick; under quotas each has a turn of its own. The hard thing is what becomes of those for whom others
+must go first: they are nominated for their node and wait, and their place is held for them in every cycle
+until they have it.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from ullage.engine.columns import Columns
+from ullage.engine.placement.fit import fit
+from ullage.engine.placement.gangs import gang_key
+from ullage.engine.placement.outcome import ChosenVolume, Evicted, Outcome, Served
+from ullage.engine.placement.running import Running
+from ullage.engine.quota.book import NO_QUOTA, Book
+from ullage.engine.quota.validation import in_force
+from ullage.model.cluster import Batch, Workload
+from ullage.model.plan import Refusal
+
+HELD_BACK: Final = "the others of its gang have no place"
+
+
+class Bound(NamedTuple):
+    """A workload that can run on a node now.
+
+    `disks` serve its volumes there, `chosen` are the free volumes that its claims get; for all other claims
+    that have no volume one is made there.
+    """
+
+    workload: str
+    node: str
+    disks: tuple[Served, ...] = ()
+    chosen: tuple[ChosenVolume, ...] = ()
+
+
+class Nominated(NamedTuple):
+    """A workload that can run on a node later: once those to evict are gone, or those that leave already.
+
+    One of which neither is said waits for others of its gang, who do.
+    """
+
+    workload: str
+    node: str
+    evicted: tuple[Evicted, ...] = ()
+    waits_for: tuple[str, ...] = ()
+
+
+class Unplaced(NamedTuple):
+    """A workload that has no place, and why."""
+
+    workload: str
+    refusal: Refusal
+
+
+class Cycle(NamedTuple):
+    """What is to be done for all that waits."""
+
+    bound: tuple[Bound, ...] = ()
+    nominated: tuple[Nominated, ...] = ()
+    unplaced: tuple[Unplaced, ...] = ()
+
+
+def schedule(
+    columns: Columns,
+    waiting: Sequence[Workload],
+    *,
+    nominated: Collection[str] = (),
+    names_remedies: bool = True,
+) -> Cycle:
+    """Return what becomes of workloads that wait; those that were `nominated` before have the first turns."""
+    book = Book(in_force(columns.snapshot.quotas))
+    groups = {
+        members[0].key: members for members in _alike(sorted(waiting, key=_turn), book, frozenset(nominated))
+    }
+    batches = [Batch(members[0], len(members)) for members in groups.values()]
+    first = {key for key in groups if key in nominated}
+    answer = fit(columns, batches, names_remedies=names_remedies, first=first, by_priority=True)
+    bound: list[Bound] = []
+    waits: list[Nominated] = []
+    unplaced: list[Unplaced] = []
+    for outcome in answer.outcomes:
+        members = groups[outcome.subject]
+        placed = list(_placed(outcome))
+        for member, node in zip(members, placed, strict=False):
+            gone = tuple(each for each in outcome.evicted if len(members) == 1 or each.node == node)
+            leaving = tuple(
+                each.workload for each in outcome.waits_for if len(members) == 1 or each.node == node
+            )
+            if gone or leaving:
+                waits.append(Nominated(member.key, node, gone, leaving))
+            else:
+                alone = len(members) == 1  # whoever has volumes is
+                disks, chosen = (outcome.disks, outcome.chosen) if alone else ((), ())
+                bound.append(Bound(member.key, node, disks, chosen))
+        for member in members[len(placed) :]:
+            refusal = outcome.refusal or Refusal(outcome.subject, 1, HELD_BACK)
+            unplaced.append(Unplaced(member.key, msgspec.structs.replace(refusal, subject=member.key)))
+    bound, held = _with_their_gangs(columns, waiting, bound, waits)
+    return Cycle(tuple(bound), (*waits, *held), tuple(unplaced))
+
+
+def _with_their_gangs(
+    columns: Columns, waiting: Sequence[Workload], bound: Sequence[Bound], waits: Sequence[Nominated]
+) -> tuple[list[Bound], list[Nominated]]:
+    """Return who runs now, and who is held back because too few of its gang can run now."""
+    gang_of = {each.key: each for each in waiting if each.gang}
+    late = {gang_key(gang_of[each.workload]) for each in waits if each.workload in gang_of}
+    if not late:
+        return list(bound), []
+    running = Running(columns.snapshot)
+    ready = Counter(gang_key(gang_of[each.workload]) for each in bound if each.workload in gang_of)
+
+    def is_held(key: str) -> bool:
+        one = gang_of.get(key)
+        if one is None or gang_key(one) not in late:
+            return False
+        together = ready[gang_key(one)] + len(running.gang_of(one))
+        return not one.gang_min or together < one.gang_min
+
+    held = [Nominated(each.workload, each.node) for each in bound if is_held(each.workload)]
+    return [each for each in bound if not is_held(each.workload)], held
+
+
+def _turn(workload: Workload) -> tuple[int, int, str]:
+    """Say whose turn is first: the most important, then who waits longest, then the name."""
+    return -workload.priority, workload.created_seconds or 0, workload.key
+
+
+def _alike(waiting: Sequence[Workload], book: Book, alone: Collection[str]) -> Iterator[list[Workload]]:
+    """Yield workloads that are judged as one, in the order of the first of each."""
+    groups: dict[tuple[object, ...], list[Workload]] = {}
+    for each in waiting:
+        counted = bool(book.quotas) and book.place_of(each.namespace, each.labels) != NO_QUOTA
+        one_of_many = not (counted or each.volumes or each.gang or each.key in alone)
+        parts = (
+            each.namespace, each.kind, each.owner, each.priority, each.preempts, each.admitted, each.node,
+            id(each.requests), id(each.limits), id(each.labels), id(each.constraints),
+        )  # fmt: skip
+        groups.setdefault(parts if one_of_many else (each.key,), []).append(each)
+    yield from groups.values()
+
+
+def _placed(outcome: Outcome) -> Iterator[str]:
+    """Yield the node of each replica that has one."""
+    for node, count in outcome.nodes:
+        yield from (node for _ in range(count))

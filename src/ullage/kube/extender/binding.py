@@ -1,0 +1,86 @@
+"""Pods bound on the word of kube-scheduler, each judged once more by the cluster as it is now.
+
+Between its filter and its bind others may have come: what does not hold any more is refused, and the pod is
+scheduled anew. The hard thing is the same bind asked for twice, because an answer came too late: whoever asks
+again waits for the one that is under way.
+"""
+
+import asyncio
+from typing import NamedTuple
+
+from ullage.engine.placement.scheduling import Bound
+from ullage.kube.extender.outlook import Outlook
+from ullage.kube.scheduler.actions import Actions, NotDoneError
+from ullage.kube.scheduler.process import Preparing
+from ullage.model.cluster import Workload
+
+
+class _UnderWay(NamedTuple):
+    """A bind that is being done."""
+
+    node: str
+    uid: str
+    task: asyncio.Task[None]
+
+
+class Binder:
+    """Binds pods, for the replica that leads."""
+
+    def __init__(self, outlook: Outlook, actions: Actions, preparing: Preparing) -> None:
+        self._outlook = outlook
+        self._actions = actions
+        self._preparing = preparing
+        self._under_way: dict[str, _UnderWay] = {}
+        self.bound = 0
+        self.failed = 0
+
+    async def bind(self, key: str, uid: str, node: str) -> None:
+        """Bind a pod to a node; raises a NotDoneError where it is not."""
+        known = self._under_way.get(key)
+        if known is None:
+            task = self._begin(key, uid, node)
+            if task is None:
+                return
+        elif (known.node, known.uid) == (node, uid):
+            task = known.task
+        else:
+            raise NotDoneError(f"it is being bound to {known.node}")
+        await asyncio.shield(task)
+
+    def _begin(self, key: str, uid: str, node: str) -> asyncio.Task[None] | None:
+        """Judge a pod, take it for bound and begin to do it; nothing where it is bound there already."""
+        verdicts = self._outlook.catch_up()
+        workload, facts = self._outlook.pod(key), self._outlook.facts(key)
+        if workload is None or facts is None or facts.uid != uid:
+            raise NotDoneError("there is no such pod", is_for_good=True)
+        if workload.node == node:
+            return None
+        if workload.node or workload.state != "init":
+            raise NotDoneError("it does not wait for a node", is_for_good=True)
+        decided = verdicts.bound(workload, node, self._outlook.held)
+        if isinstance(decided, str):
+            self.failed += 1
+            raise NotDoneError(decided)
+        self._outlook.bind(workload, decided)
+        task = asyncio.create_task(self._bind(workload, uid, decided))
+        self._under_way[key] = _UnderWay(node, uid, task)
+        return task
+
+    async def _bind(self, workload: Workload, uid: str, bound: Bound) -> None:
+        key = workload.key
+        try:
+            if workload.volumes:
+                await self._preparing.prepare(workload, bound)
+            await self._actions.bind(key, uid, bound.node)
+        except BaseException as error:
+            self.failed += 1
+            if workload.volumes and isinstance(error, NotDoneError):
+                await self._preparing.give_back(workload, bound)
+            self._outlook.give_back(key)
+            raise
+        else:
+            self.bound += 1
+            self._preparing.done(workload, bound)
+            self._outlook.is_bound(key)
+        finally:
+            del self._under_way[key]

@@ -1,0 +1,138 @@
+"""Quotas that claim back what is theirs, beside a scheduler that does not know quotas.
+
+kube-scheduler evicts by priority alone, and asks nobody about a pod that has the same priority as all others.
+So a pod that it has found unschedulable, and whose quota gives it a right to the place of others, gets that
+place here: they are evicted, and it is held for the pod until kube-scheduler has bound it.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from ullage.engine.placement.outcome import Evicted
+from ullage.engine.placement.scheduling import Nominated, schedule
+from ullage.engine.quota.book import NO_QUOTA, Book
+from ullage.engine.quota.validation import in_force
+from ullage.kube.extender.outlook import Outlook
+from ullage.kube.scheduler.actions import SCHEDULED, UNSCHEDULABLE, Actions, NotDoneError
+from ullage.kube.scheduler.messages import why_evicted, why_later, why_not
+from ullage.kube.scheduler.process import first_of
+from ullage.model.cluster import Workload
+from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
+
+GATHER_SECONDS: Final = 0.1
+"""How long a change waits for others, so that they are judged together."""
+AGAIN_SECONDS: Final = 2.0
+"""After how long it is looked again, if nothing happens before."""
+CLAIMS_MAX: Final = 200
+"""Pods of one look."""
+
+
+class _Condition(msgspec.Struct):
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+
+
+_CONDITIONS: Final = msgspec.json.Decoder(list[_Condition])
+
+
+class Claiming:
+    """Evictions by quotas, for the replica that leads."""
+
+    def __init__(self, outlook: Outlook, actions: Actions, now: Callable[[], float] = time.monotonic) -> None:
+        self._outlook = outlook
+        self._actions = actions
+        self._now = now
+        self.evicted = 0
+
+    async def run(self) -> None:
+        """Claim until cancelled, or until this process leads no more."""
+        changed = self._outlook.following.changed
+        while self._actions.leading.leads:
+            changed.clear()
+            await self.claim()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(AGAIN_SECONDS):
+                    await changed.wait()
+            await asyncio.sleep(GATHER_SECONDS)
+
+    async def claim(self) -> None:
+        """Look once at all who wait."""
+        outlook = self._outlook
+        columns = outlook.columns()
+        book = Book(in_force(columns.snapshot.quotas))
+        if not book.quotas:
+            return
+        waiting = [each for each in outlook.line.ready(self._now()) if self._may_claim(each, book)]
+        if not waiting:
+            return
+        waiting = first_of(waiting, outlook.held, CLAIMS_MAX)
+        cycle = await asyncio.to_thread(schedule, columns, waiting, nominated=frozenset(outlook.held))
+        if not self._actions.leading.leads:
+            return
+        asked = {each.key for each in waiting}
+        for later in cycle.nominated:
+            outlook.line.had_no_place(later.workload, self._now())
+            await self._make_room(later)
+        for unplaced in cycle.unplaced:
+            outlook.line.had_no_place(unplaced.workload, self._now())
+            outlook.held.pop(unplaced.workload, None)
+            facts = outlook.facts(unplaced.workload)
+            if facts is not None:
+                note = why_not(unplaced.refusal, len(columns.nodes))
+                self._actions.say(unplaced.workload, facts.uid, "NoRightToRoom", note, is_warning=True)
+        for bound in cycle.bound:  # kube-scheduler will find that by itself
+            outlook.line.had_no_place(bound.workload, self._now())
+            if bound.workload in outlook.held and bound.workload in asked:
+                outlook.held[bound.workload] = bound.node
+
+    def _may_claim(self, workload: Workload, book: Book) -> bool:
+        """Whether a pod is of a quota, was tried in vain, and nobody is evicted for it by kube-scheduler."""
+        facts = self._outlook.facts(workload.key)
+        if facts is None or facts.nominated_node or workload.admitted:
+            return False
+        of_quota = book.place_of(workload.namespace, workload.labels) != NO_QUOTA
+        return of_quota and _was_tried_in_vain(facts)
+
+    async def _make_room(self, later: Nominated) -> None:
+        """Hold a place for a pod, and evict those that are in it."""
+        facts = self._outlook.facts(later.workload)
+        if facts is None:
+            return
+        self._outlook.held[later.workload] = later.node
+        self._actions.say(later.workload, facts.uid, "WaitingForRoom", why_later(later))
+        for victim in later.evicted:
+            if self._outlook.evict(victim.workload):
+                await self._evict(victim, later)
+
+    async def _evict(self, victim: Evicted, later: Nominated) -> None:
+        facts = self._outlook.facts(victim.workload)
+        if facts is None:
+            self._outlook.give_back(victim.workload)
+            return
+        try:
+            await self._actions.evict(victim.workload, facts.uid)
+        except NotDoneError as error:
+            self._outlook.give_back(victim.workload)
+            note = f"not evicted for {later.workload}: {error}"
+            self._actions.say(victim.workload, facts.uid, "NotEvicted", note, is_warning=True)
+        else:
+            self.evicted += 1
+            note = why_evicted(victim.reason, later.workload, later.node)
+            self._actions.say(victim.workload, facts.uid, "Preempted", note, is_warning=True)
+
+
+def _was_tried_in_vain(facts: PodFacts) -> bool:
+    """Whether a scheduler has said that there is no place for a pod."""
+    if not facts.conditions:
+        return False
+    try:
+        found = _CONDITIONS.decode(facts.conditions)
+    except msgspec.DecodeError:
+        return False
+    return any((each.type, each.status, each.reason) == (SCHEDULED, "False", UNSCHEDULABLE) for each in found)

@@ -1,0 +1,111 @@
+"""The cluster as the extender judges it: what the watch has shown, and what is being done beyond that.
+
+Pods that are being bound count on their node, those that are being evicted as on their way out, and a pod for
+which others were evicted keeps their place (`held`) until it has it. Nothing here waits for anything: a
+question is answered, and what follows from it taken for granted, in one step.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+
+from ullage.engine.columns import Columns
+from ullage.engine.placement.node_verdicts import NodeVerdicts
+from ullage.engine.placement.scheduling import Bound
+from ullage.kube.following import Following
+from ullage.kube.scheduler.assumptions import Assumptions
+from ullage.kube.scheduler.holds import Holds
+from ullage.kube.scheduler.waiting_line import WaitingLine
+from ullage.model.cluster import Workload
+from ullage.model.delta import Delta
+from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
+
+
+class Outlook:
+    """What an extender takes for granted of the cluster it follows."""
+
+    def __init__(
+        self, following: Following, names: Iterable[str], now: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`names` are those of the schedulers that ask."""
+        self.following = following
+        self._assumptions = Assumptions(self._uid)
+        self._holds = Holds(self._claim_uid, now)
+        self.line = WaitingLine(tuple(names), self._assumptions.is_bound)
+        self._now = now
+        self.held: dict[str, str] = {}
+        self._given_back: dict[str, Workload] = {}
+        self._columns = following.advance(Delta())
+        self._verdicts = NodeVerdicts(self._columns)
+
+    def catch_up(self) -> NodeVerdicts:
+        """Take what has changed into account, and what did not happen after all."""
+        delta = self._holds.applied(self._assumptions.applied(self.following.take()))
+        self._advance(delta)
+        fresh = {row.key for row in delta.workloads} | set(delta.dropped.get("workloads", ()))
+        back = [row for key, row in self._given_back.items() if key not in fresh]
+        self._given_back.clear()
+        self._advance(Delta(workloads=tuple(back)))
+        self.line.seen(delta)
+        for row in back:
+            self.line.put_back(row, self._now())
+        if delta.workloads or delta.dropped:
+            for key in [key for key in self.held if key not in self.line]:
+                del self.held[key]
+        return self._verdicts
+
+    def _advance(self, delta: Delta) -> None:
+        before, self._columns = self._columns, self.following.advance(delta)
+        if self._columns is not before:
+            self._verdicts.advance(self._columns, delta)
+
+    def columns(self) -> Columns:
+        """Return the cluster as it is now, to be read while it changes."""
+        self.catch_up()
+        return self._columns.copy()
+
+    def facts(self, key: str) -> PodFacts | None:
+        """Return what is known of a pod beyond the workload."""
+        return self.following.mirror.facts(key)
+
+    def pod(self, key: str) -> Workload | None:
+        """Return a pod."""
+        return self._columns.snapshot.workloads.get(key)
+
+    # What is being done
+
+    def bind(self, workload: Workload, bound: Bound) -> None:
+        """Take a pod for bound, with its disks and volumes."""
+        row = self._assumptions.bind(workload, bound.node)
+        self.line.take((workload.key,))
+        self.held.pop(workload.key, None)
+        if workload.volumes:
+            self._advance(self._holds.hold(workload, bound, self._columns.snapshot))
+        self._advance(Delta(workloads=(row,)))
+
+    def is_bound(self, key: str) -> None:
+        """Take note that a pod is bound: what it holds is for the watch to show from now on."""
+        self._holds.settle(key)
+
+    def evict(self, key: str) -> bool:
+        """Take a pod for one on its way out; return whether it was not before."""
+        running = self.pod(key)
+        if running is None or running.terminating or self._assumptions.is_leaving(key):
+            return False
+        self._advance(Delta(workloads=(self._assumptions.evict(running),)))
+        return True
+
+    def give_back(self, key: str) -> None:
+        """Take nothing for granted of a pod any more: what was begun was not done."""
+        self._holds.let_go(key)
+        seen = self._assumptions.forget(key)
+        if seen is not None:
+            self._given_back[key] = seen
+            self.following.changed.set()
+
+    def _claim_uid(self, key: str) -> str:
+        facts = self.following.mirror.claim(key)
+        return facts.uid if facts else ""
+
+    def _uid(self, key: str) -> str:
+        facts = self.facts(key)
+        return facts.uid if facts else ""

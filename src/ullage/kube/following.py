@@ -1,0 +1,258 @@
+"""The cluster as a process of ours follows it: every kind that matters listed and watched, one snapshot.
+
+The hard thing is kinds that are not there yet: definitions may be installed after the process has started, so
+the server is asked again from time to time, and a kind that has appeared is followed from then on. Amounts
+are read by the types of resources; where these change, all is to be read anew, and `outdated` says so.
+"""
+
+import asyncio
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from ullage.engine.columns import Columns
+from ullage.kube.policies import CAPACITY_POLICY, DEFAULT_PROFILE, Policies
+from ullage.kube.resource_types import RESOURCE_TYPE, TypeObjects
+from ullage.model.cluster import Snapshot
+from ullage.model.delta import Delta
+from ullage.model.delta import apply as apply_delta
+from ullage.model.errors import InputError
+from ullage.model.policy import Layer, Policy
+from ullage.model.resources import ResourceTypes
+from ullage.sources.kubernetes.api.client import ApiClient
+from ullage.sources.kubernetes.api.mirror import KINDS, Mirror
+from ullage.sources.kubernetes.api.watching import Watch
+from ullage.sources.kubernetes.items import Kind
+from ullage.sources.kubernetes.kubeconfig import Access
+from ullage.sources.kubernetes.live_discovery import Listed, discover
+from ullage.sources.kubernetes.live_server import ApiServer
+from ullage.sources.kubernetes.object_kinds import QUOTA_KINDS
+
+DISCOVERY_SECONDS: Final = 30
+_BEFORE_PODS: Final = frozenset(
+    (
+        Kind("", "LimitRange"),
+        Kind("", "ResourceQuota"),
+        Kind("scheduling.k8s.io", "PriorityClass"),
+        Kind("kueue.x-k8s.io", "WorkloadPriorityClass"),
+        Kind("node.k8s.io", "RuntimeClass"),
+    )
+)
+"""What the API server has applied to every pod before it was created."""
+STATED: Final = (*QUOTA_KINDS, CAPACITY_POLICY)
+"""Kinds whose status is ours to write: what it says now is kept, so that nothing is written twice."""
+FOLLOWED: Final = (
+    *(kind for kind in KINDS if kind not in _BEFORE_PODS), CAPACITY_POLICY, RESOURCE_TYPE,
+)  # fmt: skip
+
+
+class Stated(NamedTuple):
+    """What the status of an object says at present, and of which version of its spec."""
+
+    status: Mapping[str, Any]
+    generation: int
+    uid: str = ""
+
+
+class Following:
+    """What a process knows of its cluster, kept up to date."""
+
+    def __init__(
+        self,
+        access: Access,
+        client: ApiClient,
+        *,
+        kinds: Collection[Kind] = FOLLOWED,
+        profile: str = DEFAULT_PROFILE,
+        types: ResourceTypes | None = None,
+        layer: Layer | None = None,
+    ) -> None:
+        """`layer` holds settings that lie over the profile and under all CapacityPolicies."""
+        self._access = access
+        self._client = client
+        self._kinds = frozenset(kinds)
+        self.types = types or ResourceTypes()
+        self.mirror = Mirror(self.types, name=access.name)
+        self.policies = Policies(self.types, profile, layer)
+        self.type_objects = TypeObjects()
+        self.changed = asyncio.Event()
+        self.outdated = asyncio.Event()
+        self._watches: dict[Kind, Watch] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._running: dict[Kind, asyncio.Task[None]] = {}
+        self._listing: dict[Kind, set[str]] = {}
+        self.stated: dict[Kind, dict[str, Stated]] = {kind: {} for kind in STATED}
+        self.stated_changes = 0
+        self._policy: Policy | None = None
+        self._columns: Columns | None = None
+
+    # Life
+
+    async def start(self) -> None:
+        """Begin to follow, and return when everything that is there has been listed; raises an InputError."""
+        await self._discover()
+        self._tasks.append(asyncio.create_task(self._discover_again()))
+        await asyncio.gather(*(watch.synced.wait() for watch in self._watches.values()))
+
+    async def stop(self) -> None:
+        """Follow no longer."""
+        for task in self._tasks:
+            task.cancel()
+        for task in self._tasks:
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _discover(self) -> None:
+        for kind, listed in (await asyncio.to_thread(self._listed)).items():
+            if kind not in self._watches:
+                watch = Watch(self._client, listed, self, changed=self.changed.set)
+                self._watches[kind] = watch
+                self._run(kind, watch)
+
+    def _run(self, kind: Kind, watch: Watch) -> None:
+        self._running[kind] = asyncio.create_task(watch.run())
+        self._tasks.append(self._running[kind])
+
+    async def look_again(self, kind: Kind) -> None:
+        """List a kind anew: what is known of it afterwards is no older than this call."""
+        before = self._running[kind]
+        before.cancel()
+        await asyncio.wait((before,))
+        self._tasks.remove(before)
+        self._watches[kind].forget()
+        self._run(kind, self._watches[kind])
+        await self._watches[kind].synced.wait()
+
+    def _listed(self) -> dict[Kind, Listed]:
+        server = ApiServer(self._access)
+        try:
+            return discover(server, self._kinds)
+        finally:
+            server.close()
+
+    async def _discover_again(self) -> None:
+        while self._kinds - self._watches.keys():
+            await asyncio.sleep(DISCOVERY_SECONDS)
+            with suppress(InputError):  # the server is away: the watches wait for it too
+                await self._discover()
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """What cannot be followed at the moment, and why."""
+        return {kind.name: watch.failure for kind, watch in self._watches.items() if watch.failure}
+
+    @property
+    def lists(self) -> int:
+        """How often a kind was listed."""
+        return sum(watch.lists for watch in self._watches.values())
+
+    def follows(self, kind: Kind) -> bool:
+        """Whether the server has a kind, and it is followed."""
+        return kind in self._watches
+
+    # What is known
+
+    def take(self) -> Delta:
+        """Return what has changed since the last call; the first time, all there is."""
+        return self.mirror.delta()
+
+    def advance(self, delta: Delta) -> Columns:
+        """Return the cluster after a change that was seen, or that is taken for granted."""
+        if self._policy is None:
+            self._policy = self.policies.policy()
+            before = Snapshot(name=self._access.name, resource_types=self.types)
+            if self._columns is not None:
+                before = self._columns.snapshot
+            after = apply_delta(msgspec.structs.replace(before, policy=self._policy), delta)
+            self._columns = Columns(after)
+        elif self._columns is None:
+            raise RuntimeError("a policy without columns")
+        elif not delta.is_empty:
+            self._columns = self._columns.advance(delta)
+        return self._columns
+
+    # What watches call
+
+    def begin(self, kind: Kind) -> None:
+        """A list of all objects of a kind begins."""
+        if kind in self.stated:
+            self._listing[kind] = set(self.stated[kind])
+        if kind == RESOURCE_TYPE:
+            self._listing[kind] = self.type_objects.names()
+        elif kind != CAPACITY_POLICY:
+            self.mirror.begin(kind)
+
+    def put(self, kind: Kind, content: Any) -> str:
+        """An object is there; return its revision."""
+        if kind not in self.stated and kind != RESOURCE_TYPE:
+            return self.mirror.put(kind, content)
+        found = _OBJECT.decode(content)
+        metadata = found.metadata
+        self._listing.get(kind, set()).discard(metadata.key)
+        if kind == RESOURCE_TYPE:
+            self.type_objects.put(content)
+            self._compare_types(kind)
+            return metadata.resource_version
+        self.stated[kind][metadata.key] = Stated(found.status or {}, metadata.generation, metadata.uid)
+        self.stated_changes += 1
+        if kind != CAPACITY_POLICY:
+            return self.mirror.put(kind, content)
+        if self.policies.put(content):
+            self._policy = None
+        return metadata.resource_version
+
+    def drop(self, kind: Kind, content: Any) -> str:
+        """An object is gone; return the revision of that."""
+        if kind not in self.stated and kind != RESOURCE_TYPE:
+            return self.mirror.drop(kind, content)
+        metadata = _OBJECT.decode(content).metadata
+        self._forget(kind, metadata.key)
+        if kind in {CAPACITY_POLICY, RESOURCE_TYPE}:
+            self._compare_types(kind)
+            return metadata.resource_version
+        return self.mirror.drop(kind, content)
+
+    def end(self, kind: Kind) -> None:
+        """The list ends: what was not in it is gone."""
+        for key in self._listing.pop(kind, ()):
+            self._forget(kind, key)
+        if kind not in {CAPACITY_POLICY, RESOURCE_TYPE}:
+            self.mirror.end(kind)
+        self._compare_types(kind)
+
+    def _forget(self, kind: Kind, key: str) -> None:
+        if kind == RESOURCE_TYPE:
+            self.type_objects.drop(key)
+            return
+        self.stated[kind].pop(key, None)
+        if kind == CAPACITY_POLICY:
+            self.policies.drop(key)
+            self._policy = None
+
+    def _compare_types(self, kind: Kind) -> None:
+        """Say that all is to be read anew where types are otherwise, unless a list of them goes on."""
+        listing = kind in self._listing
+        if kind == RESOURCE_TYPE and not listing and self.type_objects.types() != self.types:
+            self.outdated.set()
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    name: str
+    namespace: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    uid: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class _Object(msgspec.Struct, rename="camel"):
+    metadata: _Metadata
+    status: dict[str, Any] | None = None
+
+
+_OBJECT: Final = msgspec.json.Decoder(_Object)

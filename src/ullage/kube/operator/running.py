@@ -1,0 +1,110 @@
+"""The operator as a process: look, write what is otherwise than it should be, and again."""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from ullage.engine.columns import Columns
+from ullage.kube.election import ALONE
+from ullage.kube.operator.capacity import CapacityKeeper
+from ullage.kube.operator.figures import Looks, show_groups, show_quotas, show_work
+from ullage.kube.operator.quotas import QuotaKeeper
+from ullage.kube.operator.reservations import ReservationKeeper
+from ullage.kube.operator.statuses import Statuses
+from ullage.kube.operator.trust import Trust
+from ullage.kube.operator.webhook import Webhook
+from ullage.kube.operator.writing import Writing
+from ullage.kube.running import Options, Process, run
+from ullage.kube.serving import Served, serve
+from ullage.model.delta import Delta
+
+VALIDATE_PATH: Final = "/validate"
+
+GATHER_SECONDS: Final = 0.1
+"""How long a change waits for others, so that they are written together."""
+LOOK_SECONDS: Final = 5.0
+"""After how long all is looked at, if nothing happens before."""
+
+
+class Keeper(Protocol):
+    """Whoever keeps something on the cluster as it should be."""
+
+    @property
+    def wait_seconds(self) -> float | None:
+        """After how long there is something to write, if nothing happens; None for never."""
+
+    def seen(self, columns: Columns, delta: Delta) -> None:
+        """Take a change of the cluster into account."""
+
+    async def write(self, columns: Columns) -> None:
+        """Write what should be otherwise; what fails is left for the next time."""
+
+
+def run_operator(options: Options, webhook_port: int = 0, webhook_names: tuple[str, ...] = ()) -> None:
+    """Keep the cluster as it should be until told to end; raises an InputError.
+
+    The webhook is served by every replica, on a port of its own; 0 for none.
+    """
+
+    async def answer(process: Process) -> None:
+        await serve_webhook(process, webhook_port, webhook_names)
+
+    run(options, operate, beside=answer if webhook_port else None)
+
+
+async def serve_webhook(process: Process, port: int, names: tuple[str, ...]) -> None:
+    """Answer what API servers ask, as soon as there is a certificate."""
+    mirror = process.following.mirror
+
+    def leads() -> bool:
+        return process.election.leads or not process.options.elects_leader
+
+    trust = Trust(process.client, process.namespace, leads=leads, names=names)
+    webhook = Webhook(process.types, mirror.quotas)
+    process.metrics.counter("webhook_reviews", "What API servers asked.", lambda: webhook.asked)
+    process.metrics.counter("webhook_refusals", "What was refused.", lambda: webhook.refused)
+    served = Served()
+    served.add("POST", VALIDATE_PATH, webhook.answer)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(trust.run())
+        await trust.ready.wait()
+        process.log.say("serves the webhook", port=port)
+        group.create_task(serve(served, host=process.options.host, port=port, tls=trust.context))
+
+
+async def operate(process: Process) -> None:
+    """Keep the cluster as it should be for as long as this one leads."""
+    following, metrics, types = process.following, process.metrics, process.types
+    leading = process.election if process.options.elects_leader else ALONE
+    writing = Writing(leading, lambda why: process.log.say("cannot write", why=why))
+    statuses = Statuses(process.client, process.events)
+    quotas = QuotaKeeper(process.client, following, statuses, writing, process.events)
+    capacity = CapacityKeeper(following, statuses, writing)
+    reservations = ReservationKeeper(process.client, following.mirror)
+    metrics.counter("reservations_deleted", "Reservations that nobody needed.", lambda: reservations.deleted)
+    looks = Looks()
+    show_work(metrics, quotas, statuses, writing, looks)
+    show_quotas(metrics, quotas, types)
+    show_groups(metrics, capacity, types)
+    reconciling = metrics.seconds("reconcile", "How long it takes to look at a change and to write.")
+    keepers: Sequence[Keeper] = (quotas, capacity)
+    while leading.leads:
+        following.changed.clear()
+        failures = writing.failures
+        with reconciling.time():
+            delta = following.take()
+            columns = following.advance(delta)
+            for keeper in keepers:
+                keeper.seen(columns, delta)
+            for keeper in keepers:
+                await keeper.write(columns)
+            if leading.leads:
+                await reservations.look(columns.snapshot)
+        if writing.failures == failures:
+            looks.succeeded()
+        waits = [each.wait_seconds for each in keepers if each.wait_seconds is not None]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(min(waits, default=LOOK_SECONDS)):
+                await following.changed.wait()
+        await asyncio.sleep(GATHER_SECONDS)

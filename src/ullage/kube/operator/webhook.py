@@ -1,0 +1,100 @@
+"""The webhook: quotas and policies that cannot hold are refused when they are written, with the CLI's words.
+
+An answer is a function of what the API server asks and of the quotas that are there. The hard thing is to
+judge only what the change adds: quotas that were wrong before must not stop somebody from mending one.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from ullage.engine.quota.validation import refuse_errors
+from ullage.kube.policies import CAPACITY_POLICY, Policies
+from ullage.kube.serving import Response
+from ullage.model.cluster import Quota
+from ullage.model.errors import InputError
+from ullage.model.resources import ResourceTypes
+from ullage.sources.kubernetes.amounts import Amounts
+from ullage.sources.kubernetes.faults import Fault
+from ullage.sources.kubernetes.items import Kind
+from ullage.sources.kubernetes.object_kinds import OBJECT_KINDS, QUOTA_KINDS
+from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE
+from ullage.sources.places import path_text
+
+VERSION: Final = "admission.k8s.io/v1"
+_OK: Final = 200
+_BAD: Final = 400
+_REFUSED: Final = 422
+
+
+class _Kind(msgspec.Struct):
+    group: str = ""
+    kind: str = ""
+
+
+class _Request(msgspec.Struct, rename="camel"):
+    uid: str = ""
+    kind: _Kind = msgspec.field(default_factory=_Kind)
+    operation: str = ""
+    object: Raw = Raw(b"null")
+
+
+class _Review(msgspec.Struct, rename="camel"):
+    request: _Request | None = None
+
+
+_REVIEW: Final = msgspec.json.Decoder(_Review)
+
+
+class Webhook:
+    """Answers what API servers ask."""
+
+    def __init__(self, types: ResourceTypes, quotas: Callable[[], Iterable[Quota]]) -> None:
+        """`quotas` are those that are there now."""
+        self._types = types
+        self._quotas = quotas
+        self.asked = 0
+        self.refused = 0
+
+    async def answer(self, body: bytes) -> Response:
+        """Answer one AdmissionReview."""
+        try:
+            request = _REVIEW.decode(body).request
+        except msgspec.DecodeError as error:
+            return Response(_BAD, f"not an AdmissionReview: {error}\n".encode(), "text/plain; charset=utf-8")
+        if request is None:
+            return Response(_BAD, b"an AdmissionReview without a request\n", "text/plain; charset=utf-8")
+        self.asked += 1
+        why = self.refusal(Kind(request.kind.group, request.kind.kind), request.object)
+        answered: dict[str, Any] = {"uid": request.uid, "allowed": not why}
+        if why:
+            self.refused += 1
+            answered["status"] = {"message": why, "code": _REFUSED, "reason": "Invalid"}
+        review = {"apiVersion": VERSION, "kind": "AdmissionReview", "response": answered}
+        return Response(_OK, msgspec.json.encode(review))
+
+    def refusal(self, kind: Kind, content: Raw) -> str:
+        """Return what is wrong with an object, on one line; nothing where nothing is."""
+        try:
+            if kind in QUOTA_KINDS:
+                self._judge_quota(kind, content)
+            elif kind == CAPACITY_POLICY:
+                policies = Policies(self._types)
+                policies.put(content)
+                return next(iter(policies.problems.values()), "")
+        except Fault as fault:
+            return str(InputError(fault.error.what, where=path_text(fault.path), remedy=fault.error.remedy))
+        except InputError as error:
+            return str(error)
+        except (msgspec.DecodeError, RecursionError) as error:
+            return f"it cannot be read: {error}"
+        return ""
+
+    def _judge_quota(self, kind: Kind, content: Raw) -> None:
+        facts = OBJECT_KINDS[kind]
+        row = facts.read(
+            facts.decoder.decode(content), Amounts(self._types, of_cluster=True), DEFAULT_NAMESPACE
+        )
+        refuse_errors([row], self._types, self._quotas())

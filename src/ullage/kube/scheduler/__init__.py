@@ -1,0 +1,1 @@
+"""The scheduler: what waits is judged in batches, then bound, or told why not."""

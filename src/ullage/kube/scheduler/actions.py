@@ -1,0 +1,189 @@
+"""The verbs of a scheduler: bind, evict, nominate, say why not. Each is safe to do twice.
+
+The hard thing is a request of which nobody knows whether it was done: the pod itself is asked.
+"""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from ullage.kube.election import ALONE, Leading
+from ullage.kube.events import Events, Subject
+from ullage.kube.scheduler.messages import MESSAGE_CHARACTERS_MAX
+from ullage.sources.kubernetes.api.client import STRATEGIC_PATCH, ApiClient, RefusedError, segment
+from ullage.sources.kubernetes.api.connection import BrokenError
+from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
+
+SCHEDULED: Final = "PodScheduled"
+UNSCHEDULABLE: Final = "Unschedulable"
+ASK_AGAIN_SECONDS: Final = 0.5
+_TOO_MANY: Final = 429
+_OUT_OF_ORDER: Final = 500
+
+
+class _Spec(msgspec.Struct, rename="camel"):
+    node_name: str | None = None
+
+
+class _Metadata(msgspec.Struct):
+    uid: str = ""
+
+
+class _Pod(msgspec.Struct):
+    metadata: _Metadata
+    spec: _Spec | None = None
+
+
+class _Condition(msgspec.Struct):
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+_POD: Final = msgspec.json.Decoder(_Pod)
+_CONDITIONS: Final = msgspec.json.Decoder(list[_Condition])
+
+
+class NotDoneError(Exception):
+    """What was to be done was not, and why; `is_for_good` where trying again cannot help."""
+
+    def __init__(self, why: str, *, is_for_good: bool = False) -> None:
+        super().__init__(why)
+        self.is_for_good = is_for_good
+
+
+class Actions:
+    """What a scheduler does to pods."""
+
+    def __init__(self, client: ApiClient, events: Events, leading: Leading = ALONE) -> None:
+        self._client = client
+        self._events = events
+        self.leading = leading
+
+    def _require_lead(self) -> None:
+        """Raise where another replica may be at work: nothing is done then."""
+        if not self.leading.leads:
+            raise NotDoneError("another replica leads")
+
+    async def bind(self, key: str, uid: str, node: str) -> None:
+        """Bind a pod to a node; raises a NotDoneError where it surely is not.
+
+        As long as nobody can say, this does not return: who gave its room away could give it away twice.
+        """
+        namespace, name = _parts(key)
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+        document = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": name, "uid": uid},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+        }
+        try:
+            await self._client.create(f"{path}/binding", document, before=self._require_lead)
+        except RefusedError as error:
+            may_be_done = error.is_conflict or _says_nothing(error)
+            if may_be_done and await self._is_on(path, uid, node):
+                return
+            raise NotDoneError(error.message, is_for_good=error.is_absent or error.is_conflict) from None
+        except BrokenError as error:
+            if not await self._is_on(path, uid, node):
+                raise NotDoneError(str(error)) from None
+
+    async def _is_on(self, path: str, uid: str, node: str) -> bool:
+        """Ask a pod whether it is bound after all, until there is an answer or another replica leads."""
+        while True:
+            try:
+                pod = _POD.decode(await self._client.get(path))
+            except RefusedError as error:
+                if not _says_nothing(error):
+                    raise NotDoneError(error.message, is_for_good=error.is_absent) from None
+            except BrokenError:
+                pass
+            else:
+                return pod.metadata.uid == uid and pod.spec is not None and pod.spec.node_name == node
+            self._require_lead()
+            await asyncio.sleep(ASK_AGAIN_SECONDS)
+
+    async def evict(self, key: str, uid: str) -> None:
+        """Evict a pod as disruption budgets allow; one that is gone already is fine."""
+        namespace, name = _parts(key)
+        document = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": name, "namespace": namespace},
+            "deleteOptions": {"preconditions": {"uid": uid}} if uid else {},
+        }
+        try:
+            path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
+            await self._client.create(path, document, before=self._require_lead)
+        except RefusedError as error:
+            if not error.is_absent:
+                why = "a disruption budget forbids it" if error.status == _TOO_MANY else error.message
+                raise NotDoneError(why) from None
+        except BrokenError as error:
+            raise NotDoneError(str(error)) from None
+
+    async def nominate(self, key: str, facts: PodFacts, node: str) -> None:
+        """Say on which node a pod will run; nothing is written where that is said already."""
+        if facts.nominated_node != node:
+            await self._patch_status(key, {"nominatedNodeName": node or None})
+
+    async def say_why_not(self, key: str, facts: PodFacts, message: str) -> None:
+        """Say why a pod does not run; nothing is written where that is said already."""
+        told = message[:MESSAGE_CHARACTERS_MAX]
+        namespace, name = _parts(key)
+        subject = Subject("Pod", name, namespace, facts.uid)
+        self._events.say(subject, "FailedScheduling", told, is_warning=True)
+        known = next((each for each in _conditions(facts) if each.type == SCHEDULED), None)
+        if known is not None and (known.status, known.reason, known.message) == (
+            "False",
+            UNSCHEDULABLE,
+            told,
+        ):
+            return
+        stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        condition: dict[str, Any] = {
+            "type": SCHEDULED,
+            "status": "False",
+            "reason": UNSCHEDULABLE,
+            "message": told,
+        }
+        if known is None or known.status != "False":
+            condition["lastTransitionTime"] = stamp
+        await self._patch_status(key, {"conditions": [condition]})
+
+    async def _patch_status(self, key: str, status: dict[str, Any]) -> None:
+        self._require_lead()
+        namespace, name = _parts(key)
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}/status"
+        try:
+            await self._client.patch(path, {"status": status}, STRATEGIC_PATCH)
+        except (RefusedError, BrokenError) as error:
+            raise NotDoneError(str(error)) from None
+
+    def say(self, key: str, uid: str, reason: str, note: str, *, is_warning: bool = False) -> None:
+        """Write an event about a pod."""
+        namespace, name = _parts(key)
+        self._events.say(Subject("Pod", name, namespace, uid), reason, note, is_warning=is_warning)
+
+
+def _says_nothing(error: RefusedError) -> bool:
+    """Whether a server did not get as far as to say whether something is done."""
+    return error.status == _TOO_MANY or error.status >= _OUT_OF_ORDER
+
+
+def _parts(key: str) -> tuple[str, str]:
+    namespace, _, name = key.partition("/")
+    return segment(namespace), segment(name)
+
+
+def _conditions(facts: PodFacts) -> list[_Condition]:
+    if not facts.conditions:
+        return []
+    try:
+        return _CONDITIONS.decode(facts.conditions)
+    except msgspec.DecodeError:
+        return []

@@ -1,0 +1,27 @@
+"""The scheduler as a process."""
+
+from collections.abc import Sequence
+
+from ullage.kube.election import ALONE
+from ullage.kube.running import Options, Process, run
+from ullage.kube.scheduler.actions import Actions
+from ullage.kube.scheduler.process import Scheduler
+from ullage.kube.scheduler.volumes import Volumes
+from ullage.sources.kubernetes.items import POD
+
+
+def run_scheduler(options: Options, names: Sequence[str]) -> None:
+    """Schedule the pods that name one of these schedulers, until told to end; raises an InputError."""
+
+    async def work(process: Process) -> None:
+        leading = process.election if options.elects_leader else ALONE
+        actions = Actions(process.client, process.events, leading)
+        volumes = Volumes(process.client, process.following.mirror, leading)
+        scheduler = Scheduler(process.following, actions, names=names, preparing=volumes)
+        process.events.is_busy = scheduler.is_binding
+        if process.election.took_over:
+            # the last bindings of the one before may not have been seen yet, and room be given away twice
+            await process.following.look_again(POD)
+        await scheduler.run()
+
+    run(options, work)

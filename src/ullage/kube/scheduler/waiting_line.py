@@ -1,0 +1,144 @@
+"""Pods that wait for a node, and when each has its next turn.
+
+A pod that had no place is not judged again at once: it waits longer after each turn, and only until something
+has happened that may help it. The hard thing is not to forget one: whatever happens, each has a turn once in
+a while.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Final, NamedTuple
+
+from ullage.model.cluster import Workload
+from ullage.model.delta import Delta
+
+FIRST_SECONDS: Final = 1.0
+SECONDS_MAX: Final = 10.0
+AGAIN_SECONDS: Final = 60.0
+"""How long a pod waits at most for something to happen."""
+
+
+class _Turn(NamedTuple):
+    """When a pod may be judged again if something happens, when it is anyway, and what had happened."""
+
+    not_before: float
+    at_last: float
+    moves: int
+    tries: int
+
+
+class WaitingLine:
+    """The pods that name this scheduler."""
+
+    def __init__(self, names: Collection[str], is_taken: Callable[[str], bool]) -> None:
+        """`is_taken` says of whom it is already decided."""
+        self._names = frozenset(names)
+        self._is_taken = is_taken
+        self._waiting: dict[str, Workload] = {}
+        self._turns: dict[str, _Turn] = {}
+        self._moves = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._waiting
+
+    def get(self, key: str) -> Workload | None:
+        """Return a pod that waits."""
+        return self._waiting.get(key)
+
+    def tries(self, key: str) -> int:
+        """Return how often a pod had no place."""
+        turn = self._turns.get(key)
+        return turn.tries if turn else 0
+
+    def seen(self, delta: Delta) -> None:
+        """Take note of what has happened."""
+        helps = any(getattr(delta, table) or delta.dropped.get(table) for table in _HELPING)
+        for key in delta.dropped.get("workloads", ()):
+            helps |= self._forget(key) is None
+        for row in delta.workloads:
+            if self._waits(row):
+                known = self._waiting.get(row.key)
+                self._waiting[row.key] = row
+                if known is not None and known.constraints != row.constraints:
+                    self._turns.pop(row.key, None)
+            else:
+                self._forget(row.key)
+                helps = True
+        self._moves += helps
+
+    def _waits(self, row: Workload) -> bool:
+        return (
+            row.state == "init"
+            and not row.node
+            and not row.terminating
+            and row.scheduler in self._names
+            and not row.constraints.scheduling_gates
+        )
+
+    def _forget(self, key: str) -> Workload | None:
+        self._turns.pop(key, None)
+        return self._waiting.pop(key, None)
+
+    def put_back(self, row: Workload, now: float) -> None:
+        """Let a pod wait again whose place it could not have after all."""
+        if self._waits(row):
+            self._waiting[row.key] = row
+            self.had_no_place(row.key, now)
+
+    def take(self, keys: Iterable[str]) -> None:
+        """Remove pods that have a place."""
+        for key in keys:
+            self._forget(key)
+
+    def had_no_place(self, key: str, now: float) -> None:
+        """Take note that a pod was judged in vain."""
+        tries = self.tries(key) + 1
+        wait = min(FIRST_SECONDS * 2 ** min(tries - 1, 10), SECONDS_MAX)
+        self._turns[key] = _Turn(now + wait, now + AGAIN_SECONDS, self._moves, tries)
+
+    def ready(self, now: float) -> list[Workload]:
+        """Return the pods that have a turn now; whoever is in a gang with one of them has one too."""
+        found = {
+            key: row
+            for key, row in self._waiting.items()
+            if not self._is_taken(key) and self._has_turn(key, now)
+        }
+        gangs = {(row.namespace, row.gang) for row in found.values() if row.gang}
+        if gangs:
+            found |= {
+                key: row
+                for key, row in self._waiting.items()
+                if row.gang and (row.namespace, row.gang) in gangs and not self._is_taken(key)
+            }
+        return list(found.values())
+
+    def _has_turn(self, key: str, now: float) -> bool:
+        turn = self._turns.get(key)
+        if turn is None or now >= turn.at_last:
+            return True
+        return self._moves > turn.moves and now >= turn.not_before
+
+    def next_seconds(self, now: float) -> float | None:
+        """Return how long nobody has a turn, if nothing happens; None where nobody waits for one."""
+        times = [
+            turn.not_before if self._moves > turn.moves else turn.at_last for turn in self._turns.values()
+        ]
+        return max(0.0, min(times) - now) if times else None
+
+
+_HELPING: Final = (
+    "nodes",
+    "quotas",
+    "reservations",
+    "claims",
+    "volumes",
+    "storage_classes",
+    "storage_capacities",
+    "storage_drivers",
+    "namespaces",
+    "disruption_budgets",
+    "pod_groups",
+)
+"""Tables of which any change may help somebody who waits."""

@@ -1,0 +1,1 @@
+"""The Kubernetes API for processes that stay: requests by the thousand, and watches that never end."""

@@ -1,0 +1,128 @@
+"""The ledger of a cluster on a real control plane: many write at once, some are killed, the server restarts.
+
+What was told is there, whole; nothing is promised twice; and all who asked saw one order of steps.
+"""
+
+import concurrent.futures
+import contextlib
+import multiprocessing
+import os
+import signal
+import time
+
+from plane.settings import API
+from simulation.concurrency import fleet, operation, seen, ticks, wishes
+from simulation.linearizability import Operation, violations
+from stores.ledger_files import STORY, tell
+from ullage.model.ledger import Outcome
+from ullage.service.ledger_cluster import ClusterPlace, open_ledger
+from ullage.stores.protocol import StoreUnavailableError
+
+SPAWNING = multiprocessing.get_context("spawn")
+
+
+def place_of(cluster):
+    return ClusterPlace(kubeconfig=str(cluster.plane.kubeconfig()))
+
+
+def client(place, name, started, seconds, answers):
+    """Ask for one thing after the other, and tell of each before the next; an error is asked again."""
+    with open_ledger(place) as ledger:
+        for key, command in wishes(name, started):
+            begun = time.monotonic()
+            if begun > started + seconds:
+                break
+            at_seconds = ticks(started)
+            try:
+                outcome = ledger.submit(command, at_seconds=at_seconds, key=key)
+            except StoreUnavailableError:
+                continue
+            answers.send(seen(begun, command, outcome, at_seconds, key))
+    answers.close()
+
+
+def received(pipe):
+    """Return what a client has told; of one that was killed, as far as it came."""
+    found = []
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            found.append(operation(pipe.recv()))
+    return found
+
+
+def begin(place, names, started, seconds):
+    """Start a process for each name; return them and where they tell what they saw."""
+    processes, pipes = [], []
+    for name in names:
+        pipe, telling = SPAWNING.Pipe(duplex=False)
+        process = SPAWNING.Process(target=client, args=(place, name, started, seconds, telling))
+        process.start()
+        telling.close()
+        processes.append(process)
+        pipes.append(pipe)
+    return processes, pipes
+
+
+def test_a_story_is_told_as_the_embedded_ledger_tells_it(kube_cluster):
+    place = place_of(kube_cluster)
+    with open_ledger(place) as ledger:
+        outcomes = tell(ledger)
+    with open_ledger(place) as again:
+        assert again.state().revision == len(STORY)
+        assert [row.decision for row in again.journal()] == [each.decision for each in outcomes]
+        assert again.submit(STORY[1][2], at_seconds=900, key="first").repeated
+        assert [finding for finding in again.verify() if finding.severity == "error"] == []
+    names = [each["metadata"]["name"] for each in kube_cluster.plane.items("/apis/ullage.dev/v1/plans")]
+    assert names == [f"step-{revision:016}" for revision in range(1, len(STORY) + 1)]
+
+
+def whole(found, ledger):
+    """Return what was seen, with the steps of those who were killed before they could tell of them."""
+    known = {each.outcome.revision for each in found if not each.outcome.repeated}
+    unseen = [
+        Operation(
+            float("-inf"),
+            float("inf"),
+            row.command,
+            Outcome(row.revision, row.decision),
+            row.at_seconds,
+            row.key,
+        )
+        for row in ledger.journal(1)
+        if row.revision not in known
+    ]
+    return [*found, *unseen]
+
+
+def test_nothing_that_was_told_is_lost_when_writers_are_killed_and_the_server_restarts(kube_cluster):
+    place = place_of(kube_cluster)
+    with open_ledger(place) as ledger:
+        ledger.submit(fleet(), at_seconds=0)
+        start = ledger.state()
+    started = time.monotonic() + 1.5
+    seconds = 16
+    processes, pipes = begin(place, "abcd", started, seconds)
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        told = [pool.submit(received, pipe) for pipe in pipes]
+        time.sleep(6)
+        for killed in processes[:2]:
+            os.kill(killed.pid, signal.SIGKILL)
+        more, pipes = begin(place, "ef", started, seconds)
+        told += [pool.submit(received, pipe) for pipe in pipes]
+        kube_cluster.plane.stop_part(API)
+        time.sleep(1)
+        kube_cluster.plane.start_part(API)
+        found = [each for one in told for each in one.result()]
+    for process in (*processes, *more):
+        process.join()
+    assert {each.exitcode for each in (*processes[2:], *more)} == {0}
+    with open_ledger(place) as ledger:
+        last = ledger.state()
+        rows = {row.revision: row for row in ledger.journal()}
+        lost = [each for each in found if rows[each.outcome.revision].decision != each.outcome.decision]
+        assert lost == []
+        assert violations(whole(found, ledger), start) == []
+        assert [finding for finding in ledger.verify() if finding.severity == "error"] == []
+    assert last.revision == max(rows) >= max(each.outcome.revision for each in found)
+    assert {each.outcome.decision.accepted for each in found} == {True, False}
+    assert any(each.invoked > started + 9 for each in found), "writers go on after the restart"

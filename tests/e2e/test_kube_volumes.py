@@ -1,0 +1,231 @@
+"""Volumes on a real control plane: reserved on the one chosen node, made there, and nothing left behind.
+
+csi-baremetal is played by a small driver; what binds claims to volumes is the real kube-controller-manager.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from baremetal_driver import (
+    RESERVATIONS,
+    SELECTED,
+    BaremetalDriver,
+    claim,
+    double_bookings,
+    drives,
+    kinds,
+    mounted,
+    storage_classes,
+)
+from kube_cluster import KubeCluster, pod, until
+from plane.settings import CONTROLLERS, KWOK
+
+HAND_MADE = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "StorageClass",
+    "metadata": {"name": "by-hand"},
+    "provisioner": "kubernetes.io/no-provisioner",
+    "volumeBindingMode": "WaitForFirstConsumer",
+}
+
+
+@pytest.fixture
+def kube_cluster(plane_program) -> Iterator[KubeCluster]:
+    with KubeCluster(plane_program, (KWOK, CONTROLLERS)) as running:
+        running.plane.create_many([*kinds(), *storage_classes(), HAND_MADE])
+        running.namespaces("web")
+        yield running
+
+
+def reservations(cluster: KubeCluster) -> dict[str, dict]:
+    return {each["metadata"]["name"]: each["spec"] for each in cluster.plane.items(RESERVATIONS)}
+
+
+def selected(cluster: KubeCluster) -> dict[str, str]:
+    """Return the nodes that claims name which have no volume."""
+    return {
+        each["metadata"]["name"]: each["metadata"]["annotations"][SELECTED]
+        for each in cluster.plane.items("/api/v1/persistentvolumeclaims")
+        if SELECTED in each["metadata"].get("annotations", {}) and not each["spec"].get("volumeName")
+    }
+
+
+def with_claims(cluster: KubeCluster, name: str, **claims: tuple[str, int]) -> str:
+    """Create a pod and claims of its own, by class and gibibytes; return its key."""
+    made = [claim(f"web/{name}-{each}", *asked) for each, asked in claims.items()]
+    spec = mounted(*(f"{name}-{each}" for each in claims))
+    cluster.plane.create_many([*made, pod(f"web/{name}", cpu="50m", spec=spec)])
+    return f"web/{name}"
+
+
+def settled(cluster: KubeCluster) -> None:
+    """Return once nothing is held any more."""
+    until(lambda: not reservations(cluster), "no reservation is left")
+    assert double_bookings(cluster.plane) == []
+
+
+def test_pods_that_come_at_once_share_no_byte_and_open_the_fewest_drives(kube_cluster):
+    for name in kube_cluster.nodes(6):
+        kube_cluster.plane.create_many(drives(name, HDD=[100] * 4, SSD=[100] * 2))
+    kube_cluster.start("scheduler")
+    shares = [(f"share{index}", ("hdd-group", 20)) for index in range(40)]
+    whole = [(f"fast{index}", ("ssd", 90)) for index in range(10)]
+    whole += [(f"slow{index}", ("hdd", 50)) for index in range(8)]
+    asked = [each for pair in zip(shares, [*whole, *[None] * 22], strict=True) for each in pair if each]
+    claims = [claim(f"web/{name}", *wanted) for name, wanted in asked]
+    claims += [claim("web/both-0", "ssd", 10), claim("web/both-1", "hdd", 10)]
+    pods = [pod(f"web/{name}", cpu="50m", spec=mounted(name)) for name, _ in asked]
+    pods.append(pod("web/both", cpu="50m", spec=mounted("both-0", "both-1")))
+    with BaremetalDriver(kube_cluster.plane) as driver:
+        kube_cluster.plane.create_many(claims)
+        kube_cluster.plane.create_many(pods)
+        kube_cluster.wait_until_placed(*(f"web/{each['metadata']['name']}" for each in pods), seconds=180)
+        settled(kube_cluster)
+    assert driver.faults == []
+    groups = kube_cluster.plane.items("/apis/csi-baremetal.dell.com/v1/logicalvolumegroups")
+    assert len(groups) == 10, "four volumes of 20 GiB on each drive of 100"
+
+
+def test_what_is_reserved_is_what_the_driver_looks_for(kube_cluster):
+    kube_cluster.nodes(2)
+    kube_cluster.plane.create_many([*drives("n0", HDD=[100]), *drives("n1", SSD=[50])])
+    kube_cluster.start("scheduler")
+    with_claims(kube_cluster, "p", a=("hdd-group", 3), b=("hdd-group", 5))
+    until(lambda: len(selected(kube_cluster)) == 2, "both claims name the node")
+    assert selected(kube_cluster) == {"p-a": "n0", "p-b": "n0"}
+    assert reservations(kube_cluster) == {
+        "web-p": {
+            "Namespace": "web",
+            "Status": "RESERVED",
+            "NodeRequests": {"Requested": ["n0"], "Reserved": ["n0"]},
+            "ReservationRequests": [
+                {
+                    "CapacityRequest": {"Name": f"p-{name}", "StorageClass": "HDDLVG", "Size": size << 30},
+                    "Reservations": ["ac-n0-hdd-0"],
+                }
+                for name, size in (("a", 3), ("b", 5))
+            ],
+        }
+    }
+
+
+def test_pods_without_volumes_pass_those_that_wait_for_theirs(kube_cluster):
+    kube_cluster.nodes(1)
+    kube_cluster.plane.create_many(drives("n0", HDD=[100] * 2))
+    kube_cluster.start("scheduler")
+    waiting = [with_claims(kube_cluster, f"w{index}", a=("hdd-group", 1)) for index in range(60)]
+    until(lambda: len(selected(kube_cluster)) == len(waiting), "all claims name the node")
+    kube_cluster.plane.create(pod("web/plain", cpu="50m"))
+    kube_cluster.wait_until_placed("web/plain")
+    assert set(kube_cluster.placed()) == {"web/plain"}
+    with BaremetalDriver(kube_cluster.plane):
+        kube_cluster.wait_until_placed(*waiting)
+        settled(kube_cluster)
+
+
+def test_whatever_ends_while_volumes_are_made_gives_back_what_was_held(kube_cluster):
+    kube_cluster.nodes(2)
+    for name in ("n0", "n1"):
+        kube_cluster.plane.create_many(drives(name, HDD=[100]))
+    kube_cluster.start("scheduler")
+    kube_cluster.start("operator")
+    first, second = (with_claims(kube_cluster, name, a=("hdd", 60)) for name in ("first", "second"))
+    until(lambda: len(selected(kube_cluster)) == 2, "both claims name a node")
+    nodes = selected(kube_cluster)
+    assert set(nodes.values()) == {"n0", "n1"}
+    kube_cluster.plane.delete(f"/api/v1/namespaces/web/pods/{first.partition('/')[2]}")
+    until(lambda: set(reservations(kube_cluster)) == {"web-second"}, "who is deleted holds nothing")
+    until(lambda: "first-a" not in selected(kube_cluster), "its claim names no node")
+    kube_cluster.plane.delete(f"/api/v1/nodes/{nodes['second-a']}")
+    until(
+        lambda: selected(kube_cluster) == {"second-a": nodes["first-a"]},
+        "who loses its node has the other one",
+    )
+    with BaremetalDriver(kube_cluster.plane) as driver:
+        kube_cluster.wait_until_placed(second)
+        settled(kube_cluster)
+    assert driver.faults == []
+
+
+def test_a_node_where_no_volume_can_be_made_is_given_back_and_tried_again(kube_cluster):
+    kube_cluster.nodes(1)
+    kube_cluster.plane.create_many(drives("n0", HDD=[100]))
+    kube_cluster.start("scheduler")
+    with BaremetalDriver(kube_cluster.plane) as driver:
+        driver.refused.add("n0")
+        key = with_claims(kube_cluster, "p", a=("hdd-group", 60))
+        until(
+            lambda: any("no volume can be made" in note for _, _, note in kube_cluster.events("web")),
+            "an event says that the driver has refused",
+        )
+        driver.refused.clear()
+        kube_cluster.wait_until_placed(key)
+        settled(kube_cluster)
+
+
+def test_claims_that_come_with_their_pod_are_waited_for(kube_cluster):
+    kube_cluster.nodes(1)
+    kube_cluster.plane.create_many(drives("n0", HDD=[100]))
+    kube_cluster.start("scheduler")
+    template = {"spec": claim("web/x", "hdd-group", 7)["spec"]}
+    volume = {"name": "own", "ephemeral": {"volumeClaimTemplate": template}}
+    with BaremetalDriver(kube_cluster.plane) as driver:
+        kube_cluster.plane.create(pod("web/p", cpu="50m", spec={"volumes": [volume]}))
+        kube_cluster.wait_until_placed("web/p")
+        settled(kube_cluster)
+    assert driver.faults == []
+
+
+def test_each_claim_has_the_free_volume_of_its_node(kube_cluster):
+    names = kube_cluster.nodes(3)
+    kube_cluster.plane.create_many([hand_made(f"disk-{name}", name) for name in names])
+    kube_cluster.start("scheduler")
+    keys = [with_claims(kube_cluster, f"p{index}", a=("by-hand", 5)) for index in range(3)]
+    placed = kube_cluster.wait_until_placed(*keys)
+    claims = kube_cluster.plane.items("/api/v1/persistentvolumeclaims")
+    has = {each["metadata"]["name"]: each["spec"]["volumeName"] for each in claims}
+    assert has == {f"p{index}-a": f"disk-{placed[key]}" for index, key in enumerate(keys)}
+    assert selected(kube_cluster) == {}
+    fourth = with_claims(kube_cluster, "fourth", a=("by-hand", 5))
+    kube_cluster.wait_until_told(fourth, "no volume for claim fourth-a")
+
+
+def test_reservations_that_nobody_needs_are_deleted(kube_cluster):
+    kube_cluster.nodes(1)
+    kube_cluster.plane.create_many(drives("n0", HDD=[100]))
+    for name in ("web-nobody", "web-p"):
+        request = {"CapacityRequest": {"Name": "p-a", "StorageClass": "HDDLVG", "Size": 1 << 30}}
+        spec = {"Namespace": "web", "Status": "RESERVED"}
+        kube_cluster.plane.create(
+            {
+                "apiVersion": "csi-baremetal.dell.com/v1",
+                "kind": "AvailableCapacityReservation",
+                "metadata": {"name": name},
+                "spec": {**spec, "ReservationRequests": [{**request, "Reservations": ["ac-n0-hdd-0"]}]},
+            }
+        )
+    kube_cluster.plane.create(claim("web/p-a", "hdd-group", 1))
+    kube_cluster.plane.create(pod("web/p", "nobody", cpu="50m", spec=mounted("p-a")))
+    kube_cluster.start("operator")
+    until(lambda: set(reservations(kube_cluster)) == {"web-p"}, "a reservation for no pod is deleted")
+    kube_cluster.start("scheduler", "--scheduler-name", "nobody")
+    with BaremetalDriver(kube_cluster.plane):
+        kube_cluster.wait_until_placed("web/p")
+        settled(kube_cluster)
+
+
+def hand_made(name: str, node: str) -> dict:
+    host = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": "10Gi"},
+            "storageClassName": "by-hand",
+            "local": {"path": "/mnt/disk"},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [host]}]}},
+        },
+    }

@@ -1,0 +1,205 @@
+"""Who stands in line after a commit, who keeps the place, and who leaves."""
+
+import msgspec
+import pytest
+
+from builders import batch, cluster, node, policy, quota, volume, waiting
+from ullage.engine.columns import Columns
+from ullage.engine.ledger.apply import apply
+from ullage.engine.ledger.audit import audit
+from ullage.engine.ledger.decide import decide
+from ullage.engine.ledger.of_plan import committed
+from ullage.engine.ledger.of_waiting import Asking, lined_up
+from ullage.engine.ledger.promises import with_promises
+from ullage.engine.ledger.state import LedgerState
+from ullage.engine.placement.fit import fit
+from ullage.model.drives import Drive, VolumeGroup
+from ullage.model.ledger import Bind, Release, Supply
+
+GIB = 1 << 30
+
+
+def server(**fields):
+    return node("n1", cpu="4").with_(drives=(Drive("d", "HDD", 10 * GIB),), **fields)
+
+
+class World:
+    """A cluster and its ledger."""
+
+    def __init__(self, *rows, few_drives=True, **settings):
+        self.snapshot = cluster(*rows, policy=policy(**settings))
+        self.few_drives = few_drives
+        self.state = LedgerState()
+
+    def commit(self, name, *, replicas=1, waits=True, at=0, until=1000, **fields):
+        """Commit one workload; return whether a step was taken, and who keeps the place in line."""
+        wanted = (batch(replicas, waiting(name, **fields)),)
+        columns = Columns(with_promises(self.snapshot, self.state.entries))
+        found = fit(columns, wanted)
+        plan = committed(self.snapshot, self.state.entries, wanted, found, until)
+        asking = Asking(
+            columns,
+            found.outcomes,
+            {each.key: each.workload for each in wanted},
+            [each for each in self.state.entries if each.holds],
+            self.state.waiting,
+            until,
+            waits,
+            self.few_drives,
+        )
+        command, in_line = lined_up(plan.command, asking)
+        if command is not None:
+            self.do(command, at)
+        return command is not None, in_line
+
+    def do(self, command, at=0):
+        decision = decide(self.state, command, at)
+        assert decision.accepted, decision.reason
+        apply(self.state, decision, at)
+        assert audit(self.state) == ()
+        return decision
+
+    def states(self):
+        return {entry.reservation: entry.state for entry in self.state.entries}
+
+    def line(self):
+        return [each.reservation for each in self.state.waiting]
+
+
+def test_what_does_not_fit_waits_and_is_held_when_there_is_room():
+    world = World(server())
+    world.commit("a", cpu="3")
+    assert world.commit("b", cpu="2") == (True, ())
+    assert world.states() == {"Pod/a/1": "RESERVED", "Pod/b/1": "WAITING"}
+    world.do(Release("Pod/a/1"))
+    assert world.states() == {"Pod/b/1": "RESERVED"}
+    (held,) = world.state.entries
+    assert (held.capacity, held.request) == ("node/n1", "compute")
+
+
+def test_without_asking_to_wait_the_refusal_is_noted():
+    world = World(server())
+    world.commit("a", cpu="3")
+    assert world.commit("b", cpu="2", waits=False) == (True, ())
+    assert world.states() == {"Pod/a/1": "RESERVED"}
+
+
+def test_what_can_never_have_a_place_does_not_wait():
+    world = World(server())
+    assert world.commit("b", cpu="9") == (True, ())
+    assert world.states() == {}
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_who_asks_again_keeps_the_place(waits):
+    world = World(server())
+    world.commit("a", cpu="3")
+    world.commit("b", cpu="2")
+    world.commit("c", cpu="2")
+    assert world.commit("b", cpu="2", waits=waits) == (False, ("Pod/b/1",))
+    assert world.line() == ["Pod/b/1", "Pod/c/1"]
+
+
+def test_who_wants_something_else_stands_at_the_end():
+    world = World(server())
+    world.commit("a", cpu="3")
+    world.commit("b", cpu="2")
+    world.commit("c", cpu="2")
+    world.commit("b", cpu="3")
+    assert world.line() == ["Pod/c/1", "Pod/b/1"]
+
+
+def test_who_fits_now_leaves_the_line():
+    world = World(server())
+    world.commit("a", cpu="3")
+    world.commit("b", cpu="2")
+    world.snapshot = cluster(server(), node("n2", cpu="4"), policy=policy())
+    assert world.commit("b", cpu="2") == (True, ())
+    assert (world.states()["Pod/b/1"], world.line()) == ("RESERVED", [])
+
+
+def test_of_a_set_those_wait_that_have_no_place():
+    world = World(server())
+    world.commit("s", cpu="2", replicas=4, kind="Deployment")
+    assert world.states() == {
+        f"Deployment/s/{number}": "RESERVED" if number < 3 else "WAITING" for number in range(1, 5)
+    }
+    assert world.commit("s", cpu="2", replicas=4, kind="Deployment")[1] == (
+        "Deployment/s/3",
+        "Deployment/s/4",
+    )
+    world.commit("s", cpu="2", replicas=2, kind="Deployment")
+    assert world.line() == []
+
+
+def test_volumes_and_quotas_are_waited_for_too():
+    own = volume("data", "6Gi", storage_class="HDDLVG", inline=True)
+    world = World(server(), quota("team", maximum={"cpu": "9"}, namespaces=("web",)))
+    world.commit("web/a", cpu="1", volumes=(own,))
+    world.commit("web/b", cpu="1", volumes=(own,))
+    assert world.states() == {"Pod/web/a/1": "RESERVED", "Pod/web/b/1": "WAITING"}
+    world.do(Release("Pod/web/a/1"))
+    held = {(each.request, each.capacity) for each in world.state.entries}
+    assert held == {("compute", "node/n1"), ("compute", "quota/team"), ("b-data", "drive/n1/d")}
+
+
+def test_another_drive_lets_the_line_move():
+    own = volume("data", "6Gi", storage_class="HDD", inline=True)
+    world = World(server())
+    world.commit("a", cpu="1", volumes=(own,))
+    world.commit("b", cpu="1", volumes=(own,))
+    larger = server()
+    larger = larger.with_(drives=(*larger.record.drives, Drive("e", "HDD", 10 * GIB)))
+    world.snapshot = cluster(larger, policy=policy())
+    world.commit("c", cpu="1", volumes=(own,), waits=False)
+    assert world.states() == {"Pod/a/1": "RESERVED", "Pod/b/1": "WAITING", "Pod/c/1": "RESERVED"}
+    world.do(Release("Pod/c/1"))
+    assert world.states() == {"Pod/a/1": "RESERVED", "Pod/b/1": "RESERVED"}
+
+
+SHARE = volume("data", "1Gi", storage_class="HDDLVG", inline=True)
+
+
+def test_in_mode_compat_shares_of_a_class_are_held_one_after_the_other():
+    world = World(server(), storage_mode="compat")
+    world.commit("a", cpu="1", volumes=(SHARE,), waits=False)
+    world.commit("b", cpu="1", volumes=(SHARE,), waits=False)
+    assert world.states() == {"Pod/a/1": "RESERVED", "Pod/b/1": "WAITING"}
+    assert {each.blocked_by for each in world.state.entries_of("Pod/b/1")} == {"Pod/a/1"}
+    assert world.commit("b", cpu="1", volumes=(SHARE,), waits=False) == (False, ("Pod/b/1",))
+    world.do(Bind("Pod/a/1"))
+    assert world.states() == {"Pod/a/1": "BOUND", "Pod/b/1": "RESERVED"}
+    assert {each.capacity for each in world.state.entries} == {"node/n1", "drive/n1/d"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({"few_drives": False, "storage_mode": "compat"}, SHARE),
+        ({"storage_mode": "exact"}, SHARE),
+        ({"storage_mode": "zos"}, volume("data", "1Gi", storage_class="HDD", inline=True)),
+    ],
+)
+def test_otherwise_nobody_waits_for_a_turn(settings, wanted):
+    world = World(server(), **settings)
+    world.commit("a", cpu="1", volumes=(wanted,), waits=False)
+    world.commit("b", cpu="1", volumes=(wanted,), waits=False)
+    assert world.states() == {"Pod/a/1": "RESERVED", "Pod/b/1": "RESERVED"}
+
+
+def test_a_share_of_a_group_is_asked_for_as_one():
+    made = server(volume_groups=(VolumeGroup("vg", "HDD", 8 * GIB, 5 * GIB, drives=("d",)),))
+    world = World(made, storage_mode="compat")
+    world.commit("a", cpu="1", volumes=(SHARE,), waits=False)
+    assert {each.capacity for each in world.state.entries} == {"node/n1", "group/n1/vg"}
+
+
+def test_the_ledger_is_told_what_all_nodes_offer_that_are_waited_for():
+    world = World(server(), node("n2", cpu="4"))
+    world.commit("a", cpu="3")
+    world.commit("b", cpu="3")
+    world.commit("c", cpu="3")
+    names = {each.name for each in world.state.capacities}
+    assert {"node/n1", "node/n2", "drive/n1/d"} <= names
+    world.do(Supply(tuple(msgspec.structs.replace(each) for each in world.state.capacities)))
+    assert world.line() == ["Pod/c/1"]

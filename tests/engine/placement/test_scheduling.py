@@ -1,0 +1,173 @@
+"""One cycle of a scheduler: who runs now, who waits for others to go, who has no place."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import batch, cluster, node, policy, quota, waiting, workload
+from ullage.engine.columns import Columns
+from ullage.engine.placement.fit import fit
+from ullage.engine.placement.scheduling import Cycle, schedule
+from ullage.model.cluster import Snapshot, Workload
+
+
+def cycle(snapshot: Snapshot, *pods: Workload, nominated: tuple[str, ...] = ()) -> Cycle:
+    asked = msgspec.structs.replace(snapshot, workloads=snapshot.workloads.changed(pods))
+    return schedule(Columns(asked), pods, nominated=nominated)
+
+
+def bound(done: Cycle) -> dict[str, str]:
+    return {each.workload: each.node for each in done.bound}
+
+
+def important(name: str, priority: int, **parts) -> Workload:
+    return waiting(name, priority=priority, **parts)
+
+
+def test_pods_that_are_alike_go_where_one_after_the_other_would_go():
+    nodes = [node(f"n{index}", cpu=4, memory="8Gi") for index in range(3)]
+    pods = [waiting(f"p{index}", cpu=1, memory="1Gi") for index in range(7)]
+    alike = cycle(cluster(*nodes), *pods)
+    alone = fit(Columns(cluster(*nodes)), [batch(1, each) for each in pods])
+    counts = sorted(bound(alike).values())
+    assert counts == sorted(name for each in alone.outcomes for name, _ in each.nodes)
+    assert len(alike.bound) == 7
+    assert not alike.unplaced
+
+
+def test_the_most_important_then_the_oldest_has_the_first_turn():
+    old = waiting("old", cpu=1, created_seconds=1)
+    young = waiting("young", cpu=1, created_seconds=2)
+    late = important("important", 9, cpu=1, created_seconds=3)
+    done = cycle(cluster(node("n1", cpu=2)), young, late, old)
+    assert bound(done) == {"important": "n1", "old": "n1"}
+    assert [each.workload for each in done.unplaced] == ["young"]
+    assert "cpu short" in done.unplaced[0].refusal.reason
+
+
+def test_each_refusal_names_its_own_waiting():
+    done = cycle(cluster(node("n1", cpu=1)), *(waiting(name, cpu=2) for name in ("a", "b", "c")))
+    assert sorted(each.refusal.subject for each in done.unplaced) == ["a", "b", "c"]
+
+
+class TestPriority:
+    """Workloads that no quota counts go by priority."""
+
+    full = node("n1", cpu=2).holding(workload("low", cpu=1), workload("middle", cpu=1, priority=5))
+
+    def test_a_less_important_pod_goes_for_a_more_important_one(self):
+        done = cycle(cluster(self.full), important("high", 9, cpu=1))
+        assert not done.bound
+        (later,) = done.nominated
+        assert later.node == "n1"
+        assert [each.workload for each in later.evicted] == ["low"]
+
+    def test_nobody_goes_for_one_of_the_same_priority(self):
+        done = cycle(cluster(self.full), important("same", 0, cpu=1))
+        assert [each.workload for each in done.unplaced] == ["same"]
+
+    def test_nobody_goes_for_one_that_never_preempts(self):
+        shy = important("shy", 9, cpu=1, preempts=False)
+        assert not cycle(cluster(self.full), shy).nominated
+
+    def test_who_is_on_the_way_out_is_waited_for_and_nobody_else_is_evicted(self):
+        leaving = workload("low", cpu=1, terminating=True)
+        busy = node("n1", cpu=2).holding(leaving, workload("other", cpu=1))
+        (later,) = cycle(cluster(busy), important("high", 9, cpu=1)).nominated
+        assert later.evicted == ()
+        assert later.waits_for == ("low",)
+
+    def test_no_victim_serves_two(self):
+        busy = node("n1", cpu=2).holding(workload("a", cpu=1), workload("b", cpu=1))
+        done = cycle(cluster(busy), important("x", 9, cpu=1), important("y", 9, cpu=1))
+        victims = [each.workload for later in done.nominated for each in later.evicted]
+        assert sorted(victims) == ["a", "b"]
+
+    def test_what_a_quota_counts_is_not_evicted_by_priority(self):
+        counted = node("n1", cpu=1).holding(workload("team/low", cpu=1))
+        snapshot = cluster(counted, quota("team", {"cpu": "1"}))
+        assert not cycle(snapshot, important("high", 9, cpu=1)).nominated
+
+
+class TestQuotas:
+    """Under quotas the owner takes back, and its place is held for it."""
+
+    borrowed = cluster(
+        node("n1", cpu=4).holding(*(workload(f"b/{index}", cpu=1) for index in range(4))),
+        quota("a", {"cpu": "2"}),
+        quota("b", {"cpu": "2"}),
+        policy=policy(quota_mode="fair"),
+    )
+
+    def test_the_owner_is_nominated_and_the_borrower_evicted(self):
+        (later,) = cycle(self.borrowed, waiting("a/claim", cpu=1)).nominated
+        assert (later.workload, later.node) == ("a/claim", "n1")
+        assert [each.quota for each in later.evicted] == ["b"]
+
+    def test_who_was_nominated_has_its_turn_before_all_others(self):
+        free = cluster(node("n1", cpu=1))
+        first = important("first", 9, cpu=1)
+        assert bound(cycle(free, first, waiting("nominated", cpu=1), nominated=("nominated",))) == {
+            "nominated": "n1"
+        }
+
+
+class TestGangs:
+    """All of a gang run, or none of it."""
+
+    @staticmethod
+    def member(name: str, priority: int = 0, **parts) -> Workload:
+        return important(name, priority, gang="g", **parts)
+
+    def test_a_gang_is_bound_whole_or_not_at_all(self):
+        done = cycle(cluster(node("n1", cpu=2)), *(self.member(name, cpu=1) for name in "abc"))
+        assert not done.bound
+        assert len(done.unplaced) == 3
+
+    def test_members_with_room_wait_for_those_for_whom_others_go(self):
+        busy = node("n1", cpu=2).holding(workload("low", cpu=1))
+        done = cycle(cluster(busy), self.member("a", 9, cpu=1), self.member("b", 9, cpu=1))
+        assert not done.bound
+        assert sorted(each.workload for each in done.nominated) == ["a", "b"]
+        assert [each.workload for later in done.nominated for each in later.evicted] == ["low"]
+
+    def test_enough_of_a_gang_run_at_once(self):
+        busy = node("n1", cpu=2).holding(workload("low", cpu=1))
+        members = [self.member(name, 9, cpu=1, gang_min=1) for name in ("a", "b")]
+        done = cycle(cluster(busy), *members)
+        assert len(done.bound) == 1
+        assert len(done.nominated) == 1
+
+
+@given(st.lists(st.sampled_from((1, 2, 3)), max_size=12), st.permutations(range(12)))
+def test_the_order_in_which_pods_are_given_does_not_matter(sizes, order):
+    pods = [waiting(f"p{index}", cpu=size) for index, size in enumerate(sizes)]
+    snapshot = cluster(node("n1", cpu=8), node("n2", cpu=5))
+    mixed = [pods[index] for index in order if index < len(pods)]
+    assert bound(cycle(snapshot, *pods)) == bound(cycle(snapshot, *mixed))
+
+
+@given(st.lists(st.tuples(st.sampled_from((1, 2, 3)), st.integers(0, 2)), max_size=10))
+def test_everybody_is_bound_nominated_or_told_why_not(asked):
+    running = [workload(f"r{index}", cpu=1, priority=index % 2) for index in range(4)]
+    snapshot = cluster(node("n1", cpu=4).holding(*running), node("n2", cpu=3))
+    pods = [important(f"p{index}", priority, cpu=size) for index, (size, priority) in enumerate(asked)]
+    done = cycle(snapshot, *pods)
+    told = [each.workload for part in done for each in part]
+    assert sorted(told) == sorted(each.key for each in pods)
+    used = {"n1": 4, "n2": 0}
+    sizes = {each.key: size for each, (size, _) in zip(pods, asked, strict=True)}
+    for each in (*done.bound, *done.nominated):
+        used[each.node] += sizes[each.workload]
+    for later in done.nominated:
+        for victim in later.evicted:
+            used[victim.node] -= 1
+            assert next(each for each in running if each.key == victim.workload).priority < 2
+    assert used["n1"] <= 4
+    assert used["n2"] <= 3
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_nobody_who_waits_gives_an_empty_cycle(count):
+    assert cycle(cluster(*(node("n1", cpu=1) for _ in range(count)))) == Cycle()

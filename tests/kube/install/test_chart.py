@@ -1,0 +1,78 @@
+"""Helm and kustomize on a real API server: they install, and leave to people what is theirs."""
+
+import os
+import subprocess
+
+import pytest
+
+from deployed import BASE, CHART, ROOT
+from helm.build import HelmAbsentError, helm_program
+
+pytestmark = pytest.mark.slow
+
+DEPLOYMENTS = "/apis/apps/v1/namespaces/ullage-system/deployments"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+HELM_SECONDS_MAX = 120
+CROSSED = """
+apiVersion: ullage.dev/v1
+kind: Quota
+metadata: {name: research}
+spec: {min: {nvidia.com/gpu: 4}, max: {nvidia.com/gpu: 3}}
+"""
+
+
+@pytest.fixture
+def helm(cluster, tmp_path):
+    try:
+        program = helm_program()
+    except HelmAbsentError as reason:
+        pytest.skip(str(reason))
+
+    def run(*arguments):
+        done = subprocess.run(
+            [program, *arguments, "--kubeconfig", str(cluster.kubeconfig())],
+            env={**os.environ, "HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=HELM_SECONDS_MAX,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def names(cluster, path):
+    return {item["metadata"]["name"] for item in cluster.items(path)}
+
+
+def test_helm_installs_upgrades_and_leaves_our_kinds_behind(cluster, helm, ullage):
+    said = helm("install", "any", str(ROOT / CHART), "--namespace", "ullage-system", "--create-namespace")
+    assert "runs in ullage-system: operator, scheduler" in said
+    assert names(cluster, DEPLOYMENTS) == {"ullage-operator", "ullage-scheduler"}
+    assert "is managed by Helm" in ullage("install", "--apply")
+    helm("upgrade", "any", str(ROOT / CHART), "--namespace", "ullage-system", "--set", "replicas=3")
+    assert cluster.get(f"{DEPLOYMENTS}/ullage-operator")["spec"]["replicas"] == 3
+    helm("uninstall", "any", "--namespace", "ullage-system")
+    assert names(cluster, DEPLOYMENTS) == set()
+    assert "quotas.ullage.dev" in names(cluster, DEFINITIONS)
+
+
+def test_what_kustomize_installed_is_what_install_knows(cluster, kubectl, ullage):
+    applied = kubectl(
+        "apply", "--server-side", "--field-manager=ullage", "--force-conflicts", "-k", str(ROOT / BASE)
+    )
+    assert applied.returncode == 0, applied.stderr
+    answer = ullage("install", "--apply")
+    assert {each["action"] for each in answer["objects"]} <= {"unchanged", "kept"}
+    assert names(cluster, DEPLOYMENTS) == {"ullage-operator", "ullage-scheduler"}
+
+
+def test_kubectl_says_what_is_wrong_with_a_quota(kubectl, ullage):
+    assert isinstance(ullage("install", "--apply"), dict)
+    refused = kubectl("apply", "-f", "-", given=CROSSED)
+    assert refused.stderr == (
+        'The Quota "research" is invalid: spec: Invalid value: '
+        "nvidia.com/gpu has min above max; lower min or raise max\n"
+    )

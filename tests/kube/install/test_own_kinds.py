@@ -1,0 +1,58 @@
+"""What readers read and what the API server takes are the same fields."""
+
+import msgspec
+import pytest
+
+from ullage.kube.install.own_kinds import OWN, own_definitions
+from ullage.kube.policies import _Spec as PolicySpec
+from ullage.model.policy import PROFILE_NAMES
+from ullage.model.resources import ResourceType
+from ullage.model.settings import default_settings
+from ullage.sources.kubernetes import wire
+from ullage.sources.own_records import PolicyDocument, QuotaSpec
+
+BY_KIND = {each["spec"]["names"]["kind"]: each for each in own_definitions()}
+
+
+def spec_of(kind):
+    (version,) = BY_KIND[kind]["spec"]["versions"]
+    return version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+
+
+def written(record):
+    return {field.encode_name for field in msgspec.structs.fields(record)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "read"),
+    [
+        ("Quota", written(wire.QuotaSpec)),
+        ("CapacityPolicy", written(PolicyDocument) - {"apiVersion", "kind", "name"}),
+        ("ResourceType", written(ResourceType)),
+    ],
+)
+def test_the_fields_of_a_kind_are_those_that_its_reader_knows(kind, read):
+    assert set(spec_of(kind)["properties"]) == read
+
+
+def test_a_file_of_a_quota_has_only_fields_that_the_server_takes():
+    assert written(QuotaSpec) <= set(spec_of("Quota")["properties"])
+
+
+def test_the_operator_reads_only_fields_that_a_policy_has():
+    assert written(PolicySpec) <= set(spec_of("CapacityPolicy")["properties"])
+
+
+def test_a_policy_inherits_a_profile_that_there_is():
+    assert spec_of("CapacityPolicy")["properties"]["inherits"]["enum"] == list(PROFILE_NAMES)
+
+
+def test_a_policy_has_room_for_every_setting():
+    most = spec_of("CapacityPolicy")["properties"]["cluster"]["maxProperties"]
+    assert most > 2 * len(default_settings())
+
+
+def test_our_kinds_belong_to_no_namespace():
+    assert [each.kind for each in OWN] == list(BY_KIND)
+    assert {each["spec"]["scope"] for each in BY_KIND.values()} == {"Cluster"}
+    assert {each["spec"]["group"] for each in BY_KIND.values()} == {"ullage.dev"}

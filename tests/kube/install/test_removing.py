@@ -1,0 +1,90 @@
+"""Uninstalling on a real API server takes what was installed, and nothing that people have put there."""
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+QUOTA = {"apiVersion": "ullage.dev/v1", "kind": "Quota", "metadata": {"name": "ours"}, "spec": {}}
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "guest", "namespace": "ullage-system"},
+    "spec": {
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [
+            {
+                "name": "main",
+                "image": "none",
+                "securityContext": {
+                    "allowPrivilegeEscalation": False,
+                    "capabilities": {"drop": ["ALL"]},
+                },
+            }
+        ],
+    },
+}
+
+
+def called(answer, action):
+    return {f"{each['kind']} {each['name']}" for each in answer["objects"] if each["action"] == action}
+
+
+def webhook_away(cluster):
+    """Let quotas in: nobody serves the webhook here."""
+    cluster.delete("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/ullage")
+
+
+def test_nothing_is_deleted_unless_that_is_said(ullage):
+    installed = ullage("install", "--apply")["objects"]
+    told = ullage("uninstall")
+    assert told["applied"] is False
+    assert len(told["objects"]) == len(installed)
+    assert {each["action"] for each in ullage("install", "--apply")["objects"]} == {"unchanged"}
+
+
+def test_kinds_with_objects_stay_until_they_are_purged(cluster, ullage):
+    ullage("install", "--apply")
+    webhook_away(cluster)
+    cluster.create(QUOTA)
+    answer = ullage("uninstall", "--apply")
+    assert "CustomResourceDefinition quotas.ullage.dev" in called(answer, "kept")
+    assert "CustomResourceDefinition elasticquotas.nos.nebuly.com" in called(answer, "kept")
+    assert "CustomResourceDefinition plans.ullage.dev" in called(answer, "deleted")
+    assert cluster.get("/apis/ullage.dev/v1/quotas/ours")
+    assert "Deployment ullage-operator" in called(answer, "deleted")
+    ullage("uninstall", "--apply", "--purge")
+    cluster.wait_for(DEFINITIONS, lambda found: not found["items"])
+
+
+def test_what_processes_left_behind_goes_too(cluster, ullage):
+    ullage("install", "--apply")
+    for kind, version, name in (
+        ("Secret", "v1", "ullage-webhook-certificate"),
+        ("Lease", "coordination.k8s.io/v1", "ullage-operator"),
+    ):
+        metadata = {"name": name, "namespace": "ullage-system"}
+        cluster.create({"apiVersion": version, "kind": kind, "metadata": metadata})
+    answer = ullage("uninstall", "--apply", "--purge")
+    assert called(answer, "deleted") >= {"Secret ullage-webhook-certificate", "Lease ullage-operator"}
+
+
+def test_a_namespace_in_which_others_run_stays(cluster, ullage):
+    cluster.wait_for(
+        "/api/v1/namespaces",
+        lambda found: "ullage-system" not in {item["metadata"]["name"] for item in found["items"]},
+    )
+    ullage("install", "--apply")
+    cluster.create(POD)
+    answer = ullage("uninstall", "--apply", "--purge")
+    assert "Namespace ullage-system" in called(answer, "kept")
+    cluster.delete("/api/v1/namespaces/ullage-system/pods/guest")
+    assert called(ullage("uninstall", "--apply"), "deleted") == {"Namespace ullage-system"}
+
+
+def test_where_nothing_is_installed_there_is_nothing_to_delete(cluster, ullage):
+    cluster.wait_for(
+        "/api/v1/namespaces",
+        lambda found: "ullage-system" not in {item["metadata"]["name"] for item in found["items"]},
+    )
+    assert ullage("uninstall", "--apply").get("objects", []) == []

@@ -1,0 +1,112 @@
+"""The room of groups as a status writes it is what `ullage status` shows."""
+
+import asyncio
+
+from builders import cluster, node, pod, policy
+from ullage.engine.capacity.summary import summarise_groups
+from ullage.engine.columns import Columns
+from ullage.kube.following import Following, Stated
+from ullage.kube.operator.capacity import GROUPS_MAX, CapacityKeeper, over_committed, room_of
+from ullage.kube.operator.writing import Writing
+from ullage.kube.policies import CAPACITY_POLICY
+from ullage.model.delta import Delta
+from ullage.model.resources import ResourceTypes
+from ullage.sources.kubernetes.kubeconfig import Access, ClusterEntry, UserEntry
+
+NODES = (
+    node("n1", cpu="4", memory="8Gi").in_group("east").holding(pod("a", cpu="5", memory="1Gi")),
+    node("n2", cpu="4", memory="8Gi").in_group("east"),
+    node("n3", cpu="2", gpu=1).in_group("west").holding(pod("b", cpu="2")),
+)
+
+
+def columns(**settings: str) -> Columns:
+    return Columns(cluster(*NODES, policy=policy(**settings) if settings else policy()))
+
+
+def test_room_is_what_the_summary_of_the_group_says_of_what_its_nodes_have():
+    east, west = (room_of(each, ResourceTypes()) for each in summarise_groups(columns(spare_nodes="1")))
+    assert (east["name"], east["nodes"]) == ("east", 2)
+    assert east["allocatable"] == east["limit"] == {"cpu": "8", "memory": "16Gi"}
+    assert east["committed"] == {"cpu": "5", "memory": "1Gi"}
+    assert east["free"] == {"cpu": "4", "memory": "15Gi"}
+    assert east["spare"] == {"cpu": "5", "memory": "8Gi"}
+    assert east["ullage"] == {"cpu": "-1", "memory": "7Gi"}
+    assert west["allocatable"] == {"cpu": "2", "nvidia.com/gpu": "1"}
+
+
+def test_nodes_that_have_promised_more_than_they_may_are_counted():
+    assert over_committed(columns()) == {"east": 1, "west": 0}
+    assert over_committed(columns(cpu_ratio="2")) == {"east": 0, "west": 0}
+
+
+class Recorder:
+    """Takes what would be written."""
+
+    def __init__(self) -> None:
+        self.written = []
+
+    def differ(self, wanted) -> bool:
+        return wanted.before.status.get("groups") != wanted.status["groups"]
+
+    async def write(self, wanted) -> bool:
+        self.written.append(wanted)
+        return True
+
+
+class Leads:
+    leads = True
+
+
+def kept(found: Columns) -> tuple[CapacityKeeper, Following, Recorder]:
+    following = Following(Access("x", ClusterEntry(server="http://127.0.0.1:1"), UserEntry()), None)
+    recorder = Recorder()
+    keeper = CapacityKeeper(following, recorder, Writing(Leads()))
+    following.stated[CAPACITY_POLICY]["good"] = Stated({}, 3)
+    keeper.seen(found, Delta())
+    return keeper, following, recorder
+
+
+def test_figures_that_change_with_every_pod_are_written_only_once_in_a_while():
+    async def work() -> None:
+        found = columns()
+        keeper, following, recorder = kept(found)
+        await keeper.write(found)
+        (first,) = recorder.written
+        assert [each["name"] for each in first.status["groups"]] == ["east", "west"]
+        assert first.status["observedGeneration"] == 3
+        following.stated[CAPACITY_POLICY]["good"] = Stated(dict(first.status), 3)
+        assert keeper.wait_seconds is None
+        more = Delta(workloads=(pod("c", cpu="1", node="n2"),))
+        found = found.advance(more)
+        keeper.seen(found, more)
+        await keeper.write(found)
+        assert len(recorder.written) == 1
+        assert 0 < keeper.wait_seconds <= 10
+
+    asyncio.run(work())
+
+
+def test_a_cluster_without_policies_is_not_summed_up_for_them():
+    async def work() -> None:
+        found = columns()
+        keeper, following, recorder = kept(found)
+        following.stated[CAPACITY_POLICY].clear()
+        await keeper.write(found)
+        assert not recorder.written
+        assert keeper.wait_seconds is None
+        assert [each.name for each in keeper.summaries()] == ["east", "west"]
+        assert keeper.over_committed() == {"east": 1, "west": 0}
+
+    asyncio.run(work())
+
+
+def test_a_status_stays_small():
+    many = Columns(cluster(*(node(f"n{number}", cpu="1").in_group(f"g{number}") for number in range(600))))
+
+    async def work() -> None:
+        keeper, _, recorder = kept(many)
+        await keeper.write(many)
+        assert len(recorder.written[0].status["groups"]) == GROUPS_MAX
+
+    asyncio.run(work())

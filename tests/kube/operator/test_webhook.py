@@ -1,0 +1,79 @@
+"""What API servers ask is answered with what is wrong, in one line, and only what the change adds counts."""
+
+import asyncio
+import json
+
+import pytest
+
+from builders import quota
+from ullage.kube.operator.webhook import Webhook
+from ullage.model.resources import ResourceTypes
+
+THERE = (quota("first", {"cpu": "2"}, namespaces=("team",)),)
+OLD_WRONG = (quota("one", namespaces=("x",)), quota("two", namespaces=("x",)))
+
+
+def review(kind: str, spec: dict, name: str = "new", group: str = "ullage.dev", namespace: str = "") -> bytes:
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    request = {
+        "uid": "u1", "kind": {"group": group, "version": "v1", "kind": kind}, "operation": "CREATE",
+        "object": {"apiVersion": f"{group}/v1", "kind": kind, "metadata": metadata, "spec": spec},
+    }  # fmt: skip
+    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).encode()
+
+
+def answered(body: bytes, there=THERE) -> tuple[dict, Webhook]:
+    webhook = Webhook(ResourceTypes(), lambda: there)
+    response = asyncio.run(webhook.answer(body))
+    assert response.status == 200
+    return json.loads(response.data)["response"], webhook
+
+
+ALLOWED = {
+    "a quota of a namespace of its own": review("Quota", {"namespaces": ["other"], "min": {"cpu": "1"}}),
+    "the same quota again": review("Quota", {"namespaces": ["team"], "min": {"cpu": "3"}}, "first"),
+    "a policy": review("CapacityPolicy", {"cluster": {"memory-ratio": "1.5"}}),
+    "a policy that says nothing": review("CapacityPolicy", {}),
+    "kinds that nobody judges": review("Widget", {}),
+}
+REFUSED = {
+    "two quotas of a namespace": (review("Quota", {"namespaces": ["team"]}), "team"),
+    "a min above the max": (
+        review("Quota", {"namespaces": ["x"], "min": {"cpu": "2"}, "max": {"cpu": "1"}}), "cpu",
+    ),
+    "an amount that is none": (review("Quota", {"namespaces": ["x"], "min": {"cpu": "many"}}), "min"),
+    "a parent that is not there": (review("Quota", {"namespaces": ["x"], "parent": "nobody"}), "nobody"),
+    "a composite without namespaces": (
+        review("CompositeElasticQuota", {"min": {"cpu": "1"}}, group="nos.nebuly.com", namespace="x"), "namespaces",
+    ),
+    "a setting that is none": (review("CapacityPolicy", {"cluster": {"memory-ratoi": "2"}}), "memory-ratoi"),
+    "a value that is none": (review("CapacityPolicy", {"groups": {"g": {"memory-ratio": "-1"}}}), "memory-ratio"),
+    "a profile that is none": (review("CapacityPolicy", {"inherits": "nobody"}), "nobody"),
+    "a spec of another form": (review("CapacityPolicy", {"cluster": []}), "cannot be read"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", ALLOWED.values(), ids=ALLOWED)
+def test_what_is_allowed(body):
+    response, webhook = answered(body)
+    assert response == {"uid": "u1", "allowed": True}
+    assert (webhook.asked, webhook.refused) == (1, 0)
+
+
+@pytest.mark.parametrize(("body", "word"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_and_why(body, word):
+    response, webhook = answered(body)
+    assert (response["uid"], response["allowed"]) == ("u1", False)
+    assert word in response["status"]["message"]
+    assert "\n" not in response["status"]["message"]
+    assert (webhook.asked, webhook.refused) == (1, 1)
+
+
+def test_what_was_wrong_before_does_not_stop_others():
+    response, _ = answered(review("Quota", {"namespaces": ["other"]}), OLD_WRONG)
+    assert response["allowed"]
+
+
+@pytest.mark.parametrize("body", [b"", b"nonsense", b"{}", b'{"request": 5}'])
+def test_what_is_no_review_is_told_so(body):
+    assert asyncio.run(Webhook(ResourceTypes(), tuple).answer(body)).status == 400

@@ -1,0 +1,48 @@
+"""What pods are told is one line with its numbers, and never too long for an object."""
+
+import pytest
+
+from ullage.engine.placement.outcome import Evicted
+from ullage.engine.placement.scheduling import Nominated
+from ullage.kube.scheduler.messages import MESSAGE_CHARACTERS_MAX, why_evicted, why_later, why_not
+from ullage.model.plan import Refusal
+from ullage.model.resources import NOTHING
+
+
+def test_a_refusal_says_how_many_nodes_why_and_what_would_help():
+    refusal = Refusal("a", 1, "quota q is full", remedy="raise its max to 5")
+    assert why_not(refusal, 40) == "0/40 nodes: quota q is full; smallest change: raise its max to 5"
+
+
+def test_the_number_of_nodes_is_said_once():
+    refusal = Refusal("a", 1, "0/2 nodes have room (cpu short on 2)")
+    assert why_not(refusal, 2) == "0/2 nodes: (cpu short on 2)"
+
+
+def test_a_long_reason_is_cut():
+    assert len(why_not(Refusal("a", 1, "x" * 5000), 1)) == MESSAGE_CHARACTERS_MAX
+
+
+@pytest.mark.parametrize(
+    ("later", "text"),
+    [
+        (
+            Nominated("a", "n1", (Evicted("b", "n1", "q", "over-quota", NOTHING),)),
+            "runs on n1 once b is evicted",
+        ),
+        (Nominated("a", "n1", (), ("b", "c")), "runs on n1 once b, c are gone"),
+        (
+            Nominated("a", "n1", (), tuple(f"p{index}" for index in range(7))),
+            "runs on n1 once p0, p1, p2, p3, p4 and 2 more are gone",
+        ),
+        (Nominated("a", "n1"), "runs on n1 once the others of its gang can run too"),
+    ],
+)
+def test_who_waits_is_told_for_whom(later, text):
+    assert why_later(later) == text
+
+
+def test_who_is_evicted_is_told_why_and_for_whom():
+    assert why_evicted("over-quota in quota b", "a/claim", "n1") == (
+        "evicted (over-quota in quota b) so that a/claim can run on n1"
+    )

@@ -1,0 +1,138 @@
+"""Who has a turn, and when: nobody at once again, nobody never."""
+
+import pytest
+
+from builders import node, waiting, workload
+from ullage.kube.scheduler.waiting_line import AGAIN_SECONDS, SECONDS_MAX, WaitingLine
+from ullage.model.constraints import Constraints
+from ullage.model.delta import Delta
+
+NAME = "ullage"
+
+
+@pytest.fixture
+def taken() -> set[str]:
+    return set()
+
+
+@pytest.fixture
+def line(taken) -> WaitingLine:
+    return WaitingLine((NAME, "nos-scheduler"), taken.__contains__)
+
+
+def pod(name: str, **parts):
+    return waiting(name, **{"scheduler": NAME, "cpu": 1, **parts})
+
+
+def names(line: WaitingLine, now: float = 0.0) -> list[str]:
+    return sorted(each.key for each in line.ready(now))
+
+
+@pytest.mark.parametrize(
+    ("row", "waits"),
+    [
+        (pod("a"), True),
+        (pod("a", scheduler="nos-scheduler"), True),
+        (pod("a", scheduler="default-scheduler"), False),
+        (pod("a", terminating=True), False),
+        (pod("a", constraints=Constraints(scheduling_gates=frozenset({"gate"}))), False),
+        (workload("a", scheduler=NAME, cpu=1, node="n1"), False),
+        (workload("a", scheduler=NAME, cpu=1, state="deleted"), False),
+    ],
+)
+def test_who_waits_names_this_scheduler_and_is_not_held_back(line, row, waits):
+    line.seen(Delta(workloads=(row,)))
+    assert names(line) == (["a"] if waits else [])
+
+
+def test_who_is_being_bound_has_no_turn(line, taken):
+    line.seen(Delta(workloads=(pod("a"), pod("b"))))
+    taken.add("a")
+    assert names(line) == ["b"]
+
+
+def test_who_had_no_place_waits_until_something_happens_and_some_time_more(line):
+    line.seen(Delta(workloads=(pod("a"),)))
+    line.had_no_place("a", now=0.0)
+    assert names(line, 5.0) == []
+    line.seen(Delta(nodes=(node("n1", cpu=1).record,)))
+    assert names(line, 0.5) == []
+    assert names(line, 1.0) == ["a"]
+
+
+def test_each_time_it_waits_longer_but_never_too_long(line):
+    line.seen(Delta(workloads=(pod("a"),)))
+    waits = []
+    for _ in range(8):
+        line.had_no_place("a", now=0.0)
+        line.seen(Delta(dropped={"workloads": ("gone",)}))
+        waits.append(line.next_seconds(0.0))
+    assert waits == sorted(waits)
+    assert waits[0] == 1.0
+    assert waits[-1] == SECONDS_MAX
+
+
+def test_everybody_has_a_turn_once_in_a_while_whatever_happens(line):
+    line.seen(Delta(workloads=(pod("a"),)))
+    line.had_no_place("a", now=0.0)
+    assert names(line, AGAIN_SECONDS - 1) == []
+    assert names(line, AGAIN_SECONDS) == ["a"]
+    assert line.next_seconds(0.0) == AGAIN_SECONDS
+
+
+def test_another_one_that_waits_helps_nobody(line):
+    line.seen(Delta(workloads=(pod("a"),)))
+    line.had_no_place("a", now=0.0)
+    line.seen(Delta(workloads=(pod("b"),)))
+    assert names(line, 5.0) == ["b"]
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        Delta(dropped={"workloads": ("runs",)}),
+        Delta(workloads=(workload("runs", cpu=1, node="n1", terminating=True),)),
+        Delta(dropped={"nodes": ("n1",)}),
+        Delta(dropped={"quotas": ("q",)}),
+    ],
+    ids=["a pod is gone", "a pod ends", "a node is gone", "a quota is gone"],
+)
+def test_what_may_help_gives_a_turn(line, delta):
+    line.seen(Delta(workloads=(pod("a"),)))
+    line.had_no_place("a", now=0.0)
+    line.seen(delta)
+    assert names(line, 1.0) == ["a"]
+
+
+def test_a_gang_has_its_turn_together(line):
+    members = (pod("a", gang="g"), pod("b", gang="g"), pod("c"))
+    line.seen(Delta(workloads=members))
+    line.had_no_place("a", now=0.0)
+    line.had_no_place("c", now=0.0)
+    assert names(line) == ["a", "b"]
+
+
+def test_a_pod_whose_gates_were_lifted_has_a_turn_at_once(line):
+    line.seen(Delta(workloads=(pod("a"),)))
+    line.had_no_place("a", now=0.0)
+    line.seen(Delta(workloads=(pod("a", constraints=Constraints(host_ports=())),)))
+    line.seen(Delta(workloads=(pod("a", constraints=Constraints(node_selector={"x": "y"})),)))
+    assert names(line) == ["a"]
+
+
+def test_who_could_not_be_bound_after_all_waits_again(line):
+    line.seen(Delta(workloads=(pod("a"),)))
+    line.take(["a"])
+    assert "a" not in line
+    line.put_back(pod("a"), now=0.0)
+    assert "a" in line
+    assert line.tries("a") == 1
+
+
+def test_who_is_gone_is_forgotten(line):
+    line.seen(Delta(workloads=(pod("a"),)))
+    line.had_no_place("a", now=0.0)
+    line.seen(Delta(dropped={"workloads": ("a",)}))
+    assert len(line) == 0
+    assert line.next_seconds(0.0) is None
+    assert line.get("a") is None

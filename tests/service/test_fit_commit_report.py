@@ -1,0 +1,48 @@
+"""What is told of a commit: until when, who waits, and what has ended since."""
+
+import msgspec
+
+from ullage.engine.ledger.state import LedgerState
+from ullage.model.ledger import Decision, Outcome
+from ullage.model.ledger_entry import LedgerEntry
+from ullage.service.fit_commit_report import NOT_ALL, Telling
+
+HELD = LedgerEntry("r", "compute", "node/n1", "web/a", state="RESERVED", expires_seconds=60)
+WAITS = LedgerEntry("w", "compute", "", "web/b", state="WAITING", expires_seconds=60, queue_position=1)
+
+
+def telling(*entries, kept=(), in_line=(), at=10):
+    return Telling("ledger.db", "k", LedgerState(entries=entries, revision=3), at, kept, in_line)
+
+
+def outcome(*changed, repeated=False):
+    return Outcome(2, Decision(accepted=True, changed=changed), repeated=repeated)
+
+
+def test_what_is_held_is_told_until_when_it_is_now():
+    longer = msgspec.structs.replace(HELD, expires_seconds=90)
+    report = telling(longer).done(outcome(HELD, repeated=True))
+    assert (report.held, report.expires, report.ended) == ((HELD,), "1970-01-01T00:01:30Z", ())
+    bound = msgspec.structs.replace(HELD, state="BOUND", expires_seconds=None)
+    assert telling(bound).done(outcome(HELD, repeated=True)).expires == ""
+
+
+def test_what_was_held_under_a_key_and_is_no_more_has_ended():
+    report = telling().done(outcome(HELD, repeated=True))
+    assert (report.ended, report.expires, report.all_held) == (("r",), "", False)
+    assert telling(HELD, at=60).done(outcome(HELD, repeated=True)).ended == ("r",), "its time has come"
+    assert telling(HELD).done(outcome(HELD)).all_held
+
+
+def test_who_waits_is_told_with_the_place_in_line():
+    report = telling(HELD, WAITS).done(outcome(HELD, WAITS))
+    assert (report.waiting, report.all_held) == ((WAITS,), False)
+    report = telling(WAITS, in_line=("w",)).undone(nothing_to_do=True, fits=False)
+    assert (report.accepted, report.waiting, report.reason) == (True, (WAITS,), "")
+
+
+def test_nothing_was_done_because_all_is_held_or_not_all_may_be():
+    report = telling(HELD, kept=("r",)).undone(nothing_to_do=True, fits=True)
+    assert (report.accepted, report.kept, report.expires) == (True, ("r",), "1970-01-01T00:01:00Z")
+    report = telling().undone(nothing_to_do=False, fits=False)
+    assert (report.accepted, report.reason) == (False, NOT_ALL)
