@@ -109,7 +109,7 @@ class KubeCluster:
     # Our processes
 
     def kubeconfig(self, component: str, server: str = "") -> Path:
-        """Write the access of a process: a token of its service account, perhaps through another address."""
+        """Write the access of a process: a token of its service account, perhaps behind a proxy."""
         path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/ullage-{component}/token"
         asked = {
             "apiVersion": "authentication.k8s.io/v1",

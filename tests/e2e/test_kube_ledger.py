@@ -5,11 +5,17 @@ What was told is there, whole; nothing is promised twice; and all who asked saw 
 
 import concurrent.futures
 import contextlib
+import json
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 
+import pytest
+
+from kube_cluster import pod, stays, until
 from plane.settings import API
 from simulation.concurrency import fleet, operation, seen, ticks, wishes
 from simulation.linearizability import Operation, violations
@@ -126,3 +132,73 @@ def test_nothing_that_was_told_is_lost_when_writers_are_killed_and_the_server_re
     assert last.revision == max(rows) >= max(each.outcome.revision for each in found)
     assert {each.outcome.decision.accepted for each in found} == {True, False}
     assert any(each.invoked > started + 9 for each in found), "writers go on after the restart"
+
+
+@pytest.fixture
+def ullage(kube_cluster, tmp_path):
+    """Run `ullage` as an administrator of the cluster, with its ledger; return what it says as JSON."""
+
+    def run(*words, expect=0):
+        environment = {
+            **os.environ,
+            "KUBECONFIG": str(kube_cluster.plane.kubeconfig()),
+            "ULLAGE_LEDGER": "kube",
+            "XDG_DATA_HOME": str(tmp_path),
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", "ullage", *words, "-o", "json"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == expect, done.stderr + done.stdout
+        return json.loads(done.stdout)
+
+    return run
+
+
+def manifest(tmp_path, *pods):
+    file = tmp_path / "wanted.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(pods)}), encoding="utf-8")
+    return str(file)
+
+
+def test_what_is_committed_is_held_against_the_scheduler_until_its_pod_comes(kube_cluster, ullage, tmp_path):
+    kube_cluster.nodes(2, cpu="4")
+    kube_cluster.namespaces("shop")
+    kube_cluster.start("scheduler")
+    operator = kube_cluster.start("operator")
+    wanted = pod("shop/wanted", cpu="3")
+    held = ullage("fit", "-c", "kube", "-f", manifest(tmp_path, wanted), "--commit", "--hold", "600")
+    (node,) = {each["capacity"].removeprefix("node/") for each in held["commit"]["held"]}
+    other = {"n0": "n1", "n1": "n0"}[node]
+    kube_cluster.plane.create_many([pod("shop/a", cpu="3"), pod("shop/b", cpu="3")])
+    until(lambda: len(kube_cluster.placed()) == 1, "one of two has a place")
+    assert set(kube_cluster.placed().values()) == {other}
+    stays(lambda: len(kube_cluster.placed()) == 1, "what is held is held")
+    kube_cluster.plane.create(wanted)
+    assert kube_cluster.wait_until_placed("shop/wanted")["shop/wanted"] == node
+    until(lambda: ullage("ledger", "show")["entries"] == [], "the pod is its own entry now")
+    assert ullage("ledger", "verify")["sound"]
+    kube_cluster.plane.delete("/api/v1/namespaces/shop/pods/wanted")
+    until(lambda: len(kube_cluster.placed()) == 2, "what was held is free once its pod is gone")
+    assert not operator.said("cannot end promises")
+
+
+def test_a_hold_that_nobody_uses_ends_at_its_time_and_its_room_is_given_away(kube_cluster, ullage, tmp_path):
+    kube_cluster.nodes(1, cpu="4")
+    kube_cluster.namespaces("shop")
+    kube_cluster.start("scheduler")
+    ullage(
+        "fit", "-c", "kube", "-f", manifest(tmp_path, pod("shop/wanted", cpu="3")), "--commit", "--hold", "8"
+    )
+    kube_cluster.plane.create(pod("shop/other", cpu="3"))
+    kube_cluster.wait_until_told("shop/other", "cpu")
+    assert "shop/other" not in kube_cluster.placed()
+    kube_cluster.wait_until_placed("shop/other")
+    kube_cluster.start("operator")
+    until(lambda: ullage("ledger", "show")["entries"] == [], "the operator says so in the ledger")
+    last = ullage("ledger", "history")["steps"][-1]
+    assert [each["state"] for each in last["changed"]] == ["EXPIRED"]

@@ -267,10 +267,10 @@ class Trial:
         """Return the best node for one more workload of a shape, -1 where there is none."""
         scores = self.scores(shape)
         wide = self.wide_open(shape) if shape.wide_rules else None
+        if shape.disks is not None and (self.preferences is None or self.preferences.after_disks):
+            scores = np.where(shape.disks.cheapest(self.feasible(shape)), scores, CLOSED)
         if self.preferences is not None:
             return self.preferences.pick(shape, scores, wide)
-        if shape.disks is not None:
-            scores = np.where(shape.disks.cheapest(self.feasible(shape)), scores, CLOSED)
         row = best_row(scores, wide)
         if row < 0 or not self.devices.weighs(row):
             return row

@@ -13,6 +13,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from ullage.engine.columns import Columns
+from ullage.kube.held_room import HeldRoom
+from ullage.kube.plans import PLAN, Plans
 from ullage.kube.policies import CAPACITY_POLICY, DEFAULT_PROFILE, Policies
 from ullage.kube.resource_types import RESOURCE_TYPE, TypeObjects
 from ullage.model.cluster import Snapshot
@@ -44,7 +46,7 @@ _BEFORE_PODS: Final = frozenset(
 STATED: Final = (*QUOTA_KINDS, CAPACITY_POLICY)
 """Kinds whose status is ours to write: what it says now is kept, so that nothing is written twice."""
 FOLLOWED: Final = (
-    *(kind for kind in KINDS if kind not in _BEFORE_PODS), CAPACITY_POLICY, RESOURCE_TYPE,
+    *(kind for kind in KINDS if kind not in _BEFORE_PODS), CAPACITY_POLICY, RESOURCE_TYPE, PLAN,
 )  # fmt: skip
 
 
@@ -77,6 +79,8 @@ class Following:
         self.mirror = Mirror(self.types, name=access.name)
         self.policies = Policies(self.types, profile, layer)
         self.type_objects = TypeObjects()
+        self.plans = Plans()
+        self.room = HeldRoom(self.plans)
         self.changed = asyncio.Event()
         self.outdated = asyncio.Event()
         self._watches: dict[Kind, Watch] = {}
@@ -173,10 +177,20 @@ class Following:
             self._columns = self._columns.advance(delta)
         return self._columns
 
+    def promised(self, delta: Delta) -> Delta:
+        """Return a change with what the ledger holds beside it, for those who give room away."""
+        if self._columns is None:
+            self.advance(delta)
+            return self.promised(Delta())
+        return self.room.applied(delta, self._columns.snapshot)
+
     # What watches call
 
     def begin(self, kind: Kind) -> None:
         """A list of all objects of a kind begins."""
+        if kind == PLAN:
+            self.plans.begin()
+            return
         if kind in self.stated:
             self._listing[kind] = set(self.stated[kind])
         if kind == RESOURCE_TYPE:
@@ -186,6 +200,9 @@ class Following:
 
     def put(self, kind: Kind, content: Any) -> str:
         """An object is there; return its revision."""
+        if kind == PLAN:
+            self.plans.put(content)
+            return _OBJECT.decode(content).metadata.resource_version
         if kind not in self.stated and kind != RESOURCE_TYPE:
             return self.mirror.put(kind, content)
         found = _OBJECT.decode(content)
@@ -205,6 +222,8 @@ class Following:
 
     def drop(self, kind: Kind, content: Any) -> str:
         """An object is gone; return the revision of that."""
+        if kind == PLAN:  # an old step: what it made of the ledger stays
+            return _OBJECT.decode(content).metadata.resource_version
         if kind not in self.stated and kind != RESOURCE_TYPE:
             return self.mirror.drop(kind, content)
         metadata = _OBJECT.decode(content).metadata
@@ -216,6 +235,9 @@ class Following:
 
     def end(self, kind: Kind) -> None:
         """The list ends: what was not in it is gone."""
+        if kind == PLAN:
+            self.plans.end()
+            return
         for key in self._listing.pop(kind, ()):
             self._forget(kind, key)
         if kind not in {CAPACITY_POLICY, RESOURCE_TYPE}:

@@ -11,13 +11,14 @@ import msgspec
 
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceType, ResourceTypes
+from ullage.sources.decode_errors import InnerError
 from ullage.sources.kubernetes.api.client import ApiClient, RefusedError
 from ullage.sources.kubernetes.api.connection import BrokenError
 from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.object_kinds import OWN_GROUP
 from ullage.sources.kubernetes.wire import Named, Wire
 from ullage.sources.own_hooks import read_types
-from ullage.sources.places import one_line
+from ullage.sources.places import one_line, path_text
 
 RESOURCE_TYPE: Final = Kind(OWN_GROUP, "ResourceType")
 _PATH: Final = f"/apis/{OWN_GROUP}/v1/resourcetypes"
@@ -62,7 +63,7 @@ class TypeObjects:
         good: tuple[ResourceType, ...] = ()
         for name, spec in sorted(self._specs.items()):
             try:
-                good = ResourceTypes((*good, *read_types([_as_text(spec)]).added())).added()
+                good = ResourceTypes((*good, *_read(spec))).added()
             except InputError as error:
                 self.problems[name] = str(error)
         return ResourceTypes(good)
@@ -88,7 +89,14 @@ async def types_of_cluster(client: ApiClient) -> TypeObjects:
     return found
 
 
-def _as_text(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return a specification in which a quantity that was written as a number is a text."""
+def _read(spec: dict[str, Any]) -> tuple[ResourceType, ...]:
+    """Return the type of one object; none where it is built in. Raises an InputError."""
+    if "name" not in spec:
+        raise InputError("no resource is named", remedy="add spec.name")
     asked = spec.get("defaultRequest")
-    return {**spec, "defaultRequest": str(asked)} if isinstance(asked, int) else spec
+    written = {**spec, "defaultRequest": str(asked)} if isinstance(asked, int) else spec
+    try:
+        return read_types([written]).added()
+    except InnerError as error:
+        where = path_text(("spec", *error.path[1:]))
+        raise InputError(error.what, where=where, remedy=error.remedy) from None

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import uvicorn
 
 BODY_BYTES_MAX: Final = 16 << 20
+STOP_SECONDS_MAX: Final = 2.0
 TEXT: Final = "text/plain; charset=utf-8"
 JSON: Final = "application/json"
 _NOT_FOUND: Final = 404
@@ -99,8 +100,9 @@ async def serve(
             await asyncio.sleep(0.01)
         if ready is not None:
             ready.set()
-        await task
+        await asyncio.shield(task)  # it has to close its socket itself, or the port stays taken
     finally:
         server.should_exit = True
         if not task.done():
-            await asyncio.wait((task,), timeout=2)
+            await asyncio.wait((task,), timeout=STOP_SECONDS_MAX)
+        task.cancel()

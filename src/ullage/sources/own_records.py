@@ -19,7 +19,7 @@ from ullage.model.admission import (
     ResourceQuota,
     RuntimeClass,
 )
-from ullage.model.cluster import Batch, Group, Node, Quota, Workload, WorkloadState
+from ullage.model.cluster import Batch, EvictsOthers, EvictsOwn, Group, Node, Quota, Workload, WorkloadState
 from ullage.model.constraints import Record
 from ullage.model.ganeti import InstancePolicy
 from ullage.model.ledger_entry import LedgerEntry
@@ -209,6 +209,8 @@ class QuotaSpec(Record, frozen=True, kw_only=True):
     weight: Fraction | None = None
     lending_limit: Resources | None = None
     borrowing_limit: Resources | None = None
+    evicts_own: EvictsOwn = "LowerPriority"
+    evicts_others: EvictsOthers = "Any"
 
 
 class QuotaDocument(Record, frozen=True, kw_only=True):

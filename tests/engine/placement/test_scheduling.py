@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import batch, cluster, node, policy, quota, waiting, workload
+from builders import batch, cluster, entry, node, policy, quota, volume, waiting, workload
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import fit
 from ullage.engine.placement.scheduling import Cycle, schedule
@@ -171,3 +171,16 @@ def test_everybody_is_bound_nominated_or_told_why_not(asked):
 @pytest.mark.parametrize("count", [0, 1])
 def test_nobody_who_waits_gives_an_empty_cycle(count):
     assert cycle(cluster(*(node("n1", cpu=1) for _ in range(count)))) == Cycle()
+
+
+def test_few_drives_come_before_preferences_and_only_here():
+    """Who copies kube-scheduler chooses as it does; a scheduler of our own opens few drives."""
+    opened = node("busy", cpu=4).with_drive("h1", "HDD", "100Gi").with_drive("h2", "HDD", "100Gi")
+    fresh = node("empty", cpu=4).with_drive("h3", "HDD", "100Gi")
+    held = entry("r", "drive/busy/h1", {"ullage.dev/volume-space": "10Gi"}, owner="web/other")
+    snapshot = cluster(
+        opened.holding(workload("web/other", cpu=2)), fresh, held, policy=policy(placement="preferences")
+    )
+    asked = waiting("web/new", cpu=1, volumes=(volume("v", "10Gi", storage_class="HDDLVG", inline=True),))
+    assert bound(cycle(snapshot, asked)) == {"web/new": "busy"}
+    assert fit(Columns(snapshot), [batch(1, asked)]).outcomes[0].nodes == (("empty", 1),)

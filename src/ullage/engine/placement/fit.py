@@ -71,7 +71,9 @@ def fit(
     many seconds each; where several batches are asked for, all of them together first.
     """
     asking = _Asking(columns, batches, placement, seed, exact_seconds)
-    asking.first, asking.by_priority = frozenset(first), by_priority
+    asking.first = frozenset(first)
+    if by_priority:
+        asking.schedule()
     found = asking.place(batches, together=atomic, atomic=atomic, names_remedies=names_remedies)
     if not exact_seconds or len(batches) == 1 or not any(each.refusal for each in found):
         return asking.answer(found)
@@ -132,6 +134,12 @@ class _Asking:
         if is_under_quota(snapshot.quotas, batches):
             claims = Claims(self._trial, Accounts(columns), batches, exact_seconds)
             self._quotas = QuotaJudging(claims, snapshot.resource_types)
+
+    def schedule(self) -> None:
+        """Judge as a scheduler of our own does, who copies no other in this: few drives come first."""
+        self.by_priority = True
+        if self._trial.preferences is not None:
+            self._trial.preferences.after_disks = True
 
     def _judging(self, exact_seconds: int, *, names_remedies: bool = False) -> Judging:
         self._trial.undo(self._empty)

@@ -104,7 +104,11 @@ class Wishes:
 
 
 class Preferences:
-    """The preferences of all shapes of a trial."""
+    """The preferences of all shapes of a trial.
+
+    kube-scheduler does not weigh how many drives a node would open; `after_disks`, only the nodes that open
+    the fewest are weighed.
+    """
 
     def __init__(
         self,
@@ -113,6 +117,7 @@ class Preferences:
         rules: RuleBook,
         like: "Preferences | None" = None,
     ) -> None:
+        self.after_disks = False
         self._rules = rules
         self._nodes = rules.nodes
         self._wishes: dict[Shape, Wishes] = {}

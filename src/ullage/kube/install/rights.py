@@ -82,7 +82,7 @@ _CLUSTER_WRITING: Final[Mapping[str, tuple[Right, ...]]] = {
         Right("", ("pods",), ("patch",), "the label that says whether a pod is over quota"),
         Right(NOS, ("compositeelasticquotas/status", "elasticquotas/status"), ("patch",), "what quotas use"),
         Right(OWN_GROUP, ("capacitypolicies/status", "quotas/status"), ("patch",), "what holds, and why"),
-        Right(OWN_GROUP, ("plans",), ("create", "delete"), "expiry of promises, and old steps"),
+        Right(OWN_GROUP, ("plans",), ("create", "delete", "get"), "the end of promises, and of old steps"),
         Right(BAREMETAL, ("availablecapacityreservations",), ("delete",), "reservations that nobody needs"),
         Right(
             "admissionregistration.k8s.io",

@@ -9,6 +9,7 @@ from ullage.engine.columns import Columns
 from ullage.kube.election import ALONE
 from ullage.kube.operator.capacity import CapacityKeeper
 from ullage.kube.operator.figures import Looks, show_groups, show_quotas, show_work
+from ullage.kube.operator.holds import HoldKeeper
 from ullage.kube.operator.quotas import QuotaKeeper
 from ullage.kube.operator.reservations import ReservationKeeper
 from ullage.kube.operator.statuses import Statuses
@@ -18,6 +19,7 @@ from ullage.kube.operator.writing import Writing
 from ullage.kube.running import Options, Process, run
 from ullage.kube.serving import Served, serve
 from ullage.model.delta import Delta
+from ullage.service.ledger_cluster import ApiPlans
 
 VALIDATE_PATH: Final = "/validate"
 
@@ -83,6 +85,13 @@ async def operate(process: Process) -> None:
     capacity = CapacityKeeper(following, statuses, writing)
     reservations = ReservationKeeper(process.client, following.mirror)
     metrics.counter("reservations_deleted", "Reservations that nobody needed.", lambda: reservations.deleted)
+    holds = HoldKeeper(
+        ApiPlans(process.client),
+        following.plans,
+        leading,
+        say=lambda why: process.log.say("cannot end promises", why=why),
+    )
+    metrics.counter("promises_ended", "Promises of the ledger that were over.", lambda: holds.ended)
     looks = Looks()
     show_work(metrics, quotas, statuses, writing, looks)
     show_quotas(metrics, quotas, types)
@@ -101,6 +110,7 @@ async def operate(process: Process) -> None:
                 await keeper.write(columns)
             if leading.leads:
                 await reservations.look(columns.snapshot)
+                await holds.look(columns.snapshot)
         if writing.failures == failures:
             looks.succeeded()
         waits = [each.wait_seconds for each in keepers if each.wait_seconds is not None]

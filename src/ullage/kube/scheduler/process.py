@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
+import msgspec
+
 from ullage.engine.columns import Columns
 from ullage.engine.placement.outcome import Evicted
 from ullage.engine.placement.scheduling import Bound, Cycle, Nominated, schedule
@@ -127,7 +129,7 @@ class Scheduler:
         waiting = self._line.ready(self._now())
         if not waiting or not self._actions.leading.leads:
             return Cycle()
-        waiting = first_of(waiting, self._nominated)
+        columns, waiting = await self._keep_promises(columns, first_of(waiting, self._nominated))
         done = await self._judged(columns, waiting, names_remedies=False)
         self.figures = self.figures._replace(cycles=self.figures.cycles + 1)
         asked = {each.key: each for each in waiting}
@@ -140,6 +142,36 @@ class Scheduler:
         if news:
             await self._explain(columns, news, asked)
         return done
+
+    async def _keep_promises(
+        self, columns: Columns, waiting: list[Workload]
+    ) -> tuple[Columns, list[Workload]]:
+        """Bind pods for which the ledger holds room to where that is; return who waits besides.
+
+        They alone may use it. Whoever cannot use it there is judged with all others, who then may, too.
+        """
+        places = dict(self._following.room.places)
+        served = [each for each in waiting if each.key in places]
+        if not served:
+            return columns, waiting
+        columns = self._lend(each.key for each in served)
+        there = [msgspec.structs.replace(each, node=places[each.key]) for each in served]
+        done = (await self._judged(columns, there, names_remedies=False))._replace(unplaced=())
+        self._assume(columns, done, {each.key: each for each in served})
+        decided = {each.workload for each in done.bound} | {each.workload for each in done.nominated}
+        left = [each for each in waiting if each.key not in decided]
+        return self._lend(each.key for each in left), left
+
+    def _lend(self, keys: Iterable[str]) -> Columns:
+        """Return the cluster in which nothing is held for these pods, which are judged next."""
+        return self._following.advance(self._following.room.lifted(keys))
+
+    def _advance(self, delta: Delta) -> Columns:
+        """Return the cluster after a change, with what the ledger holds in it."""
+        promised = self._following.promised(delta)
+        if promised.dropped.get("workloads", ()) != delta.dropped.get("workloads", ()):
+            self._line.look_again()
+        return self._following.advance(promised)
 
     async def _explain(
         self, columns: Columns, news: Mapping[str, Refusal], asked: Mapping[str, Workload]
@@ -162,12 +194,12 @@ class Scheduler:
     def _catch_up(self) -> Columns:
         """Take what has changed into account, and what did not happen after all."""
         delta = self._holds.applied(self._assumptions.applied(self._following.take()))
-        columns = self._following.advance(delta)
+        columns = self._advance(delta)
         fresh = {row.key for row in delta.workloads} | set(delta.dropped.get("workloads", ()))
         back = [row for key, row in self._given_back.items() if key not in fresh]
         self._given_back.clear()
         if back:
-            columns = self._following.advance(Delta(workloads=tuple(back)))
+            columns = self._advance(Delta(workloads=tuple(back)))
         self._line.seen(delta)
         for row in back:
             self._line.put_back(row, self._now())
@@ -189,7 +221,7 @@ class Scheduler:
             binding = _Binding(asked[each.workload], each)
             if binding.workload.volumes:  # which may take long: it keeps no others waiting
                 held = self._holds.hold(binding.workload, each, columns.snapshot)
-                columns = self._following.advance(held)
+                columns = self._advance(held)
                 self._begin(self._bind(binding))
             else:
                 self._binding.put_nowait(binding)
@@ -207,7 +239,7 @@ class Scheduler:
             self._line.had_no_place(unplaced.workload, self._now())
             if self._nominated.pop(unplaced.workload, ""):
                 self._begin(self._nominate(unplaced.workload, ""))
-        return self._following.advance(Delta(workloads=tuple(rows)))
+        return self._advance(Delta(workloads=tuple(rows)))
 
     # Acting
 

@@ -68,6 +68,10 @@ class WaitingLine:
                 helps = True
         self._moves += helps
 
+    def look_again(self) -> None:
+        """Take note that room came which no change of the cluster tells of: it was held, and is no more."""
+        self._moves += 1
+
     def _waits(self, row: Workload) -> bool:
         return (
             row.state == "init"

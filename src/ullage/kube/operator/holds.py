@@ -1,0 +1,105 @@
+"""Promises of the ledger that are over: their time has come, their pod runs, or their owner is gone.
+
+A pod that runs is its own entry: what was held of its node and of quotas is given back as soon as it has all
+of that, so that only what is still to come is in the ledger. Disks are held until their time: the volume may
+be made later. What is bound by hand stays until its owner is gone. And old steps are removed.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from ullage.engine.ledger.matching import broken_promises, kept_promises, promises_on_nodes
+from ullage.kube.election import Leading
+from ullage.kube.plans import Plans
+from ullage.model.cluster import Snapshot, Workload
+from ullage.model.errors import InputError
+from ullage.model.ledger import COMPUTE, Command, Expire, Release, Together
+from ullage.model.ledger_entry import LedgerEntry
+from ullage.model.resources import Resources
+from ullage.service.clock import now_seconds
+from ullage.stores.kubernetes_objects import OBJECT_BYTES_MAX, PlanObjects
+from ullage.stores.kubernetes_writing import PlanLedger
+from ullage.stores.protocol import asked_for
+
+PATIENCE_SECONDS: Final = 5.0
+ORPHAN_SECONDS: Final = 60
+"""How long the owner of what is in use has to be gone: a pod that is replaced is soon there again."""
+RELEASES_MAX: Final = 200
+"""Reservations that are given back in one step; the others in the next."""
+_POD: Final = "Pod"
+
+
+class HoldKeeper:
+    """Ends promises of the ledger that are over, for as long as this process leads."""
+
+    def __init__(
+        self,
+        objects: PlanObjects,
+        plans: Plans,
+        leading: Leading,
+        *,
+        say: Callable[[str], None] = lambda _: None,
+        now: Callable[[], int] = now_seconds,
+    ) -> None:
+        self._ledger = PlanLedger(objects, patience_seconds=PATIENCE_SECONDS)
+        self._plans = plans
+        self._leading = leading
+        self._say = say
+        self._now = now
+        self._waits_for = 0
+        self._gone_since: dict[str, int] = {}
+        self.ended = 0
+
+    async def look(self, snapshot: Snapshot) -> None:
+        """End what is over; what fails is tried again at the next look."""
+        if not self._leading.leads or self._plans.revision < self._waits_for:
+            return  # the watch has not shown yet what was done last
+        at_seconds = max(self._now(), self._plans.state.at_seconds)
+        command = self._wanted(snapshot, at_seconds)
+        try:
+            if command is not None:
+                outcome = await self._ledger.submit(
+                    asked_for(command, at_seconds, "", None, OBJECT_BYTES_MAX)
+                )
+                self._waits_for = outcome.revision
+                self.ended += len({entry.reservation for entry in outcome.decision.changed})
+                if not outcome.decision.accepted:
+                    self._say(outcome.decision.reason)
+            await self._ledger.compact_if_due()
+        except InputError as error:
+            self._say(str(error))
+
+    def _wanted(self, snapshot: Snapshot, at_seconds: int) -> Command | None:
+        """Return what ends all that is over now; None where nothing is."""
+        state = self._plans.state
+        due = bool(state.due(at_seconds))
+        standing = self._plans.standing(at_seconds)
+        gone = self._orphans(snapshot, standing, at_seconds)
+        used = [name for name in used_promises(snapshot, standing) if name not in gone]
+        releases = [Release(name) for name in gone] + [Release(name, (COMPUTE,)) for name in used]
+        if releases:
+            return Together((Expire(), *releases[:RELEASES_MAX]))
+        return Expire() if due else None
+
+    def _orphans(self, snapshot: Snapshot, standing: tuple[LedgerEntry, ...], at_seconds: int) -> list[str]:
+        """Return what is in use by nobody, and has been for a while."""
+        known = self._gone_since
+        self._gone_since = {name: known.get(name, at_seconds) for name in broken_promises(snapshot, standing)}
+        return [name for name, since in self._gone_since.items() if at_seconds - since >= ORPHAN_SECONDS]
+
+
+def used_promises(snapshot: Snapshot, entries: tuple[LedgerEntry, ...]) -> list[str]:
+    """Return the reservations whose pods run and have all that was held of nodes for them."""
+    reserved = [entry for entry in entries if entry.state == "RESERVED"]
+    found: set[str] = set()
+    for promise, workload in kept_promises(snapshot, promises_on_nodes(reserved)):
+        itself = snapshot.workloads.get(promise.owner) if promise.kind in {"", _POD} else None
+        if any(_has(each, promise.resources) for each in (workload, itself)):
+            found.add(promise.reservation)
+    return sorted(found)
+
+
+def _has(workload: Workload | None, promised: Resources) -> bool:
+    if workload is None or not workload.holds_capacity:
+        return False
+    return workload.requests.larger(promised) == workload.requests

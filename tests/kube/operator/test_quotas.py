@@ -1,0 +1,197 @@
+"""What quotas use and who is over is written where the cluster says something else, and nowhere else."""
+
+import asyncio
+import json
+import re
+
+from sources.kubernetes.api.raw_server import RawServer, answer, serving
+from ullage.kube.election import ALONE
+from ullage.kube.following import Following
+from ullage.kube.operator.quotas import QuotaKeeper
+from ullage.kube.operator.statuses import Statuses
+from ullage.kube.operator.writing import Writing
+from ullage.sources.kubernetes.api.client import ApiClient
+from ullage.sources.kubernetes.items import NODE, POD, Kind
+from ullage.sources.kubernetes.object_kinds import NOS, OWN_GROUP
+
+ELASTIC, COMPOSITE = Kind(NOS, "ElasticQuota"), Kind(NOS, "CompositeElasticQuota")
+QUOTA = Kind(OWN_GROUP, "Quota")
+LABEL = "nos.nebuly.com/capacity"
+REPLY = {"status": {"used": {}, "conditions": [], "entitlement": {}, "borrowed": {}, "observedGeneration": 1}}
+
+
+class Said:
+    def __init__(self) -> None:
+        self.said = []
+
+    def say(self, subject, reason, note, **_) -> None:
+        del note
+        self.said.append((subject.kind, subject.name, reason))
+
+
+class World:
+    """A cluster as it is followed, and the keeper of its quotas."""
+
+    def __init__(self, server: RawServer) -> None:
+        self.server = server
+        self.client = ApiClient(server.access(), tries_max=1)
+        self.following = Following(server.access(), self.client)
+        self.events = Said()
+        statuses = Statuses(self.client, self.events)
+        self.keeper = QuotaKeeper(self.client, self.following, statuses, Writing(ALONE), self.events)
+        amounts = {"allocatable": {"cpu": "16"}, "capacity": {"cpu": "16"}}
+        self.put(NODE, "n0", status=amounts)
+
+    def put(self, kind: Kind, key: str, **parts) -> None:
+        namespace, _, name = key.rpartition("/")
+        metadata = {"name": name, "uid": f"uid-{name}", "generation": 1, **parts.pop("metadata", {})}
+        metadata |= {"namespace": namespace} if namespace else {}
+        self.following.put(kind, json.dumps({"metadata": metadata, **parts}).encode())
+
+    def pod(self, key: str, created: int = 0, **labels: str) -> None:
+        requests = {"resources": {"requests": {"cpu": "1"}}}
+        metadata = {"labels": labels, "creationTimestamp": f"2020-01-01T00:00:{created:02}Z"}
+        self.put(POD, key, metadata=metadata, spec={"nodeName": "n0", "containers": [{"name": "c", **requests}]})
+
+    async def look(self) -> dict[str, dict]:
+        """Let the keeper look once; return what it has written, by what it was written to."""
+        count = len(self.server.asked)
+        delta = self.following.take()
+        columns = self.following.advance(delta)
+        self.keeper.seen(columns, delta)
+        await self.keeper.write(columns)
+        return dict(map(written, self.server.asked[count:]))
+
+
+def written(request: bytes) -> tuple[str, dict]:
+    head, _, body = request.partition(b"\r\n\r\n")
+    path = head.split(b" ")[1].decode()
+    found = json.loads(body)
+    if path.endswith("/status"):
+        return re.sub(r".*/([a-z]+/[^/]+)/status", r"\1", path), found["status"]
+    return re.sub(r".*/([a-z]+/[^/]+)", r"\1", path), found["metadata"]
+
+
+def run(work, *script) -> None:
+    async def whole() -> None:
+        async with serving(*(script or [[answer(200, json.dumps(REPLY).encode())]])) as server:
+            world = World(server)
+            await work(world)
+            await world.client.close()
+
+    asyncio.run(whole())
+
+
+def test_labels_and_statuses_are_written_and_then_nothing():
+    async def work(world: World) -> None:
+        world.put(ELASTIC, "a/q", spec={"min": {"cpu": "1"}})
+        world.put(QUOTA, "b", spec={"namespaces": ["b"], "min": {"cpu": "1"}})
+        for space in "ab":
+            for number in range(2):
+                world.pod(f"{space}/{space}{number}", number)
+        first = await world.look()
+        assert {key: each["labels"][LABEL] for key, each in first.items() if key.startswith("pods/")} == {
+            "pods/a0": "in-quota", "pods/a1": "over-quota", "pods/b0": "in-quota", "pods/b1": "over-quota",
+        }  # fmt: skip
+        assert first["pods/a0"]["uid"] == "uid-a0"
+        assert first["elasticquotas/q"]["used"] == {"cpu": "2"}
+        assert first["quotas/b"] | {"conditions": ()} == {
+            "used": {"cpu": "2"}, "borrowed": {"cpu": "1"}, "entitlement": {"cpu": "2"}, "observedGeneration": 1,
+            "conditions": (),
+        }  # fmt: skip
+        assert world.events.said == [
+            ("Pod", "a1", "OverQuota"), ("Pod", "b1", "OverQuota"),
+            ("ElasticQuota", "q", "Borrowing"), ("Quota", "b", "Borrowing"),
+        ]  # fmt: skip
+        for space in "ab":
+            for number, label in enumerate(("in-quota", "over-quota")):
+                world.pod(f"{space}/{space}{number}", number, **{LABEL: label})
+        world.put(ELASTIC, "a/q", spec={"min": {"cpu": "1"}}, status=first["elasticquotas/q"])
+        world.put(QUOTA, "b", spec={"namespaces": ["b"], "min": {"cpu": "1"}}, status=first["quotas/b"])
+        world.keeper._pace._next = 0
+        assert await world.look() == {}
+        assert world.keeper.wait_seconds is None
+        assert [each.quota.name for each in world.keeper.figures] == ["a/q", "b"]
+
+    run(work)
+
+
+def test_a_quota_that_does_not_hold_says_why_and_counts_nothing():
+    async def work(world: World) -> None:
+        world.put(QUOTA, "b", spec={"namespaces": ["b"], "min": {"cpu": "1"}})
+        world.put(QUOTA, "c", spec={"namespaces": ["b"], "min": {"cpu": "1"}}, status={"used": {"cpu": "7"}})
+        world.put(QUOTA, "d", spec={"namespaces": ["d"], "min": {"cpu": "much"}})
+        found = await world.look()
+        verdicts = {key: each["conditions"][0]["status"] for key, each in found.items()}
+        assert verdicts == {"quotas/b": "True", "quotas/c": "False", "quotas/d": "False"}
+        assert found["quotas/c"]["used"] == {"cpu": None}
+        assert "b" in found["quotas/c"]["conditions"][0]["message"]
+        assert found["quotas/d"]["conditions"][0]["reason"] == "Unreadable"
+        assert {("Quota", "c", "Invalid"), ("Quota", "d", "Unreadable")} == set(world.events.said)
+
+    run(work)
+
+
+def test_a_composite_of_the_same_name_is_told_its_own():
+    async def work(world: World) -> None:
+        world.put(ELASTIC, "a/q", spec={"min": {"cpu": "5"}})
+        world.put(COMPOSITE, "a/q", spec={"namespaces": ["b"], "min": {"cpu": "5"}})
+        world.pod("a/a0")
+        world.pod("b/b0")
+        world.pod("b/b1")
+        found = await world.look()
+        assert found["elasticquotas/q"]["used"] == {"cpu": "1"}
+        assert found["compositeelasticquotas/q"]["used"] == {"cpu": "2"}
+
+    run(work)
+
+
+def test_an_entitlement_that_alone_has_changed_is_left_for_later():
+    async def work(world: World) -> None:
+        spec = {"namespaces": ["b"], "min": {"cpu": "1"}}
+        world.put(QUOTA, "b", spec=spec)
+        world.put(QUOTA, "c", spec={**spec, "namespaces": ["c"], "min": {"cpu": "9"}})
+        world.pod("b/b0")
+        first = await world.look()
+        stated = {name: {**first[f"quotas/{name}"], "entitlement": {"cpu": "77"}} for name in "bc"}
+        world.put(QUOTA, "b", spec=spec, status=stated["b"])
+        world.put(QUOTA, "c", spec={**spec, "namespaces": ["c"], "min": {"cpu": "9"}}, status=stated["c"])
+        world.pod("b/b0", **{LABEL: "in-quota"})
+        world.keeper._pace._next = 0
+        assert await world.look() == {}
+        assert world.keeper.wait_seconds > 5
+        world.pod("b/b1", **{LABEL: "over-quota"})
+        world.pod("b/b0", **{LABEL: "in-quota"})
+        world.keeper._pace._next = 0
+        changed = await world.look()
+        assert set(changed) == {"quotas/b"}
+        assert changed["quotas/b"]["entitlement"] == {"cpu": "2"}
+        world.keeper._pace._next = world.keeper._slow_pace._next = 0
+        assert "quotas/c" in await world.look()
+
+    run(work)
+
+
+def test_what_fails_is_tried_again_a_little_later():
+    async def work(world: World) -> None:
+        world.put(ELASTIC, "a/q", spec={"min": {"cpu": "1"}})
+        world.pod("a/a0")
+        assert set(await world.look()) == {"pods/a0", "elasticquotas/q"}
+        assert world.keeper.labels_written == 0
+        assert 0 < world.keeper.wait_seconds <= 5
+        assert await world.look() == {}
+        world.keeper._again._next = world.keeper._pace._next = 0
+        assert set(await world.look()) == {"pods/a0", "elasticquotas/q"}
+        assert (world.keeper.labels_written, world.keeper.wait_seconds) == (1, None)
+
+    ok = [answer(200, json.dumps(REPLY).encode())]
+    run(work, [answer(403, b"{}")], [answer(403, b"{}")], ok)
+
+
+def test_a_pod_under_no_quota_loses_its_label():
+    async def work(world: World) -> None:
+        world.pod("free/p", **{LABEL: "in-quota"})
+        assert (await world.look())["pods/p"]["labels"] == {LABEL: None}
+        assert not world.events.said
+
+    run(work)

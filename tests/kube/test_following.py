@@ -1,0 +1,141 @@
+"""What is followed is what is there: policies, types and statuses beside the mirror, after every list too."""
+
+import asyncio
+import json
+
+from ullage.kube.following import FOLLOWED, Following, Stated
+from ullage.kube.policies import CAPACITY_POLICY
+from ullage.kube.resource_types import RESOURCE_TYPE
+from ullage.model.policy import Layer
+from ullage.model.resources import ResourceType, ResourceTypes
+from ullage.model.settings import rules_for
+from ullage.sources.kubernetes.items import NODE, POD, Kind
+from ullage.sources.kubernetes.kubeconfig import Access, ClusterEntry, UserEntry
+from ullage.sources.kubernetes.object_kinds import OWN_GROUP
+
+QUOTA = Kind(OWN_GROUP, "Quota")
+ACCESS = Access("here", ClusterEntry(server="http://127.0.0.1:1"), UserEntry())
+
+
+def content(name: str, revision: str = "1", /, status: dict | None = None, **spec) -> bytes:
+    metadata = {"name": name, "resourceVersion": revision, "generation": 2, "uid": f"uid-{name}"}
+    return json.dumps({"metadata": metadata, "spec": spec, "status": status}).encode()
+
+
+def following(types: ResourceTypes | None = None) -> Following:
+    return Following(ACCESS, None, types=types, layer=Layer("command line", cluster={"spare-nodes": "1"}))
+
+
+def listed(sink: Following, kind: Kind, *contents: bytes) -> None:
+    sink.begin(kind)
+    for each in contents:
+        sink.put(kind, each)
+    sink.end(kind)
+
+
+def spare(found: Following) -> int:
+    snapshot = found.advance(found.take()).snapshot
+    return rules_for(snapshot.policy, snapshot.resource_types).spare_nodes
+
+
+def test_nodes_and_pods_are_in_the_snapshot():
+    found = following()
+    node = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4"}, "capacity": {"cpu": "4"}}}
+    pod = {"metadata": {"name": "p", "namespace": "a"}, "spec": {"nodeName": "n1", "containers": [{"name": "c"}]}}
+    listed(found, NODE, json.dumps(node).encode())
+    listed(found, POD, json.dumps(pod).encode())
+    snapshot = found.advance(found.take()).snapshot
+    assert [each.name for each in snapshot.nodes] == ["n1"]
+    assert [each.key for each in snapshot.workloads] == ["a/p"]
+    found.drop(POD, json.dumps(pod).encode())
+    assert not found.advance(found.take()).snapshot.workloads
+
+
+def test_a_policy_counts_from_the_next_look_on_and_not_after_it_is_gone():
+    found = following()
+    assert spare(found) == 1
+    assert found.put(CAPACITY_POLICY, content("a", "7", cluster={"spare-nodes": 3})) == "7"
+    assert spare(found) == 3
+    assert found.drop(CAPACITY_POLICY, content("a", "8")) == "8"
+    assert spare(found) == 1
+    listed(found, CAPACITY_POLICY, content("a", cluster={"spare-nodes": 4}), content("b"))
+    assert spare(found) == 4
+    listed(found, CAPACITY_POLICY, content("b"))
+    assert spare(found) == 1
+    assert set(found.stated[CAPACITY_POLICY]) == {"b"}
+
+
+def test_a_status_that_changes_does_not_count_the_cluster_anew():
+    found = following()
+    found.put(CAPACITY_POLICY, content("a", cluster={"spare-nodes": 3}))
+    columns = found.advance(found.take())
+    found.put(CAPACITY_POLICY, content("a", status={"groups": []}, cluster={"spare-nodes": 3}))
+    assert found.advance(found.take()) is columns
+
+
+def test_what_statuses_say_is_known_also_while_all_is_listed_anew():
+    found = following()
+    listed(found, QUOTA, content("a", status={"used": {"cpu": "1"}}), content("b"))
+    before = found.stated_changes
+    assert found.stated[QUOTA] == {"a": Stated({"used": {"cpu": "1"}}, 2, "uid-a"), "b": Stated({}, 2, "uid-b")}
+    found.begin(QUOTA)
+    assert set(found.stated[QUOTA]) == {"a", "b"}
+    found.put(QUOTA, content("b", status={"used": {}}))
+    assert found.stated_changes == before + 1
+    found.end(QUOTA)
+    assert set(found.stated[QUOTA]) == {"b"}
+    assert [each.name for each in found.mirror.quotas()] == ["b"]
+    found.drop(QUOTA, content("b"))
+    assert not found.stated[QUOTA]
+    assert not found.mirror.quotas()
+
+
+def test_types_that_are_otherwise_than_those_all_was_read_by_make_it_outdated():
+    licences = {"name": "example.com/licences", "internalScaleExponent": 3}
+    known = ResourceTypes([ResourceType("example.com/licences", internal_scale_exponent=3)])
+    same = following(known)
+    listed(same, RESOURCE_TYPE, content("a", **licences))
+    assert not same.outdated.is_set()
+    listed(same, RESOURCE_TYPE, content("b", **licences), content("a", **licences))
+    assert not same.outdated.is_set()
+    same.drop(RESOURCE_TYPE, content("a"))
+    assert not same.outdated.is_set()
+    listed(same, RESOURCE_TYPE)
+    assert same.outdated.is_set()
+    other = following()
+    listed(other, RESOURCE_TYPE)
+    assert not other.outdated.is_set()
+    other.put(RESOURCE_TYPE, content("a", **licences))
+    assert other.outdated.is_set()
+
+
+def test_a_server_that_knows_few_kinds_is_followed_and_stopped(plane):
+    from ullage.sources.kubernetes.api.client import ApiClient
+    from ullage.sources.kubernetes.kubeconfig import find_access
+
+    async def work() -> None:
+        access = find_access(kubeconfig=str(plane.kubeconfig()))
+        client = ApiClient(access)
+        found = Following(access, client, kinds=FOLLOWED)
+        await found.start()
+        try:
+            assert found.follows(POD)
+            assert not found.follows(Kind("nobody.example", "Nothing"))
+            assert found.lists >= 1
+            assert found.failures == {}
+            names = {each.name for each in found.advance(found.take()).snapshot.namespaces}
+            assert "default" in names
+            await asyncio.to_thread(
+                plane.create, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "followed"}}
+            )
+            async with asyncio.timeout(30):
+                while "followed" not in names:
+                    await found.changed.wait()
+                    found.changed.clear()
+                    names = {each.name for each in found.advance(found.take()).snapshot.namespaces}
+        finally:
+            await found.stop()
+            await client.close()
+
+    with plane.scratch():
+        asyncio.run(work())

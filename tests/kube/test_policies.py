@@ -1,0 +1,74 @@
+"""CapacityPolicies lie on each other by name, and one that is wrong does not count, and says why."""
+
+import json
+
+import pytest
+
+from ullage.kube.policies import Policies
+from ullage.model.policy import Layer
+from ullage.model.resources import ResourceTypes
+from ullage.model.settings import rules_for
+
+TYPES = ResourceTypes()
+
+
+def document(name: str, **spec) -> bytes:
+    return json.dumps({"metadata": {"name": name}, "spec": spec}).encode()
+
+
+def rules(policies: Policies, group: str = "", node: str = ""):
+    return rules_for(policies.policy(), TYPES, group, node)
+
+
+def test_without_any_the_profile_holds_under_what_the_command_line_says():
+    assert Policies(TYPES).policy().name == "kubernetes"
+    found = Policies(TYPES, "zos", Layer("command line", cluster={"spare-nodes": "2"}))
+    assert found.policy().name == "zos"
+    assert rules(found).spare_nodes == 2
+
+
+def test_layers_lie_on_each_other_in_the_order_of_their_names():
+    found = Policies(TYPES, layer=Layer("command line", cluster={"spare-nodes": "9", "memory-ratio": "3"}))
+    found.put(document("b", cluster={"spare-nodes": 2}, groups={"east": {"spare-nodes": "4"}}))
+    found.put(document("a", cluster={"spare-nodes": 1}, inherits="ganeti"))
+    assert rules(found).spare_nodes == 2
+    assert rules(found, "east").spare_nodes == 4
+    assert rules(found).ratio("memory") == 3
+    assert found.policy().name == "ganeti"
+    found.put(document("c", nodes={"n1": {"memory-ratio": "2"}}))
+    assert rules(found, "east", "n1").ratio("memory") == 2
+    found.drop("b")
+    assert rules(found).spare_nodes == 1
+
+
+WRONG = {
+    "a setting that is none": ({"cluster": {"memory-ratoi": "1"}}, "memory-ratoi"),
+    "a value that is none": ({"groups": {"g": {"memory-ratio": "often"}}}, "memory-ratio"),
+    "a value of a node that is none": ({"nodes": {"n": {"spare-nodes": "-1"}}}, "spare-nodes"),
+    "a profile that is none": ({"inherits": "nobody"}, "nobody"),
+    "a form that is none": ({"cluster": {"memory-ratio": ["1"]}}, "cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("spec", "word"), WRONG.values(), ids=WRONG)
+def test_one_that_is_wrong_does_not_count_and_says_why(spec, word):
+    found = Policies(TYPES)
+    found.put(document("good", cluster={"spare-nodes": 3}))
+    before = found.policy()
+    assert not found.put(document("wrong", **spec))
+    assert found.policy() == before
+    assert word in found.problems["wrong"]
+    assert found.names() == {"good", "wrong"}
+    assert found.put(document("wrong", cluster={"spare-nodes": 4}))
+    assert not found.problems
+    assert found.put(document("wrong", **spec))
+    found.drop("wrong")
+    assert found.names() == {"good"}
+    assert not found.problems
+
+
+def test_what_is_put_again_changes_nothing():
+    found = Policies(TYPES)
+    assert found.put(document("a", cluster={"spare-nodes": 1}))
+    assert not found.put(document("a", cluster={"spare-nodes": 1}))
+    assert found.put(document("a"))

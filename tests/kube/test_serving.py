@@ -1,0 +1,106 @@
+"""What a process answers over HTTP, over TLS too, with a certificate that changes while it runs."""
+
+import asyncio
+import ssl
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from kube_cluster import free_port_numbers
+from ullage.kube import serving
+from ullage.kube.operator.certificates import Certificate, make
+from ullage.kube.serving import Response, Served, serve
+
+
+async def asked(port: int, request: bytes, tls: ssl.SSLContext | None = None) -> bytes:
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", port, ssl=tls, server_hostname="localhost" if tls else None
+    )
+    writer.write(request)
+    answer = await asyncio.wait_for(reader.read(), 10)
+    writer.close()
+    return answer
+
+
+def request(method: str, path: str, body: bytes = b"") -> bytes:
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+async def echo(body: bytes) -> Response:
+    return Response(200, body[::-1], serving.TEXT)
+
+
+def served() -> Served:
+    made = Served()
+    made.add("POST", "/echo", echo)
+    return made
+
+
+def run(work, tls: ssl.SSLContext | None = None):
+    async def whole():
+        (port,) = free_port_numbers(1)
+        ready = asyncio.Event()
+        task = asyncio.create_task(serve(served(), host="127.0.0.1", port=port, tls=tls, ready=ready))
+        await asyncio.wait_for(ready.wait(), 10)
+        try:
+            return await work(port)
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    return asyncio.run(whole())
+
+
+ANSWERS = {
+    "a path with its method": (request("POST", "/echo", b"abc"), b"200", b"cba"),
+    "another method": (request("GET", "/echo"), b"404", b"no such path\n"),
+    "another path": (request("POST", "/other"), b"404", b"no such path\n"),
+}
+
+
+@pytest.mark.parametrize(("said", "status", "body"), ANSWERS.values(), ids=ANSWERS)
+def test_what_is_answered(said, status, body):
+    async def work(port: int) -> None:
+        answer = await asked(port, said)
+        assert answer.split(b" ")[1] == status
+        assert answer.endswith(b"\r\n\r\n" + body)
+
+    run(work)
+
+
+def test_a_body_that_is_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr(serving, "BODY_BYTES_MAX", 10)
+
+    async def work(port: int) -> None:
+        assert b" 413 " in await asked(port, request("POST", "/echo", b"x" * 11))
+        assert b" 200 " in await asked(port, request("POST", "/echo", b"x" * 10))
+
+    run(work)
+
+
+def load(context: ssl.SSLContext, made: Certificate, folder: Path) -> None:
+    (folder / "certificate").write_bytes(made.certificate)
+    (folder / "key").write_bytes(made.key)
+    context.load_cert_chain(folder / "certificate", folder / "key")
+
+
+def test_new_connections_use_the_certificate_that_was_loaded_last(tmp_path):
+    now = datetime.now(UTC)
+    first, second = make(("localhost",), now), make(("localhost",), now)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    load(context, first, tmp_path)
+
+    async def work(port: int) -> None:
+        trusting = [ssl.create_default_context(cadata=each.authorities.decode()) for each in (first, second)]
+        said = request("POST", "/echo", b"abc")
+        assert (await asked(port, said, trusting[0])).endswith(b"cba")
+        with pytest.raises(ssl.SSLError):
+            await asked(port, said, trusting[1])
+        load(context, second, tmp_path)
+        assert (await asked(port, said, trusting[1])).endswith(b"cba")
+        with pytest.raises(ssl.SSLError):
+            await asked(port, said, trusting[0])
+
+    run(work, context)
