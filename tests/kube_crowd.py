@@ -97,11 +97,12 @@ def check_placements(cluster: KubeCluster, witness: Witness, program: Path) -> N
     steps = []
     for key, node in witness.bound:
         if key in pods:
-            asked = copy.deepcopy(pods[key])
+            asked = {"apiVersion": "v1", "kind": "Pod", **copy.deepcopy(pods[key])}
             del asked["spec"]["nodeName"]
             steps.append({"pod": asked, "bind": node})
+    nodes = [{"apiVersion": "v1", "kind": "Node", **each} for each in cluster.plane.items("/api/v1/nodes")]
     with Judge(program) as judge:
-        verdicts = judge.judge(cluster.plane.items("/api/v1/nodes"), steps)
+        verdicts = judge.judge(nodes, steps)
     refused = [
         f"{key_of(step['pod'])} on {step['bind']}: {verdict.get('reasons', {}).get(step['bind'])}"
         for step, verdict in zip(steps, verdicts, strict=True)

@@ -1,58 +1,96 @@
 """kube-scheduler with our extender on a real control plane: quotas hold, and claim back what is theirs."""
 
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
 import pytest
 
-from kube_cluster import KubeCluster, elastic_quota, free_port_numbers, gpu_pod, pod, stays, until
+from baremetal_driver import (
+    RESERVATIONS,
+    BaremetalDriver,
+    claim,
+    double_bookings,
+    drives,
+    kinds,
+    mounted,
+    storage_classes,
+)
+from kube_cluster import (
+    KubeCluster,
+    KubeProcess,
+    elastic_quota,
+    free_port_numbers,
+    gpu_pod,
+    pod,
+    stays,
+    until,
+)
 from plane.plane import Plane
-from plane.settings import KWOK, SCHEDULER
+from plane.settings import CONTROLLERS, KWOK, SCHEDULER
 
 GPU_MEMORY = "nos.nebuly.com/gpu-memory"
 KUBE_SCHEDULER = "default-scheduler"
 LIMITS = {"a": 40, "b": 10, "c": 30}
+PROFILE = {
+    "schedulerName": KUBE_SCHEDULER,
+    "plugins": {"preBind": {"disabled": [{"name": "VolumeBinding"}]}},
+}
+"""Volumes are made ready by the extender when it binds."""
+
+pytestmark = pytest.mark.slow
 
 
-def extenders(port: int) -> list[dict]:
+def extender(port: int) -> dict[str, Any]:
     """What a KubeSchedulerConfiguration says of the extender."""
-    return [
-        {
-            "urlPrefix": f"http://127.0.0.1:{port}",
-            "filterVerb": "filter",
-            "prioritizeVerb": "prioritize",
-            "preemptVerb": "preempt",
-            "bindVerb": "bind",
-            "weight": 10,
-            "nodeCacheCapable": True,
-            "httpTimeout": "30s",
-        }
-    ]
+    return {
+        "urlPrefix": f"http://127.0.0.1:{port}",
+        "filterVerb": "filter",
+        "prioritizeVerb": "prioritize",
+        "preemptVerb": "preempt",
+        "bindVerb": "bind",
+        "weight": 10,
+        "nodeCacheCapable": True,
+        "httpTimeout": "60s",
+    }
 
 
 class Extended(KubeCluster):
     """A cluster whose kube-scheduler asks our extender."""
 
-    def __init__(self, program) -> None:
-        super().__init__(program, (KWOK, SCHEDULER))
+    def __init__(self, program, *parts: str) -> None:
+        super().__init__(program)
         (self.port,) = free_port_numbers(1)
-        self.plane = Plane(program, (KWOK, SCHEDULER), scheduler={"extenders": extenders(self.port)})
+        settings = {"extenders": [extender(self.port)], "profiles": [PROFILE]}
+        self.plane = Plane(program, (KWOK, SCHEDULER, *parts), scheduler=settings)
 
-    def start_extender(self, *arguments: str):
+    def start_extender(self, *arguments: str, port: int = 0) -> KubeProcess:
+        """Start an extender where kube-scheduler asks, or at another port."""
         return self.start(
             "extender", "--extender-host", "127.0.0.1", "--advertise-host", "127.0.0.1",
-            "--extender-port", str(self.port), *arguments, ready="serves kube-scheduler",
+            "--extender-port", str(port or self.port), *arguments, ready="serves kube-scheduler",
         )  # fmt: skip
 
 
 @pytest.fixture
-def cluster(plane_program):
+def cluster(plane_program) -> Iterator[Extended]:
     with Extended(plane_program) as running:
         yield running
+
+
+def quota(name: str, least: str, most: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "ullage.dev/v1",
+        "kind": "Quota",
+        "metadata": {"name": name},
+        "spec": {"namespaces": [name], "min": {"cpu": least}, "max": {"cpu": most}},
+    }
 
 
 def of_b(cluster: KubeCluster) -> int:
     return sum(key.startswith("b/") for key in cluster.placed())
 
 
-@pytest.mark.slow
 def test_the_example_of_quotas_through_kube_scheduler(cluster):
     cluster.nodes(1, **{"nvidia.com/gpu": "8"})
     cluster.namespaces(*LIMITS)
@@ -78,17 +116,10 @@ def test_the_example_of_quotas_through_kube_scheduler(cluster):
     stays(lambda: of_b(cluster) == 3, "nobody goes for a claim that is refused")
 
 
-@pytest.mark.slow
 def test_a_pod_beyond_the_max_of_its_quota_is_refused_with_our_reason(cluster):
     cluster.nodes(3)
     cluster.namespaces("team")
-    quota = {
-        "apiVersion": "ullage.dev/v1",
-        "kind": "Quota",
-        "metadata": {"name": "team"},
-        "spec": {"namespaces": ["team"], "min": {"cpu": "1"}, "max": {"cpu": "2"}},
-    }
-    cluster.plane.create(quota)
+    cluster.plane.create(quota("team", "1", "2"))
     cluster.start_extender()
     cluster.plane.create(pod("team/small", KUBE_SCHEDULER, cpu="1500m"))
     cluster.wait_until_placed("team/small")
@@ -98,3 +129,89 @@ def test_a_pod_beyond_the_max_of_its_quota_is_refused_with_our_reason(cluster):
     stays(lambda: "team/large" not in cluster.placed(), "it is not bound")
     cluster.plane.delete("/api/v1/namespaces/team/pods/small")
     cluster.wait_until_placed("team/large")
+
+
+def test_binds_reach_the_replica_that_leads_and_another_one_leads_when_it_is_gone(cluster):
+    cluster.nodes(2)
+    cluster.namespaces("team")
+    cluster.plane.create(quota("team", "1", "4"))
+    leader = cluster.start_extender(port=free_port_numbers(1)[0])
+    leader.wait_until_it_says('"message":"leads"')
+    asked = cluster.start_extender()
+    cluster.plane.create_many([pod(f"team/p{index}", KUBE_SCHEDULER, cpu="1") for index in range(6)])
+    until(lambda: len(cluster.placed()) == 4, "as many run as the quota lets in")
+    stays(lambda: len(cluster.placed()) == 4, "no more than these")
+    assert not asked.said('"message":"leads"')
+    leader.stop()
+    cluster.plane.delete(f"/api/v1/namespaces/team/pods/{next(iter(cluster.placed())).partition('/')[2]}")
+    until(lambda: len(cluster.placed()) == 4, "another one binds")
+    assert asked.said('"message":"leads"')
+
+
+def test_disks_are_reserved_on_the_one_node_and_nothing_is_left_behind(plane_program):
+    with Extended(plane_program, CONTROLLERS) as cluster:
+        cluster.plane.create_many([*kinds(), *storage_classes()])
+        cluster.namespaces("web")
+        for name in cluster.nodes(3):
+            cluster.plane.create_many(drives(name, HDD=[100, 100]))
+        cluster.start_extender()
+        names = [f"p{index}" for index in range(9)]
+        with BaremetalDriver(cluster.plane):
+            cluster.plane.create_many(claim(f"web/{name}", "hdd-group", 60) for name in names)
+            cluster.plane.create_many(
+                pod(f"web/{name}", KUBE_SCHEDULER, cpu="50m", spec=mounted(name)) for name in names
+            )
+            until(lambda: len(cluster.placed()) == 6, "one pod for each drive", 120)
+            stays(lambda: len(cluster.placed()) == 6, "no drive is shared")
+            assert double_bookings(cluster.plane) == []
+            until(lambda: not cluster.plane.items(RESERVATIONS), "no reservation is left")
+
+
+def random_pod(random: Random, key: str, scheduler: str) -> dict[str, Any]:
+    spec: dict[str, Any] = {}
+    if random.random() < 0.3:
+        spec["nodeSelector"] = {"kubernetes.io/hostname": f"n{random.randint(0, 3)}"}
+    if random.random() < 0.3:
+        term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "kubernetes.io/hostname"}
+        spec["affinity"] = {
+            "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]},
+        }
+    labels = {"app": random.choice(("x", "y"))}
+    return pod(key, scheduler, labels=labels, cpu=f"{random.randint(1, 18) * 100}m", spec=spec)
+
+
+def has_place(cluster: KubeCluster, made: dict[str, Any]) -> bool:
+    """Return whether a pod is placed; it is not as soon as it is told so."""
+    cluster.plane.create(made)
+    key = f"{made['metadata']['namespace']}/{made['metadata']['name']}"
+    until(lambda: key in cluster.placed() or bool(cluster.why(key)), f"{key} has a place or is told why not")
+    return key in cluster.placed()
+
+
+def test_a_pod_has_a_place_exactly_if_our_scheduler_has_one_for_it(cluster):
+    random = Random(7)  # noqa: S311 - nothing secret
+    cluster.nodes(3, cpu="2")
+    cluster.namespaces("a", "b", "free")
+    policy = {
+        "apiVersion": "ullage.dev/v1",
+        "kind": "CapacityPolicy",
+        "metadata": {"name": "less"},
+        "spec": {"cluster": {"cpu-ratio": "0.9"}},
+    }
+    cluster.plane.create_many([quota("a", "1", "2"), quota("b", "1", "1"), policy])
+    cluster.start_extender()
+    cluster.start("scheduler")
+    answers = []
+    for number in range(30):
+        namespace, seed = random.choice(("a", "b", "free")), random.randrange(1 << 30)
+        found = []
+        for scheduler in ("ullage", KUBE_SCHEDULER):
+            key = f"{namespace}/p{number}-{scheduler}"
+            found.append(has_place(cluster, random_pod(Random(seed), key, scheduler)))  # noqa: S311 - nothing secret
+            stays_there = found[-1] and scheduler == KUBE_SCHEDULER and random.random() < 0.4
+            if not stays_there:
+                cluster.plane.delete(f"/api/v1/namespaces/{namespace}/pods/{key.partition('/')[2]}")
+                until(lambda key=key: key not in cluster.pods(), f"{key} is gone")
+        answers.append(tuple(found))
+    assert [pair for pair in answers if pair[0] != pair[1]] == []
+    assert {pair[0] for pair in answers} == {True, False}

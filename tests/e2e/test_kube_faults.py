@@ -1,10 +1,13 @@
 """The scheduler while everything around it fails: nothing twice, nothing beyond its bounds, all in the end.
 
-A witness looks at every state of the cluster; see tests/kube_witness.py and tests/kube_crowd.py.
+A witness looks at every state of the cluster; see tests/kube_witness.py and tests/kube_crowd.py. A process
+that ends by itself is started again, as a kubelet does: one that cannot renew its Lease has to end.
 """
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,22 +20,52 @@ from plane.settings import API
 
 BEGUN = 40
 SHORT_SECONDS, LONG_SECONDS = 1.0, 8.0
-CUTS = 8
+FEW = PODS // 3
+LOOK_SECONDS = 0.3
+WATCHED_BYTES = 20_000
+"""So much of a watch passes before it is cut: a few pods."""
 
 
 @pytest.fixture
-def proxy(kube_cluster: KubeCluster):
+def proxy(kube_cluster: KubeCluster) -> Iterator[Proxy]:
     with Proxy(kube_cluster.plane) as running:
         yield running
 
 
-def start_behind(cluster: KubeCluster, proxy: Proxy, *arguments: str):
-    """Start a scheduler that sees the API server through the proxy."""
-    return cluster.start("scheduler", *arguments, server=proxy.server)
+@contextmanager
+def kept_running(cluster: KubeCluster, proxy: Proxy | None = None) -> Iterator[None]:
+    """Run a scheduler, perhaps behind a proxy, and start it again when it has ended by itself."""
+    server = proxy.server if proxy is not None else ""
+    process = cluster.start("scheduler", server=server)
+    access = list(process.process.args)
+    ended = threading.Event()
+
+    def look() -> None:
+        nonlocal process
+        while not ended.wait(LOOK_SECONDS):
+            if process.process.poll() is not None:
+                assert process.process.returncode == 0, process.log.read_text(encoding="utf-8")[-2000:]
+                process = type(process)(access[4:], process.log)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        looking.join()
+        process.stop()
 
 
 def begun(witness: Witness, count: int = BEGUN) -> None:
     witness.wait(lambda: len(witness.bound) >= count, f"{count} pods are bound", 60)
+
+
+def check_all(cluster: KubeCluster, witness: Witness, program: Path, pods: int = PODS) -> None:
+    """Wait until everything is done, and look whether it is right."""
+    wait_until_settled(witness, pods)
+    check_placements(cluster, witness, program)
+    assert not witness.gone
 
 
 @pytest.mark.parametrize("away_seconds", [SHORT_SECONDS, LONG_SECONDS])
@@ -41,33 +74,30 @@ def test_the_api_server_dies_in_the_middle_and_comes_back(
 ):
     with prepared(kube_cluster) as witness:
         kube_cluster.plane.create_many(crowd())
-        kube_cluster.start("scheduler")
-        begun(witness)
-        kube_cluster.plane.stop_part(API)
-        time.sleep(away_seconds)
-        kube_cluster.plane.start_part(API)
-        wait_until_settled(witness)
-        check_placements(kube_cluster, witness, plane_program)
-        assert not witness.gone
+        with kept_running(kube_cluster):
+            begun(witness)
+            kube_cluster.plane.stop_part(API)
+            time.sleep(away_seconds)
+            kube_cluster.plane.start_part(API)
+            check_all(kube_cluster, witness, plane_program)
 
 
-def test_watches_are_cut_every_second(kube_cluster: KubeCluster, proxy: Proxy, plane_program: Path):
-    with prepared(kube_cluster) as witness:
-        start_behind(kube_cluster, proxy)
-        creating = threading.Thread(target=kube_cluster.plane.create_many, args=(crowd(),))
-        creating.start()
-        for _ in range(CUTS):
-            time.sleep(1)
-            proxy.cut_all()
-        creating.join()
-        wait_until_settled(witness)
-        check_placements(kube_cluster, witness, plane_program)
-        assert not witness.gone
-
-
-def test_requests_are_refused_lost_and_answered_late(
+def test_watches_are_cut_all_the_time_and_now_and_then_everything_is(
     kube_cluster: KubeCluster, proxy: Proxy, plane_program: Path
 ):
+    with prepared(kube_cluster) as witness, kept_running(kube_cluster, proxy):
+        cuts = proxy.cut("GET", r"/pods\?.*watch=true", times=None, after_bytes=WATCHED_BYTES)
+        creating = threading.Thread(target=kube_cluster.plane.create_many, args=(crowd(),))
+        creating.start()
+        for _ in range(2):
+            time.sleep(LONG_SECONDS / 2)
+            proxy.cut_all()
+        creating.join()
+        check_all(kube_cluster, witness, plane_program)
+        assert cuts.used > 2
+
+
+def test_requests_are_refused_and_answers_lost(kube_cluster: KubeCluster, proxy: Proxy, plane_program: Path):
     with prepared(kube_cluster) as witness:
         kube_cluster.plane.create_many(crowd())
         proxy.refuse(503, "GET", r"/api/v1/pods\?limit", times=2)
@@ -82,24 +112,20 @@ def test_requests_are_refused_lost_and_answered_late(
             proxy.cut("POST", "/binding$", times=10),
             proxy.cut("POST", "/binding$", times=10, done=True),
         ]
-        start_behind(kube_cluster, proxy)
-        wait_until_settled(witness)
+        with kept_running(kube_cluster, proxy):
+            check_all(kube_cluster, witness, plane_program)
         assert [rule.used for rule in rules] == [rule.times for rule in rules]
-        check_placements(kube_cluster, witness, plane_program)
-        assert not witness.gone
 
 
 def test_an_api_server_that_is_slow_is_waited_for(
     kube_cluster: KubeCluster, proxy: Proxy, plane_program: Path
 ):
     with prepared(kube_cluster) as witness:
-        kube_cluster.plane.create_many(crowd(PODS // 3))
-        proxy.delay(0.5, "POST", "/binding$", times=None)
-        proxy.delay(0.5, "GET", "", times=20)
-        start_behind(kube_cluster, proxy)
-        wait_until_settled(witness, PODS // 3)
-        check_placements(kube_cluster, witness, plane_program)
-        assert not witness.gone
+        kube_cluster.plane.create_many(crowd(FEW))
+        slow = proxy.delay(0.5, "POST", "/binding$", times=None)
+        with kept_running(kube_cluster, proxy):
+            check_all(kube_cluster, witness, plane_program, FEW)
+        assert slow.used >= len(witness.bound)
 
 
 def test_a_network_that_swallows_everything_for_a_while_is_waited_for(
@@ -107,10 +133,8 @@ def test_a_network_that_swallows_everything_for_a_while_is_waited_for(
 ):
     with prepared(kube_cluster) as witness:
         kube_cluster.plane.create_many(crowd())
-        start_behind(kube_cluster, proxy)
-        begun(witness)
-        with proxy.silence():
-            time.sleep(LONG_SECONDS)
-        wait_until_settled(witness)
-        check_placements(kube_cluster, witness, plane_program)
-        assert not witness.gone
+        with kept_running(kube_cluster, proxy):
+            begun(witness)
+            with proxy.silence():
+                time.sleep(LONG_SECONDS)
+            check_all(kube_cluster, witness, plane_program)

@@ -152,9 +152,7 @@ def test_with_types_of_resources_that_change_all_is_read_anew(kube_cluster):
     licences = "example.com/licences"
     cluster.nodes(1, **{licences: "10"})
     cluster.namespaces("a")
-    cluster.plane.create(
-        own("Quota", "a", namespaces=["a"], min={licences: "200m"}, max={licences: "500m"})
-    )
+    cluster.plane.create(own("Quota", "a", namespaces=["a"], min={licences: "200m"}, max={licences: "500m"}))
     cluster.plane.create(pod("a/p0") | licensed(licences))
     operator = cluster.start("operator")
 

@@ -3,6 +3,7 @@
 csi-baremetal is played by a small driver; what binds claims to volumes is the real kube-controller-manager.
 """
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -87,11 +88,11 @@ def test_pods_that_come_at_once_share_no_byte_and_open_the_fewest_drives(kube_cl
     assert len(groups) == 10, "four volumes of 20 GiB on each drive of 100"
 
 
-def test_what_is_reserved_is_what_the_driver_looks_for(kube_cluster):
+def test_what_is_reserved_is_what_the_driver_looks_for_and_the_next_scheduler_goes_on_from_it(kube_cluster):
     kube_cluster.nodes(2)
     kube_cluster.plane.create_many([*drives("n0", HDD=[100]), *drives("n1", SSD=[50])])
-    kube_cluster.start("scheduler")
-    with_claims(kube_cluster, "p", a=("hdd-group", 3), b=("hdd-group", 5))
+    scheduler = kube_cluster.start("scheduler")
+    key = with_claims(kube_cluster, "p", a=("hdd-group", 3), b=("hdd-group", 5))
     until(lambda: len(selected(kube_cluster)) == 2, "both claims name the node")
     assert selected(kube_cluster) == {"p-a": "n0", "p-b": "n0"}
     assert reservations(kube_cluster) == {
@@ -108,6 +109,12 @@ def test_what_is_reserved_is_what_the_driver_looks_for(kube_cluster):
             ],
         }
     }
+    scheduler.signal(signal.SIGKILL)
+    with BaremetalDriver(kube_cluster.plane) as driver:
+        kube_cluster.start("scheduler", "--no-leader-elect")
+        kube_cluster.wait_until_placed(key)
+        settled(kube_cluster)
+    assert driver.faults == []
 
 
 def test_pods_without_volumes_pass_those_that_wait_for_theirs(kube_cluster):

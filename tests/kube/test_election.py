@@ -1,4 +1,4 @@
-"""One of several leads: never two at a moment, whatever their clocks say, and soon another when one is gone."""
+"""One of several leads: never two at a moment, whatever clocks say, and soon another when one is gone."""
 
 import asyncio
 import contextlib

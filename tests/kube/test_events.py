@@ -6,7 +6,7 @@ import pytest
 
 from sources.kubernetes.api.raw_server import answer, serving
 from ullage.kube import events as events_module
-from ullage.kube.events import AGAIN_SECONDS, Events, Subject
+from ullage.kube.events import AGAIN_SECONDS, BUSY_SECONDS, Events, Subject
 from ullage.sources.kubernetes.api.client import ApiClient
 from ullage.sources.kubernetes.kubeconfig import find_access
 
@@ -54,7 +54,31 @@ def test_an_event_that_is_refused_hinders_no_other():
             events.say(POD, "OverQuota", f"number {number}")
 
     asked = said(403, 500, 422, 201, work=work)
-    assert sorted(number for number in range(5) for each in asked if b"number %d" % number in each) == [0, 1, 2, 3, 4]
+    assert sorted(number for number in range(5) for each in asked if b"number %d" % number in each) == [
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
+
+
+def test_while_there_is_more_urgent_work_they_are_written_slowly_but_are(monkeypatch):
+    waits: list[float] = []
+    sleep = asyncio.sleep
+
+    async def noted(seconds: float) -> None:
+        waits.append(seconds)
+        await sleep(0)
+
+    async def work(events: Events, _: list[float]) -> None:
+        monkeypatch.setattr(events_module.asyncio, "sleep", noted)
+        events.is_busy = lambda: len(waits) < 2
+        for number in range(5):
+            events.say(POD, "OverQuota", f"number {number}")
+
+    assert len(said(201, work=work)) == 5
+    assert waits.count(BUSY_SECONDS) == 2
 
 
 def test_those_that_come_too_fast_are_dropped_and_counted(monkeypatch):

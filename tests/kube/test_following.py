@@ -3,6 +3,8 @@
 import asyncio
 import json
 
+import pytest
+
 from ullage.kube.following import FOLLOWED, Following, Stated
 from ullage.kube.policies import CAPACITY_POLICY
 from ullage.kube.resource_types import RESOURCE_TYPE
@@ -41,7 +43,10 @@ def spare(found: Following) -> int:
 def test_nodes_and_pods_are_in_the_snapshot():
     found = following()
     node = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4"}, "capacity": {"cpu": "4"}}}
-    pod = {"metadata": {"name": "p", "namespace": "a"}, "spec": {"nodeName": "n1", "containers": [{"name": "c"}]}}
+    pod = {
+        "metadata": {"name": "p", "namespace": "a"},
+        "spec": {"nodeName": "n1", "containers": [{"name": "c"}]},
+    }
     listed(found, NODE, json.dumps(node).encode())
     listed(found, POD, json.dumps(pod).encode())
     snapshot = found.advance(found.take()).snapshot
@@ -77,7 +82,10 @@ def test_what_statuses_say_is_known_also_while_all_is_listed_anew():
     found = following()
     listed(found, QUOTA, content("a", status={"used": {"cpu": "1"}}), content("b"))
     before = found.stated_changes
-    assert found.stated[QUOTA] == {"a": Stated({"used": {"cpu": "1"}}, 2, "uid-a"), "b": Stated({}, 2, "uid-b")}
+    assert found.stated[QUOTA] == {
+        "a": Stated({"used": {"cpu": "1"}}, 2, "uid-a"),
+        "b": Stated({}, 2, "uid-b"),
+    }
     found.begin(QUOTA)
     assert set(found.stated[QUOTA]) == {"a", "b"}
     found.put(QUOTA, content("b", status={"used": {}}))
@@ -107,6 +115,21 @@ def test_types_that_are_otherwise_than_those_all_was_read_by_make_it_outdated():
     assert not other.outdated.is_set()
     other.put(RESOURCE_TYPE, content("a", **licences))
     assert other.outdated.is_set()
+
+
+def test_a_watch_that_has_died_is_told():
+    async def dies() -> None:
+        raise RuntimeError("it should never end")
+
+    async def work() -> None:
+        found = following()
+        found._begin_task(dies())
+        async with asyncio.timeout(10):
+            with pytest.raises(RuntimeError, match="never end"):
+                await found.died()
+        await found.stop()
+
+    asyncio.run(work())
 
 
 def test_a_server_that_knows_few_kinds_is_followed_and_stopped(plane):

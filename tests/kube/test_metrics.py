@@ -42,4 +42,7 @@ def test_seconds_are_counted_in_buckets():
     found = values(read(metrics)["ullage_cycle_seconds"])
     assert found["ullage_cycle_seconds_count",] == 1
     assert found["ullage_cycle_seconds_sum",] == 0.003
-    assert (found["ullage_cycle_seconds_bucket", "0.0025"], found["ullage_cycle_seconds_bucket", "0.005"]) == (0, 1)
+    assert (
+        found["ullage_cycle_seconds_bucket", "0.0025"],
+        found["ullage_cycle_seconds_bucket", "0.005"],
+    ) == (0, 1)

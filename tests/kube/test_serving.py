@@ -24,8 +24,8 @@ async def asked(port: int, request: bytes, tls: ssl.SSLContext | None = None) ->
 
 
 def request(method: str, path: str, body: bytes = b"") -> bytes:
-    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+    lines = ("Host: localhost", "Connection: close", f"Content-Length: {len(body)}", "", "")
+    return "\r\n".join((f"{method} {path} HTTP/1.1", *lines)).encode() + body
 
 
 async def echo(body: bytes) -> Response:

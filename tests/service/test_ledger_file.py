@@ -9,8 +9,12 @@ from builders import entry
 from ullage.model.errors import InputError
 from ullage.model.ledger import Capacity, Hold, Reserve, Supply, Together
 from ullage.model.resources import Resources
+from ullage.service.asked import Asked
+from ullage.service.ledger_cluster import ClusterPlace
 from ullage.service.ledger_file import (
     alive,
+    file_of,
+    is_there,
     ledger_path,
     live_entries,
     read_ledger,
@@ -37,6 +41,26 @@ def test_a_file_that_is_named_else_that_of_the_user(monkeypatch, named, data, fo
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("XDG_DATA_HOME", data)
     assert ledger_path(named) == Path(found)
+
+
+@pytest.mark.parametrize(
+    ("named", "asked", "place"),
+    [
+        ("kube", None, ClusterPlace()),
+        ("kube", Asked("kube", context="east", kubeconfig="f"), ClusterPlace("east", "f")),
+        ("kube:west", Asked("kube", context="east", as_user="me"), ClusterPlace("west", as_user="me")),
+    ],
+)
+def test_the_ledger_of_a_cluster_is_that_of_the_one_that_is_asked_about(named, asked, place):
+    assert ledger_path(named, asked) == place
+    assert told_path(place) == place.name
+    assert is_there(place)
+
+
+def test_a_cluster_is_no_file():
+    with pytest.raises(InputError, match="a backup is of files, and kube is a cluster; back up etcd"):
+        file_of(ClusterPlace(), "a backup")
+    assert file_of(Path("x"), "a backup") == Path("x")
 
 
 def test_paths_are_told_as_people_write_them(monkeypatch):

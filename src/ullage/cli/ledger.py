@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _HELP: Final = """What is promised, to whom, until when; and whether that is so.
 
 `ullage fit --commit` writes promises; every question counts those of --ledger FILE. A ledger is one file, for
-one cluster.
+one cluster, or kept in the cluster itself: --ledger kube, or kube:CONTEXT.
 """
 _SHOW_HELP: Final = """What is promised, and what that leaves of nodes, quotas and disks.
 

@@ -6,7 +6,7 @@ are read by the types of resources; where these change, all is to be read anew, 
 """
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -86,6 +86,8 @@ class Following:
         self._watches: dict[Kind, Watch] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._running: dict[Kind, asyncio.Task[None]] = {}
+        self._death: BaseException | None = None
+        self._dead = asyncio.Event()
         self._listing: dict[Kind, set[str]] = {}
         self.stated: dict[Kind, dict[str, Stated]] = {kind: {} for kind in STATED}
         self.stated_changes = 0
@@ -97,16 +99,32 @@ class Following:
     async def start(self) -> None:
         """Begin to follow, and return when everything that is there has been listed; raises an InputError."""
         await self._discover()
-        self._tasks.append(asyncio.create_task(self._discover_again()))
+        self._begin_task(self._discover_again())
         await asyncio.gather(*(watch.synced.wait() for watch in self._watches.values()))
 
     async def stop(self) -> None:
         """Follow no longer."""
         for task in self._tasks:
             task.cancel()
-        for task in self._tasks:
-            with suppress(asyncio.CancelledError):
-                await task
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def died(self) -> None:
+        """Raise what has ended a watch that should never end: what is known would be out of date for ever."""
+        await self._dead.wait()
+        if self._death is not None:
+            raise self._death
+
+    def _begin_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        task.add_done_callback(self._ended)
+        self._tasks.append(task)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and task.exception() is not None:
+            self._death = task.exception()
+            self._dead.set()
 
     async def _discover(self) -> None:
         for kind, listed in (await asyncio.to_thread(self._listed)).items():
@@ -116,8 +134,7 @@ class Following:
                 self._run(kind, watch)
 
     def _run(self, kind: Kind, watch: Watch) -> None:
-        self._running[kind] = asyncio.create_task(watch.run())
-        self._tasks.append(self._running[kind])
+        self._running[kind] = self._begin_task(watch.run())
 
     async def look_again(self, kind: Kind) -> None:
         """List a kind anew: what is known of it afterwards is no older than this call."""

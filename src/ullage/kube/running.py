@@ -165,7 +165,7 @@ async def _begins_anew(  # noqa: PLR0917 - all that a process is started with
     process = Process(options, access, client, kinds, found.types())
     for name, why in found.problems.items():
         log.say("leaves out a ResourceType", name=name, why=why)
-    lasting = [process.events.run()]
+    lasting = [process.events.run(), process.following.died()]
     if options.port:
         lasting.append(serve(process.served, host=options.host, port=options.port))
     tasks = [asyncio.create_task(each) for each in lasting]

@@ -94,10 +94,14 @@ class Bind(Record, frozen=True, tag="bind", tag_field="command"):
 
 
 class Release(Record, frozen=True, tag="release", tag_field="command"):
-    """Give back everything of a reservation, or only what these requests of it have."""
+    """Give back everything of a reservation, or only what these requests of it have.
+
+    Where `volumes_stay`, what was in use of disks is free no sooner than a supply says so.
+    """
 
     reservation: str
     requests: tuple[str, ...] = ()
+    volumes_stay: bool = False
 
 
 class Extend(Record, frozen=True, tag="extend", tag_field="command"):

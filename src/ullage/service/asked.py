@@ -6,14 +6,14 @@ from difflib import get_close_matches
 
 import msgspec
 
-from ullage.model.cluster import Snapshot
-from ullage.model.constraints import Record
+from ullage.model.cluster import Batch, Node, Snapshot
+from ullage.model.constraints import Record, Requirement
 from ullage.model.errors import InputError
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.policy import Policy
 from ullage.model.resources import ResourceTypes
 from ullage.model.table import Table
-from ullage.service.selector import parse_selector, selects
+from ullage.service.selector import parse_selector, selects, with_node_requirements
 
 
 class Asked(Record, frozen=True):
@@ -53,6 +53,11 @@ def read_cluster(asked: Asked, *, needs_nodes: bool = True) -> Snapshot:
 
     A question that has something to say without nodes may not need them: see read_whole.
     """
+    return selected(read_everybody(asked, needs_nodes=needs_nodes), asked.selector)
+
+
+def read_everybody(asked: Asked, *, needs_nodes: bool = True) -> Snapshot:
+    """Return the whole cluster with every promise: quotas count everybody, whichever nodes are meant."""
     from ullage.engine.ledger.promises import with_promises
 
     promised: Sequence[LedgerEntry] = ()
@@ -61,7 +66,7 @@ def read_cluster(asked: Asked, *, needs_nodes: bool = True) -> Snapshot:
 
         promised = live_entries(asked.ledger, asked)
     whole = standing(read_whole(asked, needs_nodes=needs_nodes))
-    return selected(with_promises(whole, promised), asked.selector)
+    return with_promises(whole, promised)
 
 
 def standing(snapshot: Snapshot) -> Snapshot:
@@ -173,6 +178,27 @@ def selected(snapshot: Snapshot, selector: str) -> Snapshot:
     wanted = parse_selector(selector)
     if not wanted:
         return snapshot
+    nodes = _meant(snapshot, selector, wanted)
+    names = {node.name for node in nodes}
+    kept = [each for each in snapshot.workloads if not each.node or each.node in names]
+    return msgspec.structs.replace(snapshot, nodes=Table(nodes), workloads=Table(kept))
+
+
+def placed_within(snapshot: Snapshot, selector: str, batches: Iterable[Batch]) -> tuple[Batch, ...]:
+    """Return batches that go to no nodes but those whose labels match, as if each had asked for them."""
+    wanted = parse_selector(selector)
+    if not wanted:
+        return tuple(batches)
+    _meant(snapshot, selector, wanted)
+    found = []
+    for batch in batches:
+        constraints = with_node_requirements(batch.workload.constraints, wanted)
+        workload = msgspec.structs.replace(batch.workload, constraints=constraints)
+        found.append(msgspec.structs.replace(batch, workload=workload))
+    return tuple(found)
+
+
+def _meant(snapshot: Snapshot, selector: str, wanted: tuple[Requirement, ...]) -> list[Node]:
     nodes = [node for node in snapshot.nodes if selects(wanted, node.labels)]
     if not nodes:
         raise InputError(
@@ -180,9 +206,7 @@ def selected(snapshot: Snapshot, selector: str) -> Snapshot:
             where="-l",
             remedy="ullage status -o json shows the nodes",
         )
-    names = {node.name for node in nodes}
-    kept = [each for each in snapshot.workloads if not each.node or each.node in names]
-    return msgspec.structs.replace(snapshot, nodes=Table(nodes), workloads=Table(kept))
+    return nodes
 
 
 def check_namespace(snapshot: Snapshot, namespace: str) -> None:

@@ -22,7 +22,7 @@ from ullage.model.resources import GPU_MILLI, NOTHING, Resources
 from ullage.model.settings import rules_for
 from ullage.model.verdict import Verdict
 from ullage.service.answer import Answer, versioned
-from ullage.service.asked import Asked, check_namespace, read_cluster
+from ullage.service.asked import Asked, check_namespace, placed_within, read_everybody
 from ullage.service.wanted import Choice, Wanted, with_objects
 from ullage.service.words import plural
 
@@ -190,14 +190,16 @@ def fit(asked: Asked, question: FitQuestion) -> Answer:
         from ullage.service.fit_commit import fit_and_commit
 
         return fit_and_commit(asked, question, choice, question.commit)
-    snapshot = read_cluster(asked)
+    snapshot = read_everybody(asked)
     waits = not question.paths and not question.shape
     if waits:
         check_namespace(snapshot, asked.namespace)
     wanted = choice.wanted(snapshot, asked.namespace)
     if waits and not wanted.batches:
         return nothing_waits(snapshot, asked)
-    return fit_of(snapshot, wanted._replace(atomic=wanted.atomic or question.atomic), asked, question)
+    batches = placed_within(snapshot, asked.selector, wanted.batches)
+    wanted = wanted._replace(batches=batches, atomic=wanted.atomic or question.atomic)
+    return fit_of(snapshot, wanted, asked, question)
 
 
 def nothing_waits(snapshot: Snapshot, asked: Asked) -> Answer:

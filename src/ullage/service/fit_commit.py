@@ -22,7 +22,7 @@ from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.settings import rules_for
 from ullage.model.wire import to_builtins
 from ullage.service.answer import Answer, versioned
-from ullage.service.asked import Asked, check_namespace, read_whole, selected, standing
+from ullage.service.asked import Asked, check_namespace, placed_within, read_whole, standing
 from ullage.service.clock import now_seconds
 from ullage.service.fit import Commit, FitQuestion, fit_report, judged, nothing_waits, prepared
 from ullage.service.fit_commit_key import known_under, question_of
@@ -52,17 +52,18 @@ def fit_and_commit(asked: Asked, question: FitQuestion, choice: Choice, commit: 
     at_seconds = max(now_seconds(), state.at_seconds)
     entries = alive(state.entries, at_seconds)
     whole = standing(read_whole(asked))
-    promised = selected(with_promises(whole, entries), asked.selector)
+    promised = with_promises(whole, entries)
     if not question.paths:
         check_namespace(promised, asked.namespace)
     wanted = choice.wanted(promised, asked.namespace)
     if not question.paths and not wanted.batches:
         return nothing_waits(promised, asked)
-    wanted = wanted._replace(atomic=wanted.atomic or question.atomic)
+    batches = placed_within(promised, asked.selector, wanted.batches)
+    wanted = wanted._replace(batches=batches, atomic=wanted.atomic or question.atomic)
     _check(wanted, commit)
     columns = Columns(prepared(promised, wanted, question))
     found = judged(columns, wanted, question)
-    raw = prepared(selected(whole, asked.selector), wanted, question)
+    raw = prepared(whole, wanted, question)
     until = at_seconds + commit.hold_seconds
     plan = committed(raw, entries, wanted.batches, found, until)
     rules = rules_for(whole.policy, whole.resource_types)

@@ -34,8 +34,9 @@ def bind(named: str, reservation: str, node: str = "") -> Answer:
 
 
 def release(named: str, reservation: str, requests: Sequence[str] = ()) -> Answer:
-    """Give back a reservation, or some requests of it."""
-    return _taken(named, f"release {reservation}", Release(reservation, tuple(requests)))
+    """Give back a reservation, or some requests of it; volumes in use may well be there still."""
+    command = Release(reservation, tuple(requests), volumes_stay=True)
+    return _taken(named, f"release {reservation}", command)
 
 
 def pause(named: str, reservation: str, *, paused: bool) -> Answer:
@@ -62,7 +63,10 @@ def expire(asked: Asked, *, orphans: bool) -> Answer:
     words = "expire"
     command: Command = Expire()
     if orphans:
+        from ullage.engine.columns import Columns
         from ullage.engine.ledger.matching import broken_promises
+        from ullage.engine.ledger.promises import with_promises
+        from ullage.engine.ledger.supply import supply_of
 
         state = read_ledger(ledger_path(asked.ledger, asked))
         snapshot = read_whole(asked)
@@ -74,7 +78,12 @@ def expire(asked: Asked, *, orphans: bool) -> Answer:
                 remedy="name a cluster that lists its workloads, or use ledger release",
             )
         words = f"expire, and {plural(len(gone), 'reservation')} without an owner"
-        command = Together((Expire(), *(Release(each) for each in gone)))
+        left = [each for each in alive(state.entries, now_seconds()) if each.reservation not in gone]
+        disks = {each.capacity for each in state.entries if each not in left and is_disk(each.capacity)}
+        columns = Columns(with_promises(standing(snapshot), left))
+        offered = supply_of(columns, left, disks) if disks else ()
+        supply = (Supply(offered),) if offered else ()
+        command = Together((Expire(), *supply, *(Release(each, volumes_stay=True) for each in gone)))
     return _taken(asked.ledger, words, command, asked)
 
 

@@ -10,7 +10,16 @@ from ullage.render import view
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_whole, standing
 from ullage.service.clock import now_seconds
-from ullage.service.ledger_file import Place, alive, ledger_path, read_ledger, told_path, verified
+from ullage.service.ledger_cluster import cluster_place
+from ullage.service.ledger_file import (
+    Place,
+    alive,
+    earliest_step,
+    ledger_path,
+    read_ledger,
+    told_path,
+    verified,
+)
 from ullage.service.ledger_words import with_ledger
 from ullage.service.words import fact_table, findings_block, plural
 
@@ -23,7 +32,7 @@ class LedgerVerification(Record, frozen=True):
     """The answer to `ullage ledger verify`: steps that were decided again, and what was found.
 
     `against` is the cluster with which promises were compared; without one, what was there when each was last
-    looked at.
+    looked at. `earliest` is the first step that is kept, from which on they were.
     """
 
     ledger: str
@@ -31,6 +40,7 @@ class LedgerVerification(Record, frozen=True):
     steps: int
     findings: tuple[Finding, ...]
     against: str = ""
+    earliest: int = 1
 
 
 def ledger_verify(named: str, asked: Asked | None = None) -> Answer:
@@ -39,11 +49,14 @@ def ledger_verify(named: str, asked: Asked | None = None) -> Answer:
     Where a cluster is asked about, promises are compared with what it offers now.
     """
     path = ledger_path(named, asked)
+    earliest = earliest_step(path)
     steps, found = verified(path)
     findings = tuple(found)
     if asked is not None:
         findings = (*(each for each in findings if each.code not in AS_LAST_SEEN), *_hollow(path, asked))
-    report = LedgerVerification(told_path(path), not findings, steps, findings, against=_name(asked))
+    report = LedgerVerification(
+        told_path(path), not findings, steps, findings, against=_name(asked), earliest=earliest
+    )
     return Answer(
         lambda: _page(report, named), lambda: versioned("LedgerVerification", report, TYPES), report.sound
     )
@@ -63,12 +76,20 @@ def _hollow(path: Place, asked: Asked) -> tuple[Finding, ...]:
     return tuple(each for each in found if each.code in AS_LAST_SEEN)
 
 
+def _stored(report: LedgerVerification, named: str) -> tuple[str, str]:
+    """Say what is looked at of where a ledger is kept."""
+    if cluster_place(named) is None:
+        return "file", "every page, and every row that names another"
+    kept = f"; steps before {report.earliest} are no longer kept" if report.earliest > 1 else ""
+    return "objects", f"every step and every kept state, each what its name says{kept}"
+
+
 def _name(asked: Asked | None) -> str:
     return "" if asked is None else asked.cluster
 
 
 def _page(report: LedgerVerification, named: str) -> view.Page:
-    steps = plural(report.steps, "step")
+    steps = plural(report.steps - report.earliest + 1, "step")
     proved = f"{steps} decided again, all promises added up"
     found = plural(len(report.findings), "finding")
     blocks: list[view.Block] = [findings_block("Findings", report.findings)] if report.findings else []
@@ -76,7 +97,7 @@ def _page(report: LedgerVerification, named: str) -> view.Page:
         fact_table(
             "What was looked at",
             [
-                ("file", "every page, and every row that names another"),
+                _stored(report, named),
                 ("chain", f"the hash of each of {steps}"),
                 ("decisions", f"{steps}, each made again on what those before left"),
                 ("tables", "entries, capacities and the line, as the journal adds up to"),

@@ -4,7 +4,16 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from ullage.model.constraints import Requirement
+import msgspec
+
+from ullage.model.constraints import (
+    Affinity,
+    Constraints,
+    NodeAffinity,
+    NodeSelector,
+    NodeSelectorTerm,
+    Requirement,
+)
 from ullage.model.errors import InputError
 
 CONDITIONS_MAX: Final = 100
@@ -36,6 +45,24 @@ def parse_selector(text: str) -> tuple[Requirement, ...]:
 def selects(requirements: tuple[Requirement, ...], labels: Mapping[str, str]) -> bool:
     """Whether every condition holds for these labels."""
     return all(_holds(each, labels) for each in requirements)
+
+
+def with_node_requirements(constraints: Constraints, requirements: tuple[Requirement, ...]) -> Constraints:
+    """Return constraints under which these conditions hold too for the labels of the node."""
+    affinity = constraints.affinity or Affinity()
+    of_nodes = affinity.node_affinity or NodeAffinity()
+    if of_nodes.required is None:
+        terms: tuple[NodeSelectorTerm, ...] = (NodeSelectorTerm(requirements),)
+    else:
+        terms = tuple(
+            msgspec.structs.replace(term, match_expressions=(*term.match_expressions, *requirements))
+            for term in of_nodes.required.node_selector_terms
+            if term.match_expressions or term.match_fields  # an empty one holds nowhere
+        )
+    of_nodes = msgspec.structs.replace(of_nodes, required=NodeSelector(terms))
+    return msgspec.structs.replace(
+        constraints, affinity=msgspec.structs.replace(affinity, node_affinity=of_nodes)
+    )
 
 
 def _condition(part: str) -> Requirement:

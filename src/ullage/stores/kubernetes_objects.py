@@ -5,7 +5,6 @@ time the API server lets one, and etcd has it when it says so. That is the whole
 needed of a cluster for it are four verbs; whoever opens a ledger brings them.
 """
 
-import re
 from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
@@ -24,7 +23,6 @@ OBJECT_BYTES_MAX: Final = 1 << 20
 STATE_CHARACTERS_MAX: Final = 900_000
 """Of a kept state in one object; it is compressed and written in letters, so that each is one byte."""
 _DIGITS: Final = 16
-_STEP: Final = re.compile(r"step-([0-9]{16})")
 _DIGEST_LETTERS: Final = 12
 _LABELS: Final = {
     "app.kubernetes.io/name": "ullage",
@@ -132,11 +130,6 @@ _OBJECT: Final = msgspec.json.Decoder(_Object)
 def step_name(revision: int) -> str:
     """Return the name of the object of a step."""
     return f"step-{revision:0{_DIGITS}}"
-
-
-def is_step_name(name: str) -> bool:
-    """Whether an object of this name is a step."""
-    return _STEP.fullmatch(name) is not None
 
 
 def document_of(made: Step | Part) -> dict[str, Any]:

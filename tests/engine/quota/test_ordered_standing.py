@@ -17,6 +17,7 @@ def test_labels_are_those_of_a_standing_after_any_changes(seed, order):
     random = Random(seed)  # noqa: S311 - nothing secret
     made = setting(A={"gpu": 4}, B={"gpu": 3, "cpu": 2})
     plain, ordered = Standing(made.book, (), order), OrderedStanding(made.book, (), order)
+    assert ordered.labels(0) == {}
     running = {}
     for number in range(40):
         if running and random.random() < 0.4:
@@ -41,6 +42,8 @@ def test_labels_are_those_of_a_standing_after_any_changes(seed, order):
             newest = next(iter(plain.members[quota].values()), None)
             assert list(ordered.labels(quota).items()) == list(plain.labels(quota).items())
             assert ordered.labels(quota, newest) == plain.labels(quota, newest)
+            anew = OrderedStanding(made.book, running.values(), order)
+            assert list(anew.labels(quota).items()) == list(plain.labels(quota).items())
 
 
 def test_one_that_comes_again_with_another_age_has_another_place():

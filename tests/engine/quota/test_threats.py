@@ -254,6 +254,20 @@ def test_who_runs_may_be_pushed_over_quota_by_one_that_is_older():
     assert (outcome.over_quota, outcome.threats, outcome.pushed) == (0, (), ("b/run",))
 
 
+def test_one_that_waits_and_is_refused_waits_on_and_its_demand_counts():
+    nodes = [
+        node("n0", {GPU: "2"}).holding(pod("b/run", {GPU: "1"}, priority=5)),
+        node("n1", {GPU: "3"}).holding(pod("c/run", {GPU: "3"})),
+    ]
+    waits = [waiting("a/w", {GPU: "1"}, created_seconds=2), waiting("c/w", {GPU: "2"}, created_seconds=1)]
+    shares = [quota("a", {GPU: "0"}), quota("b", {GPU: "1"}), quota("c", {GPU: "4"}, weight=3)]
+    snapshot = cluster(*nodes, *shares, *waits)
+    found = fit(Columns(snapshot), [batch(1, each) for each in waits], names_remedies=False).outcomes
+    placed = {each.subject: each for each in found}
+    assert (placed["a/w"].placed, placed["c/w"].placed) == (1, 0)
+    assert is_alone(placed["a/w"]) == {"c"}
+
+
 @pytest.mark.parametrize("mins", [{"a": {}, "b": {GPU: "4"}}, {"a": {GPU: "4"}, "b": {GPU: "4"}}])
 def test_in_mode_fair_one_that_is_in_quota_can_be_claimed(mins):
     snapshot = cluster(node("n", {GPU: "4"}), *(quota(name, least) for name, least in mins.items()))

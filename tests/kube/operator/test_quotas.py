@@ -51,7 +51,9 @@ class World:
     def pod(self, key: str, created: int = 0, **labels: str) -> None:
         requests = {"resources": {"requests": {"cpu": "1"}}}
         metadata = {"labels": labels, "creationTimestamp": f"2020-01-01T00:00:{created:02}Z"}
-        self.put(POD, key, metadata=metadata, spec={"nodeName": "n0", "containers": [{"name": "c", **requests}]})
+        self.put(
+            POD, key, metadata=metadata, spec={"nodeName": "n0", "containers": [{"name": "c", **requests}]}
+        )
 
     async def look(self) -> dict[str, dict]:
         """Let the keeper look once; return what it has written, by what it was written to."""
@@ -96,9 +98,12 @@ def test_labels_and_statuses_are_written_and_then_nothing():
         assert first["pods/a0"]["uid"] == "uid-a0"
         assert first["elasticquotas/q"]["used"] == {"cpu": "2"}
         assert first["quotas/b"] | {"conditions": ()} == {
-            "used": {"cpu": "2"}, "borrowed": {"cpu": "1"}, "entitlement": {"cpu": "2"}, "observedGeneration": 1,
+            "used": {"cpu": "2"},
+            "borrowed": {"cpu": "1"},
+            "entitlement": {"cpu": "2"},
+            "observedGeneration": 1,
             "conditions": (),
-        }  # fmt: skip
+        }
         assert world.events.said == [
             ("Pod", "a1", "OverQuota"), ("Pod", "b1", "OverQuota"),
             ("ElasticQuota", "q", "Borrowing"), ("Quota", "b", "Borrowing"),
@@ -119,12 +124,12 @@ def test_labels_and_statuses_are_written_and_then_nothing():
 def test_a_quota_that_does_not_hold_says_why_and_counts_nothing():
     async def work(world: World) -> None:
         world.put(QUOTA, "b", spec={"namespaces": ["b"], "min": {"cpu": "1"}})
-        world.put(QUOTA, "c", spec={"namespaces": ["b"], "min": {"cpu": "1"}}, status={"used": {"cpu": "7"}})
+        world.put(QUOTA, "c", spec={"namespaces": ["b"], "min": {"cpu": "1"}}, status={"used": {"cpu": "1"}})
         world.put(QUOTA, "d", spec={"namespaces": ["d"], "min": {"cpu": "much"}})
         found = await world.look()
         verdicts = {key: each["conditions"][0]["status"] for key, each in found.items()}
         assert verdicts == {"quotas/b": "True", "quotas/c": "False", "quotas/d": "False"}
-        assert found["quotas/c"]["used"] == {"cpu": None}
+        assert found["quotas/c"]["used"] == {"cpu": "0"}
         assert "b" in found["quotas/c"]["conditions"][0]["message"]
         assert found["quotas/d"]["conditions"][0]["reason"] == "Unreadable"
         assert {("Quota", "c", "Invalid"), ("Quota", "d", "Unreadable")} == set(world.events.said)

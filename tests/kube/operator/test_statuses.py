@@ -14,12 +14,19 @@ from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.object_kinds import NOS, OWN_GROUP
 
 ELASTIC, QUOTA = Kind(NOS, "ElasticQuota"), Kind(OWN_GROUP, "Quota")
-HOLDS, FAILS = Verdict(holds=True, reason="Valid", message="it holds"), Verdict(False, "Invalid", "it does not")  # noqa: FBT003 - a record
+HOLDS = Verdict(holds=True, reason="Valid", message="it holds")
+FAILS = Verdict(holds=False, reason="Invalid", message="it does not")
 SINCE = "2020-01-01T00:00:00Z"
 
 
 def condition(status: str, reason: str = "Valid", message: str = "it holds") -> dict:
-    return {"type": "Valid", "status": status, "reason": reason, "message": message, "lastTransitionTime": SINCE}
+    return {
+        "type": "Valid",
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": SINCE,
+    }
 
 
 class Said:

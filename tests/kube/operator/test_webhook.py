@@ -19,7 +19,9 @@ def review(kind: str, spec: dict, name: str = "new", group: str = "ullage.dev", 
         "uid": "u1", "kind": {"group": group, "version": "v1", "kind": kind}, "operation": "CREATE",
         "object": {"apiVersion": f"{group}/v1", "kind": kind, "metadata": metadata, "spec": spec},
     }  # fmt: skip
-    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).encode()
+    return json.dumps(
+        {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    ).encode()
 
 
 def answered(body: bytes, there=THERE) -> tuple[dict, Webhook]:
@@ -44,10 +46,11 @@ REFUSED = {
     "an amount that is none": (review("Quota", {"namespaces": ["x"], "min": {"cpu": "many"}}), "min"),
     "a parent that is not there": (review("Quota", {"namespaces": ["x"], "parent": "nobody"}), "nobody"),
     "a composite without namespaces": (
-        review("CompositeElasticQuota", {"min": {"cpu": "1"}}, group="nos.nebuly.com", namespace="x"), "namespaces",
+        review("CompositeElasticQuota", {"min": {"cpu": "1"}}, group="nos.nebuly.com", namespace="x"),
+        "namespaces",
     ),
     "a setting that is none": (review("CapacityPolicy", {"cluster": {"memory-ratoi": "2"}}), "memory-ratoi"),
-    "a value that is none": (review("CapacityPolicy", {"groups": {"g": {"memory-ratio": "-1"}}}), "memory-ratio"),
+    "a value that is none": (review("CapacityPolicy", {"groups": {"g": {"cpu-ratio": "-1"}}}), "cpu-ratio"),
     "a profile that is none": (review("CapacityPolicy", {"inherits": "nobody"}), "nobody"),
     "a spec of another form": (review("CapacityPolicy", {"cluster": []}), "cannot be read"),
 }  # fmt: skip

@@ -82,3 +82,14 @@ def test_others_pass_unchanged(assumptions):
     other = waiting("b", cpu=1)
     assumptions.bind(waiting("a", cpu=1), "n1")
     assert rows(assumptions, other) == (other,)
+
+
+def test_a_pod_whose_node_is_gone_runs_nowhere_and_is_still_being_bound(assumptions):
+    pod = waiting("a", cpu=1)
+    assumptions.bind(pod, "n1")
+    assert assumptions.applied(Delta(dropped={"nodes": ("n2",)})).workloads == ()
+    assert assumptions.applied(Delta(dropped={"nodes": ("n1",)})).workloads == (pod,)
+    assert assumptions.is_bound("a")
+    later = waiting("a", cpu=1, labels={"new": "label"})
+    assert rows(assumptions, later) == (later,)
+    assert assumptions.forget("a") == later

@@ -136,3 +136,18 @@ def test_who_is_gone_is_forgotten(line):
     assert len(line) == 0
     assert line.next_seconds(0.0) is None
     assert line.get("a") is None
+
+
+def test_who_was_put_back_has_a_turn_again_though_nothing_happens(line):
+    line.put_back(pod("a"), 0.0)
+    assert names(line, 0.5) == []
+    assert line.next_seconds(0.0) == 1.0
+    assert names(line, 1.0) == ["a"]
+
+
+def test_what_is_given_back_may_help_others(line):
+    line.seen(Delta(workloads=(pod("a"),)))
+    line.had_no_place("a", 0.0)
+    assert names(line, SECONDS_MAX) == []
+    line.moved()
+    assert names(line, SECONDS_MAX) == ["a"]

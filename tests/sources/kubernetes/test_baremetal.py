@@ -139,6 +139,10 @@ CLEAN = {
     "all of it is offered": ([available("d1", 10 * GIB)], True),
     "nobody says what is offered": ([], True),
     "nothing of it is offered: it is about to be used": ([available("d1", 0)], False),
+    "others are offered, and it is not: its capacity is that of a group by now": (
+        [available("g9", 10 * GIB)],
+        False,
+    ),
     "it is in a group": ([group()], False),
 }
 

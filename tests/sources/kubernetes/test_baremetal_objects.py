@@ -2,6 +2,8 @@
 
 import itertools
 
+import pytest
+
 from sources.kubernetes.kube import dumped, node, thing
 from ullage.model.resources import ResourceTypes
 from ullage.sources.kubernetes.baremetal_objects import DECODERS
@@ -42,3 +44,12 @@ def test_objects_may_come_in_any_order():
 
 def test_every_kind_is_listed_by_a_live_cluster():
     assert set(DECODERS) <= set(ClusterReading(ResourceTypes(), GROUP_LABEL).kinds)
+
+
+@pytest.mark.parametrize(
+    ("offered", "free"), [(6, 6), (8, 6), (1, 1)], ids=["in step", "not yet lowered", "lowered further"]
+)
+def test_a_group_has_no_more_free_than_its_volumes_leave(offered, free):
+    offer = thing(API, "AvailableCapacity", "ac-1", spec={"Location": "g1", "Size": offered * GIB})
+    objects = [offer if each["kind"] == "AvailableCapacity" else each for each in OBJECTS]
+    assert [each.free_bytes for each in dumped(*objects).nodes["n1"].volume_groups] == [free * GIB]

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 import msgspec
 
 from ullage.engine.ledger.entries import ended
-from ullage.engine.ledger.room import Lack, lacking, refused
+from ullage.engine.ledger.room import Lack, lacking, names_of_bytes, refused
 from ullage.engine.ledger.view import LedgerView
 from ullage.model.ledger import (
     Bind,
+    Capacity,
     Decision,
     Expire,
     Extend,
@@ -22,9 +23,11 @@ from ullage.model.ledger import (
     Reserve,
     Resize,
     Supply,
+    is_disk,
     node_of,
 )
 from ullage.model.ledger_entry import HOLDING, LedgerEntry
+from ullage.model.resources import Resources
 
 
 def supply(view: LedgerView, command: Supply, _at_seconds: int) -> Decision:
@@ -88,8 +91,26 @@ def release(view: LedgerView, command: Release, _at_seconds: int) -> Decision:
     return Decision(
         accepted=True,
         changed=given_back,
+        capacities=_without_volumes(view, entries, asked) if command.volumes_stay else (),
         waiting=_line_without(view, {command.reservation}) if waits else None,
     )
+
+
+def _without_volumes(view: LedgerView, entries: list[LedgerEntry], asked: set[str]) -> tuple[Capacity, ...]:
+    """Return disks that offer as much less as entries in use had of them, under all names of the bytes."""
+    lessened: dict[str, Capacity] = {}
+    for entry in entries:
+        if entry.state != "BOUND" or not is_disk(entry.capacity) or (asked and entry.request not in asked):
+            continue
+        for name in sorted({entry.capacity, *entry.drives, *view.disks_of(node_of(entry.capacity))}):
+            capacity = lessened.get(name) or view.capacity(name)
+            if capacity is not None and entry.capacity in names_of_bytes(view, capacity):
+                offers = {
+                    each: max(0, amount - entry.resources.of(each))
+                    for each, amount in capacity.offers.items()
+                }
+                lessened[name] = msgspec.structs.replace(capacity, offers=Resources(offers))
+    return tuple(lessened.values())
 
 
 def extend(view: LedgerView, command: Extend, at_seconds: int) -> Decision:

@@ -87,6 +87,8 @@ def committed(
     changes = sorted(plan.changes, key=lambda each: _ORDER[type(each)])
     named = {hold.capacity for each in changes if isinstance(each, Reserve) for hold in each.holds}
     named |= {each.capacity for each in changes if isinstance(each, Resize)}
+    # a volume may outlast its promise: whoever waits for these disks is told what is free of them
+    named |= {each.capacity for each in live if each.reservation in plan.released and is_disk(each.capacity)}
     after = _after(left, changes)
     made = made_of(snapshot, after)
     supplied = supply_of(Columns(with_promises(before, left)), left, named, made, after) if named else ()

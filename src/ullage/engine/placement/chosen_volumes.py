@@ -39,6 +39,4 @@ def with_volumes(
 def _chosen_on(shape: Shape, row: int, count: int, before: int) -> Iterator[ChosenVolume]:
     for hold in shape.takes:
         if isinstance(hold, VolumeHold):
-            yield from (
-                ChosenVolume(claim, volume.name) for claim, volume in hold.chosen(row, count, before)
-            )
+            yield from (ChosenVolume(claim, volume.name) for claim, volume in hold.chosen(row, count, before))

@@ -345,7 +345,7 @@ class Judging:
             judged = (
                 share.placed(bound, asked, shape, outcome) if share else bound.placed(asked, shape, outcome)
             )
-            outcome, against, barred, proven = judged
+            outcome, against, barred, proven = judged[:4]
             if against is not None:
                 self._barred = True
                 outcome = outcome._replace(state="error", refusal=against)

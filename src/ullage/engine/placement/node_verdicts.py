@@ -23,7 +23,7 @@ from ullage.engine.placement.reasons import reasons_of
 from ullage.engine.placement.running import Running
 from ullage.engine.placement.scheduling import HELD_BACK, Bound, schedule
 from ullage.engine.placement.shapes import Integers, Shape
-from ullage.engine.quota.admitted_use import AdmittedUse
+from ullage.engine.quota.admitted_use import NOTHING_AGAINST, AdmittedUse
 from ullage.engine.trial import Mark, Trial
 from ullage.model.cluster import Batch, Workload
 from ullage.model.delta import Delta
@@ -196,18 +196,17 @@ class _Asking(NamedTuple):
         trial = self.kept.trial
         use = self.kept.use(self.columns) if self.columns.snapshot.quotas else None
         asked = self._completed(self.workload)
-        by_quota = use.refusals(asked) if use is not None else None
-        if by_quota is not None and by_quota.everywhere:
+        by_quota = use.refusals(asked) if use is not None else NOTHING_AGAINST
+        if by_quota.everywhere:
             return dict.fromkeys(nodes, by_quota.everywhere)
         found = reasons_of(trial, trial.shape_of(asked))
-        texts, codes, row_of = found.texts, found.codes.tolist(), trial.row_of
-        told = {}
-        for name in nodes:
-            row = row_of.get(name)
-            told[name] = UNKNOWN_NODE if row is None else texts[codes[row]]
-            if by_quota is not None and row is not None and not told[name]:
-                told[name] = by_quota.on(trial.nodes[row])
-        return told
+        texts, row_of = found.texts, trial.row_of
+        codes = [*found.codes.tolist(), len(texts)]  # the last for nodes that have no row
+        texts = (*texts, UNKNOWN_NODE)
+        told = {name: texts[codes[row_of.get(name, -1)]] for name in nodes}
+        if by_quota.sizes is None:
+            return told
+        return {name: reason or by_quota.on(trial.nodes[row_of[name]]) for name, reason in told.items()}
 
     def _against(self) -> str:
         """Return what stops a workload before any node is looked at."""

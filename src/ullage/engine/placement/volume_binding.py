@@ -288,7 +288,7 @@ class VolumeHold:
                 self._attachments.add(_driver(claim, volume), "", row, -1)
 
     def chosen(self, row: int, count: int, before: int) -> Iterator[tuple[str, PersistentVolume]]:
-        """Yield the claims of the last so many workloads on a node, but for those after them, with their volumes.
+        """Yield the claims, with their volumes, of the last so many workloads on a node but those after them.
 
         These are the claims that get a free one; one that is shared has the volume that was chosen first.
         """

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.engine.placement.outcome import Evicted, Leaving, Outcome
 from ullage.engine.quota.book import Member
+from ullage.engine.quota.by_gpu_size import dearness
 from ullage.engine.quota.claim_rooms import Wanted, summed
 from ullage.engine.quota.claims import Claims
 from ullage.engine.quota.decision import Decision
@@ -80,11 +81,7 @@ def _best(
 
 
 def _dearness(together: Together) -> tuple[object, ...]:
-    """Return by what ways are compared; of those that are refused, by quotas if one is, the nearest."""
-    if together.nodes:
-        return 0, together.decision.cost, len(together.waited)
-    refusals = together.decision.refusals
-    return 1, not refusals, sum(each.short for each in refusals)
+    return dearness(together.decision, runs=bool(together.nodes), waited=len(together.waited))
 
 
 def _decided(judging: "QuotaJudging", asked: Sequence[Wanted], way: Division) -> Together:

@@ -5,7 +5,7 @@ are of are looked at again. What changes how members are counted (quotas, the po
 counts all anew, and so does a great number of changes: what workloads shared that are gone is then forgotten.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
@@ -57,11 +57,10 @@ class FollowedQuotas:
         self._accounts = accounts = Accounts(columns)
         self._counted = {**accounts.running, **accounts.leaving}
         self._waiting = dict(accounts.waiting)
-        self._standing = OrderedStanding(accounts.book, (), accounts.standing.order)
-        members = [each for each in self._counted.values() if each.quota != NO_QUOTA]
-        for member in sorted(members, key=accounts.standing.order_of):
-            self._standing.add(member)
+        self._standing = OrderedStanding(accounts.book, self._counted.values(), accounts.standing.order)
         self._stale = set(range(len(accounts.book.quotas)))
+        self._wanted: list[Mapping[str, str]] = [{} for _ in accounts.book.quotas]
+        self._unsure: set[str] = set()
         self._odd = {
             each.key
             for each in columns.snapshot.workloads
@@ -113,24 +112,34 @@ class FollowedQuotas:
             member = self._accounts.member_of(row)
         elif row is not None and asks_to_run(row):
             asking = self._accounts.member_of(row)
-        before, waited = self._counted.pop(key, None), self._waiting.pop(key, None)
+        before, waited = self._counted.get(key), self._waiting.pop(key, None)
         if asking is not None and asking.quota != NO_QUOTA:
             self._waiting[key] = asking
         else:
             asking = None
-        if before is not None:
+        is_other = before != member
+        if is_other and before is not None:
+            del self._counted[key]
             self._standing.remove(before)
-        if member is not None:
+        if is_other and member is not None:
             self._counted[key] = member
             self._standing.add(member)
-        labelled = row is not None and CAPACITY_LABEL in row.labels
-        if labelled and not self._is_counted(key):
-            self._odd.add(key)
-        else:
-            self._odd.discard(key)
         touched = [each for each in (before, member) if each is not None and each.quota != NO_QUOTA]
-        self._stale |= {each.quota for each in touched}
-        return bool(touched) or waited != asking or labelled
+        if is_other:
+            self._stale |= {each.quota for each in touched}
+        unsure = self._is_unsure(key, "" if row is None else row.labels.get(CAPACITY_LABEL, ""))
+        return unsure or waited != asking or (is_other and bool(touched))
+
+    def _is_unsure(self, key: str, label: str) -> bool:
+        """Take note of a workload that may have another label than it should; return whether that is so."""
+        self._odd.discard(key)
+        if not self._is_counted(key):
+            if label:
+                self._odd.add(key)
+            return bool(label)
+        wanted = self._wanted[self._counted[key].quota].get(key)
+        self._unsure.add(key)
+        return wanted != label
 
     def _is_counted(self, key: str) -> bool:
         member = self._counted.get(key)
@@ -143,15 +152,14 @@ class FollowedQuotas:
         """
         workloads = self._columns.snapshot.workloads
         found = []
-        for place in sorted(self._stale):
-            quota = self._accounts.book.quotas[place].name
-            for key, wanted in self._standing.labels(place).items():
-                row = workloads.get(key)
-                if row is None or row.terminating or not row.node:
-                    continue
-                if row.labels.get(CAPACITY_LABEL, "") != wanted:
-                    found.append(Relabelled(key, wanted, quota))
+        for place, key, wanted in self._to_be_compared():
+            row = workloads.get(key)
+            if row is None or row.terminating or not row.node:
+                continue
+            if row.labels.get(CAPACITY_LABEL, "") != wanted:
+                found.append(Relabelled(key, wanted, self._accounts.book.quotas[place].name))
         self._stale.clear()
+        self._unsure.clear()
         for key in sorted(self._odd):
             row = workloads.get(key)
             if row is not None and not row.terminating:
@@ -159,14 +167,25 @@ class FollowedQuotas:
         self._odd.clear()
         return found
 
+    def _to_be_compared(self) -> Iterator[tuple[int, str, str]]:
+        """Yield whose label is to be looked at: what it should be has changed, or what it is has."""
+        for place in sorted(self._stale):
+            known, now = self._wanted[place], self._standing.labels(place)
+            self._wanted[place] = now
+            for key, wanted in now.items():
+                if known.get(key) != wanted or key in self._unsure:
+                    yield place, key, wanted
+        for key in sorted(self._unsure):
+            member = self._counted.get(key)
+            if member is not None and member.quota != NO_QUOTA and member.quota not in self._stale:
+                yield member.quota, key, self._wanted[member.quota][key]
+
     def look_again(self, keys: Iterable[str]) -> None:
         """Look again at the labels of workloads that could not be written."""
         for key in keys:
             member = self._counted.get(key)
-            if member is not None and member.quota != NO_QUOTA:
-                self._stale.add(member.quota)
-            else:
-                self._odd.add(key)
+            counted = member is not None and member.quota != NO_QUOTA
+            (self._unsure if counted else self._odd).add(key)
 
     def figures(self) -> list[QuotaFigures]:
         """Return what every quota has at present, by name."""

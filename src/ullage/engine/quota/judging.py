@@ -9,6 +9,7 @@ import msgspec
 from ullage.engine.placement.outcome import Evicted, Leaving, Outcome, Spared
 from ullage.engine.placement.shapes import Shape
 from ullage.engine.quota.book import NO_QUOTA, Book, Member, share_something
+from ullage.engine.quota.by_gpu_size import evicting_by_size
 from ullage.engine.quota.changes import Changes
 from ullage.engine.quota.claim_rooms import Wanted, summed
 from ullage.engine.quota.claims import Claims
@@ -41,13 +42,14 @@ def is_under_quota(quotas: Iterable[Quota], batches: Sequence[Batch]) -> bool:
 class Judged(NamedTuple):
     """What quotas made of a batch, and what they have against the rest of it; none where only room lacks.
 
-    `proven` if it is sure that nobody can be evicted for the rest.
+    `proven` if it is sure that nobody can be evicted for the rest; `decision` is the last one on the way.
     """
 
     outcome: Outcome
     refusal: Refusal | None
     barred: str
     proven: bool = True
+    decision: Decision | None = None
 
 
 class QuotaJudging:
@@ -157,22 +159,13 @@ class QuotaJudging:
         outcome = self._free(parts, asked, outcome)
         if len(parts) == 1:
             return self.evicting(parts[0].workload, parts[0].shape, outcome)
-        left = list(parts)
-        judged = Judged(outcome, None, "")
-        while left and judged.outcome.placed < outcome.replicas:
-            tried = [self._tried(part, judged.outcome) for part in left]
-            best = left.pop(min(range(len(left)), key=tried.__getitem__))
-            claims.ask_as((best.workload, 0))
-            judged = self.evicting(best.workload, best.shape, judged.outcome)
-        return judged
-
-    def _tried(self, part: Part, outcome: Outcome) -> tuple[int, int]:
-        """Return how few of a batch run on nodes of one size of GPUs, and how many go for them."""
-        mark = self.claims.mark_both()
-        self.claims.ask_as((part.workload, 0))
-        found = self.evicting(part.workload, part.shape, outcome).outcome
-        self.claims.undo_both(mark)
-        return -found.placed, len(found.evicted)
+        if outcome.placed == outcome.replicas:
+            return Judged(outcome, None, "")
+        one_by_one = len(claims.accounts.evictable) <= ONE_BY_ONE_MAX
+        judged = evicting_by_size(self, parts, outcome, EVICTING_MAX if one_by_one else 0)
+        refused = judged.decision is not None and judged.decision.verdict == "refuse"
+        all_run = judged.outcome.placed == outcome.replicas
+        return judged if all_run or refused else judged._replace(barred=_turns_told())
 
     def evicting(self, asked: Workload, shape: Shape, outcome: Outcome) -> Judged:
         """Return an outcome with as many more replicas as can run where others go; the trial shows it.
@@ -211,12 +204,12 @@ class QuotaJudging:
             found, decision = self._one_by_one(asked, shape, outcome)
         rest = found.replicas - found.placed
         if not rest:
-            return Judged(found, None, "")
+            return Judged(found, None, "", decision=decision)
         if decision.verdict != "refuse":
-            return Judged(found, None, f"victims were looked for only for {EVICTING_MAX} replicas")
+            return Judged(found, None, _turns_told(), decision=decision)
         found = self.with_spared(found, decision)
         refusal = self.refusal(asked, rest, decision) if decision.refusals else None
-        return Judged(found, refusal, self.barred(decision), decision.proven)
+        return Judged(found, refusal, self.barred(decision), decision.proven, decision)
 
     def _one_by_one(self, asked: Workload, shape: Shape, outcome: Outcome) -> tuple[Outcome, Decision]:
         """Evict for one replica after the other, each time by the exact search, until one is refused."""
@@ -366,6 +359,10 @@ def _beside(refusal: Refusal, before: Sequence[str], *, tried: bool) -> Refusal:
     remedies = tuple(msgspec.structs.replace(each, text=each.text + words) for each in refusal.remedies)
     told = "; or ".join(each.text for each in remedies) or refusal.remedy
     return msgspec.structs.replace(refusal, remedy=told, remedies=remedies)
+
+
+def _turns_told() -> str:
+    return f"victims were looked for only for {EVICTING_MAX} replicas"
 
 
 def with_nodes(outcome: Outcome, nodes: Iterable[str]) -> Outcome:

@@ -12,8 +12,10 @@ class OrderedStanding(Standing):
 
     def __init__(self, book: Book, running: Iterable[Member], order: Sequence[str] = DEFAULT_ORDER) -> None:
         self._orders: dict[str, tuple[Member, tuple[object, ...]]] = {}
-        self._lines: list[list[tuple[tuple[object, ...], Member]]] = [[] for _ in book.quotas]
         super().__init__(book, running, order)
+        self._lines: list[list[tuple[tuple[object, ...], Member]]] = [
+            sorted((self.order_of(each), each) for each in members.values()) for members in self.members
+        ]
 
     def add(self, member: Member) -> None:
         """Let a member run."""

@@ -2,6 +2,7 @@
 
 The state is the one after everything that was placed runs: those who went for it wait again, and labels
 follow the order of that state. Who waits already keeps the time of its creation, what is new is the youngest.
+Who waits already and is refused waits on, and what it asks for counts in shares.
 Who could claim is told by the same orders that tell risks.
 """
 
@@ -36,7 +37,7 @@ class Threats:
         evicted = [accounts.running[each.workload] for outcome in outcomes for each in outcome.evicted]
         gone = {each.key for each in evicted}
         gone |= {each.workload for outcome in outcomes for each in outcome.waits_for}
-        gone |= {outcome.subject for outcome in placed}
+        gone |= {each.subject for each in placed if each.placed or each.subject not in accounts.waiting}
         everyone = {**accounts.running, **accounts.leaving}
         staying = [member for key, member in everyone.items() if key not in gone]
         room = node_room(accounts.columns)

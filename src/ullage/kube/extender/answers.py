@@ -83,6 +83,9 @@ class Answers:
             reasons = {name: _elsewhere(pod, name) for name in asked.node_names}
         else:
             reasons = verdicts.reasons(pod, asked.node_names, self._outlook.held)
+            place = self._outlook.promised_to(pod.key)
+            if reasons.get(place) == "":
+                reasons = {name: _not_there(place, name) for name in reasons}
         closed = {name: shortened(reason) for name, reason in reasons.items() if reason}
         self.refused += len(closed) == len(reasons)
         return FilterResult([name for name in reasons if name not in closed], {}, closed)
@@ -137,6 +140,10 @@ class Answers:
             if time.monotonic() > until:
                 return None
             await asyncio.sleep(LOOK_SECONDS)
+
+
+def _not_there(place: str, node: str) -> str:
+    return "" if node == place else f"room is held for it on {place}"
 
 
 def _elsewhere(pod: Workload, node: str) -> str:

@@ -96,6 +96,8 @@ class Claiming:
         facts = self._outlook.facts(workload.key)
         if facts is None or facts.nominated_node or workload.admitted:
             return False
+        if self._outlook.promised_to(workload.key):
+            return False
         of_quota = book.place_of(workload.namespace, workload.labels) != NO_QUOTA
         return of_quota and _was_tried_in_vain(facts)
 

@@ -1,8 +1,9 @@
 """The cluster as the extender judges it: what the watch has shown, and what is being done beyond that.
 
-Pods that are being bound count on their node, those that are being evicted as on their way out, and a pod for
-which others were evicted keeps their place (`held`) until it has it. Nothing here waits for anything: a
-question is answered, and what follows from it taken for granted, in one step.
+Pods that are being bound count on their node, those that are being evicted as on their way out, a pod for
+which others were evicted keeps their place (`held`) until it has it, and what the ledger promises is taken.
+Nothing here waits for anything: a question is answered, and what follows from it taken for granted, in one
+step.
 """
 
 import time
@@ -44,8 +45,11 @@ class Outlook:
         fresh = {row.key for row in delta.workloads} | set(delta.dropped.get("workloads", ()))
         back = [row for key, row in self._given_back.items() if key not in fresh]
         self._given_back.clear()
-        self._advance(Delta(workloads=tuple(back)))
+        if back:
+            self._advance(Delta(workloads=tuple(back)))
         self.line.seen(delta)
+        if back:
+            self.line.moved()
         for row in back:
             self.line.put_back(row, self._now())
         if delta.workloads or delta.dropped:
@@ -54,6 +58,10 @@ class Outlook:
         return self._verdicts
 
     def _advance(self, delta: Delta) -> None:
+        """Show a change, with what the ledger holds beside it."""
+        self._show(self.following.promised(delta))
+
+    def _show(self, delta: Delta) -> None:
         before, self._columns = self._columns, self.following.advance(delta)
         if self._columns is not before:
             self._verdicts.advance(self._columns, delta)
@@ -68,8 +76,14 @@ class Outlook:
         return self.following.mirror.facts(key)
 
     def pod(self, key: str) -> Workload | None:
-        """Return a pod."""
+        """Return a pod; what the ledger holds for it is its own to use until the next look."""
+        if key in self.following.room.places:
+            self._show(self.following.room.lifted((key,)))
         return self._columns.snapshot.workloads.get(key)
+
+    def promised_to(self, key: str) -> str:
+        """Return the node on which the ledger holds room for a pod that waits."""
+        return self.following.room.places.get(key, "")
 
     # What is being done
 

@@ -272,5 +272,6 @@ def _plan() -> Document:
         "One step of the ledger of promises: all that it promises is in it, or nothing. "
         "Or a part of the state after a step, from which the ledger is read when older steps are gone."
     )
-    schema = object_schema(text, spec, required=["spec"], **{"x-kubernetes-validations": [_PLAN_NAME]})
+    more: Document = {"required": ["spec"], "x-kubernetes-validations": [_PLAN_NAME]}
+    schema = object_schema(text, spec, None, **more)
     return definition(PLAN, schema, columns, has_status=False)

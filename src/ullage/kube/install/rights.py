@@ -105,7 +105,6 @@ _CLUSTER_WRITING: Final[Mapping[str, tuple[Right, ...]]] = {
             ("create", "delete", "patch"),
             "disks of the chosen node",
         ),
-        Right(OWN_GROUP, ("plans",), ("create",), "promises"),
         _EVENTS,
     ),
     EXTENDER: (

@@ -48,12 +48,15 @@ class HoldKeeper:
         self._now = now
         self._waits_for = 0
         self._gone_since: dict[str, int] = {}
+        self._said = ""
         self.ended = 0
 
     async def look(self, snapshot: Snapshot) -> None:
         """End what is over; what fails is tried again at the next look."""
         if not self._leading.leads or self._plans.revision < self._waits_for:
             return  # the watch has not shown yet what was done last
+        if self._plans.problem:
+            self._tell(self._plans.problem)
         at_seconds = max(self._now(), self._plans.state.at_seconds)
         command = self._wanted(snapshot, at_seconds)
         try:
@@ -63,11 +66,16 @@ class HoldKeeper:
                 )
                 self._waits_for = outcome.revision
                 self.ended += len({entry.reservation for entry in outcome.decision.changed})
-                if not outcome.decision.accepted:
-                    self._say(outcome.decision.reason)
+                self._tell("" if outcome.decision.accepted else outcome.decision.reason)
             await self._ledger.compact_if_due()
         except InputError as error:
-            self._say(str(error))
+            self._tell(str(error))
+
+    def _tell(self, why: str) -> None:
+        """Say what is wrong, once for as long as it is."""
+        if why and why != self._said:
+            self._say(why)
+        self._said = why
 
     def _wanted(self, snapshot: Snapshot, at_seconds: int) -> Command | None:
         """Return what ends all that is over now; None where nothing is."""

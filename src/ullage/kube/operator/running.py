@@ -71,8 +71,11 @@ async def serve_webhook(process: Process, port: int, names: tuple[str, ...]) -> 
     async with asyncio.TaskGroup() as group:
         group.create_task(trust.run())
         await trust.ready.wait()
+        ready = asyncio.Event()
+        host = process.options.host
+        group.create_task(serve(served, host=host, port=port, tls=trust.context, ready=ready))
+        await ready.wait()
         process.log.say("serves the webhook", port=port)
-        group.create_task(serve(served, host=process.options.host, port=port, tls=trust.context))
 
 
 async def operate(process: Process) -> None:
@@ -115,6 +118,6 @@ async def operate(process: Process) -> None:
             looks.succeeded()
         waits = [each.wait_seconds for each in keepers if each.wait_seconds is not None]
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(min(waits, default=LOOK_SECONDS)):
+            async with asyncio.timeout(min((LOOK_SECONDS, *waits))):
                 await following.changed.wait()
         await asyncio.sleep(GATHER_SECONDS)

@@ -5,7 +5,7 @@ way out: otherwise the next cycle would give the same room away again, or evict 
 not to have happened is given back whole.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import msgspec
@@ -18,7 +18,7 @@ IdentifierOf = Callable[[str], str]
 
 
 class _Assumed(NamedTuple):
-    """A pod by its identifier, and its node; none for one that is evicted where it runs."""
+    """A pod by its identifier, and its node; none for one that is evicted where it runs, or lost its node."""
 
     identifier: str
     node: str
@@ -70,8 +70,16 @@ class Assumptions:
             return delta
         for key in delta.dropped.get("workloads", ()):
             self.forget(key)
-        rows = tuple(self._row(row) for row in delta.workloads)
-        return msgspec.structs.replace(delta, workloads=rows)
+        stranded = self._stranded(delta.dropped.get("nodes", ()))
+        rows = {row.key: row for row in (*stranded, *map(self._row, delta.workloads))}
+        return msgspec.structs.replace(delta, workloads=tuple(rows.values()))
+
+    def _stranded(self, nodes: Collection[str]) -> list[Workload]:
+        """Return the pods that were to run on nodes which are gone: they run nowhere till that has failed."""
+        found = [key for key, each in self._bound.items() if each.node in nodes] if nodes else []
+        for key in found:
+            self._bound[key] = self._bound[key]._replace(node="")
+        return [self._seen[key] for key in found]
 
     def _row(self, row: Workload) -> Workload:
         key = row.key
@@ -85,5 +93,5 @@ class Assumptions:
             return row
         self._seen[key] = row
         if bound is not None:
-            return msgspec.structs.replace(row, node=bound.node, state="ok")
+            return msgspec.structs.replace(row, node=bound.node, state="ok") if bound.node else row
         return msgspec.structs.replace(row, terminating=True)

@@ -170,7 +170,7 @@ class Scheduler:
         """Return the cluster after a change, with what the ledger holds in it."""
         promised = self._following.promised(delta)
         if promised.dropped.get("workloads", ()) != delta.dropped.get("workloads", ()):
-            self._line.look_again()
+            self._line.moved()
         return self._following.advance(promised)
 
     async def _explain(
@@ -201,6 +201,8 @@ class Scheduler:
         if back:
             columns = self._advance(Delta(workloads=tuple(back)))
         self._line.seen(delta)
+        if back:  # the room of one who was not bound, or somebody who has to be asked to go again
+            self._line.moved()
         for row in back:
             self._line.put_back(row, self._now())
         for row in delta.workloads:

@@ -68,10 +68,6 @@ class WaitingLine:
                 helps = True
         self._moves += helps
 
-    def look_again(self) -> None:
-        """Take note that room came which no change of the cluster tells of: it was held, and is no more."""
-        self._moves += 1
-
     def _waits(self, row: Workload) -> bool:
         return (
             row.state == "init"
@@ -86,10 +82,16 @@ class WaitingLine:
         return self._waiting.pop(key, None)
 
     def put_back(self, row: Workload, now: float) -> None:
-        """Let a pod wait again whose place it could not have after all."""
+        """Let a pod wait again whose place it could not have after all: not for anything else to happen."""
         if self._waits(row):
             self._waiting[row.key] = row
             self.had_no_place(row.key, now)
+            turn = self._turns[row.key]
+            self._turns[row.key] = turn._replace(at_last=turn.not_before)
+
+    def moved(self) -> None:
+        """Take note that something has happened that may help somebody."""
+        self._moves += 1
 
     def take(self, keys: Iterable[str]) -> None:
         """Remove pods that have a place."""

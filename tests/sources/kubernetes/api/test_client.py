@@ -136,6 +136,22 @@ def test_a_server_that_says_when_to_ask_again_is_asked_again_though_it_failed():
     using(work, [answer(500, status(500), "Retry-After: 3")], OK)
 
 
+def test_each_time_before_a_request_leaves_somebody_may_stop_it():
+    asked = []
+
+    def once_only() -> None:
+        asked.append(1)
+        if len(asked) > 1:
+            raise PermissionError
+
+    async def work(client: ApiClient, server: RawServer, _: Waits) -> None:
+        with pytest.raises(PermissionError):
+            await client.create("/x", {}, before=once_only)
+        assert len(server.asked) == 1
+
+    using(work, [answer(429, b"")], OK)
+
+
 def test_waits_grow_and_are_bounded():
     async def work(client: ApiClient, server: RawServer, waits: Waits) -> None:
         with pytest.raises(RefusedError, match="429"):

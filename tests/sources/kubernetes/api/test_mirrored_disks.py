@@ -4,7 +4,8 @@ import pytest
 
 from sources.kubernetes.api.object_pool import BAREMETAL, GIB, stored
 from ullage.model.cluster import Volume, Workload
-from ullage.sources.kubernetes.api.mirrored_disks import MirroredDisks
+from ullage.sources.kubernetes.api.mirrored_disks import MirroredDisks, ReservationFacts
+from ullage.sources.kubernetes.baremetal import Offered
 from ullage.sources.kubernetes.baremetal_objects import DECODERS
 from ullage.sources.kubernetes.wire import NodeMetadata
 
@@ -109,3 +110,30 @@ def test_what_is_gone_is_gone_from_its_node(disks):
     assert entries == {}
     assert not disks.on_node
     assert not disks.has_any
+
+
+def test_the_capacity_of_a_drive_or_group_is_found_by_what_the_model_calls_it(disks):
+    group = {"Name": "vg", "Node": "n1", "Locations": ["d"], "Size": GIB}
+    for each in (
+        stored(BAREMETAL, "LogicalVolumeGroup", "lvg", spec=group),
+        stored(BAREMETAL, "AvailableCapacity", "ac-1", spec={"Location": "d", "Size": GIB}),
+        stored(BAREMETAL, "AvailableCapacity", "ac-2", spec={"Location": "lvg", "Size": GIB}),
+        stored(BAREMETAL, "AvailableCapacity", "ac-3", spec={"Location": "elsewhere", "Size": GIB}),
+    ):
+        disks.put(each.kind, each.key, each.text)
+    disks.refresh(["n1"], {}, {}, Asked())
+    assert disks.offered == {("n1", "d"): Offered("ac-1", "n1"), ("n1", "vg"): Offered("ac-2", "n1")}
+
+
+def test_a_reservation_says_whose_it_is(disks):
+    metadata = {"uid": "u", "resourceVersion": "9"}
+    request = {"CapacityRequest": {"Name": "a"}}
+    spec = {"Namespace": "team-x", "ReservationRequests": [request]}
+    each = stored(BAREMETAL, "AvailableCapacityReservation", "team-x-db", metadata=metadata, spec=spec)
+    disks.put(each.kind, each.key, each.text)
+    disks.refresh(["n1"], {}, {}, Asked())
+    assert disks.reservation_object("team-x-db") == ReservationFacts(
+        "team-x-db", "team-x/db", ("a",), "u", "9"
+    )
+    assert {each.owner for each in disks.reservation_objects()} == {"team-x/db", "team-db"}
+    assert disks.reservation_object("nobody") is None

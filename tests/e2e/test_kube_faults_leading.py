@@ -1,0 +1,94 @@
+"""Two replicas of the scheduler of which one leads: it dies, it is paused, and their clocks are wrong.
+
+Only time that passes counts, never the time of day: two replicas whose clocks are two days apart take over
+from each other as others do.
+"""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from kube_cluster import KubeCluster, KubeProcess, stays
+from kube_crowd import PODS, check_placements, crowd, prepared, wait_until_settled
+from kube_witness import Witness
+
+BEGUN = 40
+LEADS = '"leads"'
+DAY_SECONDS = 86_400
+SKEWED = """
+import datetime, importlib, time
+
+class Skewed(datetime.datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return datetime.datetime.fromtimestamp(time.time(), tz)
+
+right, right_nanoseconds = time.time, time.time_ns
+time.time = lambda: right() + {seconds}
+time.time_ns = lambda: right_nanoseconds() + {seconds} * 10**9
+for name in ("election", "events", "scheduler.actions"):
+    importlib.import_module(f"ullage.kube.{{name}}").datetime = Skewed
+"""
+"""What Python reads when it starts, in a folder of its path: the time of day is wrong from then on."""
+
+
+def started(
+    cluster: KubeCluster, monkeypatch: pytest.MonkeyPatch, folder: Path, skew_seconds: int
+) -> KubeProcess:
+    """Start a replica whose clock is wrong."""
+    path = folder / f"clock{skew_seconds}"
+    path.mkdir()
+    (path / "sitecustomize.py").write_text(SKEWED.format(seconds=skew_seconds), encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(path))
+    process = cluster.start("scheduler")
+    monkeypatch.delenv("PYTHONPATH")
+    return process
+
+
+def begun(witness: Witness, count: int = BEGUN) -> None:
+    witness.wait(lambda: len(witness.bound) >= count, f"{count} pods are bound", 60)
+
+
+def renewed(cluster: KubeCluster) -> str:
+    """Return the day of the last renewal of the Lease, as its holder's clock has it."""
+    path = "/apis/coordination.k8s.io/v1/namespaces/ullage-system/leases/ullage-scheduler"
+    return cluster.plane.get(path)["spec"]["renewTime"][:10]
+
+
+def test_the_leader_dies_and_another_with_a_clock_two_days_apart_goes_on(
+    kube_cluster: KubeCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, plane_program: Path
+):
+    with prepared(kube_cluster) as witness:
+        first = started(kube_cluster, monkeypatch, tmp_path, DAY_SECONDS)
+        first.wait_until_it_says(LEADS)
+        ahead = renewed(kube_cluster)
+        second = started(kube_cluster, monkeypatch, tmp_path, -DAY_SECONDS)
+        stays(lambda: not second.said(LEADS), "only one leads")
+        kube_cluster.plane.create_many(crowd())
+        begun(witness)
+        first.signal(signal.SIGKILL)
+        second.wait_until_it_says(LEADS)
+        wait_until_settled(witness)
+        assert renewed(kube_cluster) < ahead, "the clocks are not two days apart"
+        check_placements(kube_cluster, witness, plane_program)
+        assert not witness.gone
+
+
+def test_a_leader_that_was_paused_in_the_middle_does_nothing_when_another_leads(
+    kube_cluster: KubeCluster, plane_program: Path
+):
+    half = PODS // 2
+    with prepared(kube_cluster) as witness:
+        first = kube_cluster.start("scheduler", ready=LEADS)
+        second = kube_cluster.start("scheduler")
+        kube_cluster.plane.create_many(crowd()[:half])
+        begun(witness)
+        first.signal(signal.SIGSTOP)
+        second.wait_until_it_says(LEADS)
+        kube_cluster.plane.create_many(crowd()[half:])
+        first.signal(signal.SIGCONT)
+        first.wait_until_it_says("leads no more")
+        wait_until_settled(witness)
+        check_placements(kube_cluster, witness, plane_program)
+        assert not witness.gone

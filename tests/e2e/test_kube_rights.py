@@ -1,0 +1,312 @@
+"""Rights are exactly enough: each single one is asked for, and without it what it is for does not happen.
+
+Rights that do not stand in each other's way are taken away together (tests/kube_rights.py). That all of them
+together are enough is what every other test of the processes shows.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from baremetal_driver import claim, drives, kinds, mounted, storage_classes
+from kube_cluster import NAMESPACE, KubeCluster, free_port_numbers, node, pod, until
+from kube_rights import LEASES, One, missed, of_component
+from plane.plane import Plane
+from plane.proxy import Proxy
+from plane.settings import API
+from ullage.kube.install.choices import CERTIFICATE_SECRET, OPERATOR, SCHEDULER
+from ullage.kube.install.objects import objects
+
+pytestmark = pytest.mark.slow
+BAREMETAL = "csi-baremetal.dell.com"
+RESERVATIONS = "availablecapacityreservations"
+NOS = "nos.nebuly.com"
+OWN = "ullage.dev"
+WEBHOOKS = "admissionregistration.k8s.io"
+READING = {one for one in of_component(SCHEDULER) if one.verb in {"list", "watch"}}
+
+
+@pytest.fixture(scope="module")
+def cluster(plane_program) -> Iterator[KubeCluster]:
+    made = KubeCluster(plane_program, ())
+    flags = [
+        "--runtime-config=scheduling.k8s.io/v1alpha2=true",
+        "--feature-gates=GenericWorkload=true",
+        "--disable-admission-plugins=StorageObjectInUseProtection",  # nobody is here who would let them go
+    ]
+    made.plane = Plane(plane_program, (), flags={API: flags})
+    with made as running:
+        others = [
+            definition("scheduling.x-k8s.io", "v1alpha1", "PodGroup", "podgroups"),
+            definition(BAREMETAL, "v1", "Node", "nodes"),
+        ]
+        running.plane.create_many([*kinds(), *others, *storage_classes(), by_hand()])
+        yield running
+
+
+@pytest.fixture
+def proxy(cluster: KubeCluster) -> Iterator[Proxy]:
+    with Proxy(cluster.plane) as running:
+        yield running
+
+
+def definition(group: str, version: str, kind: str, plural: str) -> dict[str, Any]:
+    """Return the definition of a kind that installations of others bring."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    served = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": f"{plural}.{group}",
+            "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"},
+        },
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"kind": kind, "plural": plural},
+            "versions": [served],
+        },
+    }
+
+
+def by_hand() -> dict[str, Any]:
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "by-hand"},
+        "provisioner": "kubernetes.io/no-provisioner",
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }
+
+
+# The scheduler
+
+
+class Wishes:
+    """Nodes and pods for which a scheduler needs everything it may do."""
+
+    def __init__(self, plane: Plane, namespace: str) -> None:
+        self.plane = plane
+        self.namespace = namespace
+
+    def make(self) -> None:
+        for name in ("n0", "full"):
+            made = node(name, {"cpu": "1"})
+            made["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+            self.plane.create(made)
+        self.plane.create_many([*drives("n0", HDD=[100]), _volume(), _elsewhere(), _important()])
+        self.plane.patch("/api/v1/persistentvolumes/by-hand-0/status", {"status": {"phase": "Available"}})
+        on_full = {"kubernetes.io/hostname": "full"}
+        self.plane.create(self._pod("runs", nodeName="full"))
+        self.plane.create(self._pod("evicts", nodeSelector=on_full, priorityClassName="important"))
+        self.plane.create(self._pod("too-large", cpu="9"))
+        self.plane.create(self._pod("plain", cpu="100m"))
+        for name, storage_class in (("disk", "hdd-group"), ("free", "by-hand"), ("made", "elsewhere")):
+            self.plane.create(claim(f"{self.namespace}/{name}", storage_class, 1))
+            self.plane.create(self._pod(name, cpu="100m", **mounted(name)))
+
+    def _pod(self, name: str, cpu: str = "1", **spec: Any) -> dict[str, Any]:
+        return pod(f"{self.namespace}/{name}", cpu=cpu, spec=spec)
+
+
+@pytest.fixture
+def wishes(cluster: KubeCluster) -> Iterator[Wishes]:
+    with cluster.plane.scratch() as namespace:
+        made = Wishes(cluster.plane, namespace)
+        made.make()
+        yield made
+
+
+def _volume() -> dict[str, Any]:
+    expression = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["n0"]}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "by-hand-0"},
+        "spec": {
+            "capacity": {"storage": "2Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "by-hand",
+            "local": {"path": "/somewhere"},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}},
+        },
+    }
+
+
+def _elsewhere() -> dict[str, Any]:
+    return {**by_hand(), "metadata": {"name": "elsewhere"}, "provisioner": "example.com/elsewhere"}
+
+
+def _important() -> dict[str, Any]:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "important"},
+        "value": 1000,
+    }
+
+
+WRITES = {
+    One("", "pods/binding", "create"),
+    One("", "pods/eviction", "create"),
+    One("", "pods/status", "patch"),
+    One("", "persistentvolumeclaims", "patch"),
+    One("", "persistentvolumes", "patch"),
+    One(BAREMETAL, RESERVATIONS, "create"),
+    One("events.k8s.io", "events", "create"),
+}
+FIRST = One("ullage.dev", "resourcetypes", "list")
+"""What is read before all else."""
+AFTERWARDS = {
+    One("", "pods", "get"),
+    One("", "persistentvolumes", "get"),
+    One(BAREMETAL, RESERVATIONS, "delete"),
+}
+RESERVES = {One(BAREMETAL, RESERVATIONS, "patch")}
+LEADS = [{One(LEASES, "leases", verb)} for verb in ("create", "get", "update")]
+
+
+def test_the_scheduler_has_no_right_that_is_not_looked_at_here():
+    looked_at = READING.union(WRITES, AFTERWARDS, RESERVES, *LEADS)
+    assert of_component(SCHEDULER) == looked_at
+
+
+@pytest.mark.parametrize("component", [SCHEDULER, OPERATOR])
+@pytest.mark.parametrize("verb", ["list", "watch"])
+def test_all_that_is_followed_is_listed_and_watched(cluster, proxy, component, verb):
+    missed(cluster, proxy, component, {one for one in READING - {FIRST} if one.verb == verb})
+
+
+@pytest.mark.parametrize("component", [SCHEDULER, OPERATOR])
+def test_without_resource_types_nothing_begins(cluster, proxy, component):
+    with pytest.raises(AssertionError, match=r'ended with 1: .* cannot list resource "resourcetypes"'):
+        missed(cluster, proxy, component, {FIRST})
+
+
+@pytest.mark.usefixtures("wishes")
+@pytest.mark.parametrize("missing", [WRITES, RESERVES], ids=["writes", "reserves"])
+def test_without_them_pods_are_not_placed(cluster, proxy, missing):
+    missed(cluster, proxy, SCHEDULER, missing, "--no-leader-elect")
+
+
+def test_without_them_it_is_not_known_what_was_done_and_nothing_is_given_back(cluster, proxy, wishes):
+    proxy.cut("POST", "plain/binding$", done=True)
+    path = f"/api/v1/namespaces/{wishes.namespace}/pods/disk"
+
+    def goes_on() -> None:
+        until(lambda: bool(cluster.plane.items(f"/apis/{BAREMETAL}/v1/{RESERVATIONS}")), "a disk is held")
+        cluster.plane.delete(path)
+
+    missed(cluster, proxy, SCHEDULER, AFTERWARDS, "--no-leader-elect", meanwhile=goes_on)
+    for each in cluster.plane.items(f"/apis/{BAREMETAL}/v1/{RESERVATIONS}"):
+        cluster.plane.delete(f"/apis/{BAREMETAL}/v1/{RESERVATIONS}/{each['metadata']['name']}")
+
+
+@pytest.mark.parametrize("component", [SCHEDULER, OPERATOR])
+@pytest.mark.parametrize("missing", LEADS, ids=["create", "get", "update"])
+def test_without_them_nobody_leads(cluster, proxy, component, missing):
+    (one,) = missing
+    leases = f"/apis/{LEASES}/v1/namespaces/{NAMESPACE}/leases"
+    names = {each["metadata"]["name"] for each in cluster.plane.items(leases)}
+    if one.verb != "create" and f"ullage-{component}" not in names:
+        lease = {"apiVersion": f"{LEASES}/v1", "kind": "Lease", "spec": {}}
+        cluster.plane.create({**lease, "metadata": {"name": f"ullage-{component}", "namespace": NAMESPACE}})
+    elif one.verb == "create" and f"ullage-{component}" in names:
+        cluster.plane.delete(f"{leases}/ullage-{component}")
+    missed(cluster, proxy, component, missing)
+
+
+# The operator
+
+STATED = {
+    One("", "pods", "patch"),
+    One(NOS, "elasticquotas/status", "patch"),
+    One(NOS, "compositeelasticquotas/status", "patch"),
+    One(OWN, "capacitypolicies/status", "patch"),
+    One(OWN, "quotas/status", "patch"),
+    One("", "secrets", "get"),
+}
+TOLD = {
+    One("events.k8s.io", "events", "create"),
+    One(BAREMETAL, RESERVATIONS, "delete"),
+    One("", "secrets", "create"),
+}
+TRUSTED = [
+    {One("", "secrets", "update")},
+    {One(WEBHOOKS, "validatingwebhookconfigurations", "get")},
+    {One(WEBHOOKS, "validatingwebhookconfigurations", "patch")},
+]
+PROMISES = {One(OWN, "plans", verb) for verb in ("create", "delete", "get")}
+"""Those are what test_kube_ledger.py is about."""
+SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
+
+
+def test_the_operator_has_no_right_that_is_not_looked_at_here():
+    assert of_component(OPERATOR) == READING.union(STATED, TOLD, PROMISES, *TRUSTED, *LEADS)
+
+
+def kept(plane: Plane, namespace: str) -> None:
+    """Make something of each kind that the operator keeps."""
+    amounts = {"min": {"cpu": "1"}}
+    name = {"name": f"of-{namespace}", "namespace": namespace}
+    plane.create(node("n0", {"cpu": "8"}))
+    plane.create_many(
+        [
+            {"apiVersion": f"{NOS}/v1alpha1", "kind": "ElasticQuota", "metadata": name, "spec": amounts},
+            {
+                "apiVersion": f"{NOS}/v1alpha1",
+                "kind": "CompositeElasticQuota",
+                "metadata": name,
+                "spec": {"namespaces": ["elsewhere"], **amounts},
+            },
+            {"apiVersion": f"{OWN}/v1", "kind": "CapacityPolicy", "metadata": {"name": "p"}, "spec": {}},
+            {
+                "apiVersion": f"{OWN}/v1",
+                "kind": "Quota",
+                "metadata": {"name": "q"},
+                "spec": {"namespaces": ["somewhere"], **amounts},
+            },
+            {
+                "apiVersion": f"{BAREMETAL}/v1",
+                "kind": "AvailableCapacityReservation",
+                "metadata": {"name": f"{namespace}-nobody"},
+                "spec": {"Namespace": namespace, "Status": "RESERVED"},
+            },
+        ]
+    )
+    made = plane.create(pod(f"{namespace}/runs", cpu="2", spec={"nodeName": "n0"}))
+    path = f"/api/v1/namespaces/{namespace}/pods/{made['metadata']['name']}/status"
+    plane.patch(path, {"status": {"phase": "Running"}})
+
+
+def forget_secret(cluster: KubeCluster) -> None:
+    for each in cluster.plane.items(SECRETS):
+        cluster.plane.delete(f"{SECRETS}/{each['metadata']['name']}")
+
+
+@pytest.mark.parametrize("missing", [STATED, TOLD], ids=["stated", "told"])
+def test_without_them_nothing_is_kept_as_it_should_be(cluster, proxy, missing):
+    forget_secret(cluster)
+    with cluster.plane.scratch() as namespace:
+        kept(cluster.plane, namespace)
+        port = str(free_port_numbers(1)[0])
+        missed(cluster, proxy, OPERATOR, missing, "--no-leader-elect", "--webhook-port", port)
+
+
+@pytest.mark.parametrize("missing", TRUSTED, ids=["update", "get", "patch"])
+def test_without_them_the_api_server_does_not_trust_the_webhook(cluster, proxy, missing):
+    forget_secret(cluster)
+    (one,) = missing
+    with cluster.plane.scratch():
+        cluster.plane.create(
+            next(
+                each for each in objects(cluster.choices) if each["kind"] == "ValidatingWebhookConfiguration"
+            )
+        )
+        if one.verb == "update":
+            secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": CERTIFICATE_SECRET}}
+            cluster.plane.create({**secret, "metadata": {"name": CERTIFICATE_SECRET, "namespace": NAMESPACE}})
+        port = str(free_port_numbers(1)[0])
+        missed(cluster, proxy, OPERATOR, missing, "--no-leader-elect", "--webhook-port", port)

@@ -1,0 +1,105 @@
+"""What tests of the extender share: a cluster as watches tell of it, without a server."""
+
+import json
+from typing import Any
+
+import pytest
+
+from kube_cluster import elastic_quota, node, pod
+from ullage.kube.extender.outlook import Outlook
+from ullage.kube.following import Following
+from ullage.kube.scheduler.actions import NotDoneError
+from ullage.model.policy import Layer
+from ullage.sources.kubernetes.items import NODE, POD, Kind
+from ullage.sources.kubernetes.kubeconfig import Access, ClusterEntry, UserEntry
+
+ELASTIC = Kind("nos.nebuly.com", "ElasticQuota")
+ACCESS = Access("here", ClusterEntry(server="http://127.0.0.1:1"), UserEntry())
+SCHEDULER = "default-scheduler"
+IN_VAIN = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
+
+
+class Watched:
+    """A cluster of which watches tell."""
+
+    def __init__(self) -> None:
+        layer = Layer("command line", cluster={"gpu-memory": "10"})
+        self.following = Following(ACCESS, None, layer=layer)  # type: ignore[arg-type]  # nobody is asked
+        self.outlook = Outlook(self.following, (SCHEDULER,))
+        self._revision = 0
+
+    def _put(self, kind: Kind, document: dict[str, Any]) -> None:
+        self._revision += 1
+        metadata = document["metadata"]
+        metadata.setdefault("uid", f"uid-{metadata['name']}")
+        metadata["resourceVersion"] = str(self._revision)
+        self.following.put(kind, json.dumps(document).encode())
+
+    def node(self, name: str, **room: str) -> None:
+        self._put(NODE, node(name, room))
+
+    def pod(
+        self, key: str, *, on: str = "", status: dict[str, Any] | None = None, uid: str = "", **parts: Any
+    ) -> None:
+        made = pod(key, SCHEDULER, **parts)
+        made["status"] = status or {}
+        if uid:
+            made["metadata"]["uid"] = uid
+        if on:
+            made["spec"]["nodeName"] = on
+        self._put(POD, made)
+
+    def gone(self, key: str) -> None:
+        namespace, _, name = key.partition("/")
+        self.following.drop(POD, json.dumps({"metadata": {"name": name, "namespace": namespace}}).encode())
+
+    def quota(self, key: str, **minimum: str) -> None:
+        self._put(ELASTIC, elastic_quota(key, **minimum))
+
+
+class Leads:
+    """Somebody who leads, or not."""
+
+    leads = True
+
+
+class Written:
+    """What was done to pods; a pod of `refused` is not done anything to."""
+
+    def __init__(self) -> None:
+        self.leading = Leads()
+        self.bound: list[tuple[str, str, str]] = []
+        self.evicted: list[str] = []
+        self.said: list[tuple[str, str, str]] = []
+        self.refused: set[str] = set()
+
+    async def bind(self, key: str, uid: str, where: str) -> None:
+        if key in self.refused:
+            raise NotDoneError("refused")
+        self.bound.append((key, uid, where))
+
+    async def evict(self, key: str, uid: str) -> None:
+        del uid
+        if key in self.refused:
+            raise NotDoneError("a disruption budget forbids it")
+        self.evicted.append(key)
+
+    def say(self, key: str, uid: str, reason: str, note: str, *, is_warning: bool = False) -> None:
+        del uid, is_warning
+        self.said.append((key, reason, note))
+
+
+@pytest.fixture
+def watched() -> Watched:
+    return Watched()
+
+
+@pytest.fixture
+def written() -> Written:
+    return Written()
+
+
+@pytest.fixture
+def in_vain() -> dict[str, Any]:
+    """The status of a pod that kube-scheduler has no place for."""
+    return IN_VAIN

@@ -1,0 +1,142 @@
+"""A bind is judged by the cluster as it is now, done once, and given back where it fails."""
+
+import asyncio
+
+import pytest
+
+from ullage.engine.placement.scheduling import Bound
+from ullage.kube.extender.binding import Binder
+from ullage.kube.scheduler.actions import NotDoneError
+
+
+class Ready:
+    """Volumes that are ready, or never."""
+
+    def __init__(self) -> None:
+        self.prepared: list[tuple[str, str]] = []
+        self.given_back: list[tuple[str, str]] = []
+        self.told: list[tuple[str, str]] = []
+        self.fails = False
+
+    async def prepare(self, workload, bound: Bound) -> None:
+        self.prepared.append((workload.key, bound.node))
+        if self.fails:
+            raise NotDoneError("no volume")
+
+    async def give_back(self, workload, bound: Bound) -> None:
+        self.given_back.append((workload.key, bound.node))
+
+    def done(self, workload, bound: Bound) -> None:
+        self.told.append((workload.key, bound.node))
+
+
+@pytest.fixture
+def ready() -> Ready:
+    return Ready()
+
+
+@pytest.fixture
+def binder(watched, written, ready) -> Binder:
+    return Binder(watched.outlook, written, ready)
+
+
+def bind(binder: Binder, name: str, node: str = "n1", uid: str = "") -> None:
+    asyncio.run(binder.bind(f"a/{name}", uid or f"uid-{name}", node))
+
+
+def test_a_pod_that_its_node_takes_is_bound(watched, written, binder):
+    watched.node("n1")
+    watched.pod("a/p", cpu="1")
+    bind(binder, "p")
+    assert written.bound == [("a/p", "uid-p", "n1")]
+    assert binder.bound == 1
+
+
+def test_what_does_not_hold_any_more_is_refused_with_its_reason(watched, written, binder):
+    watched.node("n1", cpu="1")
+    watched.pod("a/p", cpu="1")
+    watched.pod("a/q", cpu="1")
+    bind(binder, "p")
+    with pytest.raises(NotDoneError, match="cpu short"):
+        bind(binder, "q")
+    assert len(written.bound) == 1
+
+
+def test_two_binds_of_one_quota_do_not_pass_it(watched, binder):
+    watched.node("n1")
+    watched.quota("a/q", cpu="1")
+    for name in ("p", "q"):
+        watched.pod(f"a/{name}", cpu="1")
+    bind(binder, "p")
+    with pytest.raises(NotDoneError, match="all quotas together would use more than their mins"):
+        bind(binder, "q")
+
+
+def test_a_bind_that_was_done_before_is_done(watched, written, binder):
+    watched.node("n1")
+    watched.pod("a/p", cpu="1", on="n1")
+    bind(binder, "p")
+    assert written.bound == []
+
+
+@pytest.mark.parametrize(
+    ("uid", "node", "why"),
+    [("another", "n1", "there is no such pod"), ("uid-p", "n2", "it does not wait for a node")],
+)
+def test_a_pod_that_is_not_the_one_or_runs_elsewhere_is_not_bound(watched, binder, uid, node, why):
+    for name in ("n1", "n2"):
+        watched.node(name)
+    watched.pod("a/p", cpu="1", on="n1")
+    with pytest.raises(NotDoneError, match=why):
+        bind(binder, "p", node, uid)
+
+
+def test_the_same_bind_asked_for_twice_at_once_is_done_once(watched, written, binder):
+    watched.node("n1")
+    watched.pod("a/p", cpu="1")
+
+    async def twice() -> None:
+        await asyncio.gather(*(binder.bind("a/p", "uid-p", "n1") for _ in range(2)))
+
+    asyncio.run(twice())
+    assert len(written.bound) == 1
+
+
+def test_another_node_is_refused_while_a_bind_is_under_way(watched, binder):
+    for name in ("n1", "n2"):
+        watched.node(name)
+    watched.pod("a/p", cpu="1")
+
+    async def both() -> list[object]:
+        binds = (binder.bind("a/p", "uid-p", node) for node in ("n1", "n2"))
+        return await asyncio.gather(*binds, return_exceptions=True)
+
+    first, second = asyncio.run(both())
+    assert first is None
+    assert str(second) == "it is being bound to n1"
+
+
+def test_a_pod_that_could_not_be_bound_gives_its_room_back(watched, written, binder):
+    watched.node("n1", cpu="1")
+    for name in ("p", "q"):
+        watched.pod(f"a/{name}", cpu="1")
+    written.refused.add("a/p")
+    with pytest.raises(NotDoneError, match="refused"):
+        bind(binder, "p")
+    bind(binder, "q")
+    assert written.bound == [("a/q", "uid-q", "n1")]
+    assert (binder.bound, binder.failed) == (1, 1)
+
+
+def test_volumes_are_made_ready_first_and_given_back_where_that_fails(watched, written, binder, ready):
+    watched.node("n1")
+    inline = {"name": "d", "csi": {"driver": "disks.example.com", "volumeAttributes": {"size": "1Gi"}}}
+    watched.pod("a/p", cpu="1", spec={"volumes": [inline]})
+    ready.fails = True
+    there = ("a/p", "n1")
+    with pytest.raises(NotDoneError, match="no volume"):
+        bind(binder, "p")
+    assert (ready.prepared, ready.given_back, written.bound) == ([there], [there], [])
+    ready.fails = False
+    bind(binder, "p")
+    assert ready.told == [there]

@@ -1,0 +1,121 @@
+"""Quotas claim back what is theirs for pods that kube-scheduler has tried in vain."""
+
+import asyncio
+
+import pytest
+
+from ullage.kube.extender.claiming import Claiming
+
+
+class Clock:
+    """Time that passes by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def claiming(watched, written, clock) -> Claiming:
+    return Claiming(watched.outlook, written, clock)
+
+
+@pytest.fixture
+def borrowed(watched):
+    """B uses what is A's."""
+    watched.node("n1", cpu="2")
+    for name in ("a", "b"):
+        watched.quota(f"{name}/q", cpu="1")
+    for index, name in enumerate(("b1", "b2")):
+        watched.pod(f"b/{name}", cpu="1", on="n1", uid=f"uid-{name}-{index}")
+    return watched
+
+
+def look(claiming: Claiming) -> None:
+    asyncio.run(claiming.claim())
+
+
+def reasons(written) -> list[tuple[str, str]]:
+    return [(key, reason) for key, reason, _ in written.said]
+
+
+def test_one_over_quota_goes_and_its_place_is_held(borrowed, written, claiming, in_vain):
+    borrowed.pod("a/p", cpu="1", status=in_vain)
+    look(claiming)
+    assert len(written.evicted) == 1
+    assert written.evicted[0].startswith("b/")
+    assert borrowed.outlook.held == {"a/p": "n1"}
+    assert ("a/p", "WaitingForRoom") in reasons(written)
+    assert (written.evicted[0], "Preempted") in reasons(written)
+
+
+def test_nobody_goes_twice_for_the_same_pod(borrowed, written, claiming, in_vain, clock):
+    borrowed.pod("a/p", cpu="1", status=in_vain)
+    look(claiming)
+    clock.now += 100
+    look(claiming)
+    assert len(written.evicted) == 1
+    assert borrowed.outlook.held == {"a/p": "n1"}
+
+
+def test_a_place_stays_held_when_the_victim_is_gone(borrowed, written, claiming, in_vain, clock):
+    borrowed.pod("a/p", cpu="1", status=in_vain)
+    look(claiming)
+    borrowed.gone(written.evicted[0])
+    clock.now += 100
+    look(claiming)
+    borrowed.pod("b/again", cpu="1")
+    verdicts = borrowed.outlook.catch_up()
+    told = verdicts.reasons(borrowed.outlook.pod("b/again"), ("n1",), borrowed.outlook.held)["n1"]
+    assert "quotas" in told or "short" in told
+    assert verdicts.reasons(borrowed.outlook.pod("a/p"), ("n1",), borrowed.outlook.held) == {"n1": ""}
+
+
+def test_nobody_goes_for_a_pod_that_was_not_tried_yet(borrowed, written, claiming):
+    borrowed.pod("a/p", cpu="1")
+    look(claiming)
+    assert written.evicted == []
+
+
+def test_nobody_goes_for_a_pod_for_which_kube_scheduler_evicts(borrowed, written, claiming, in_vain):
+    borrowed.pod("a/p", cpu="1", status={**in_vain, "nominatedNodeName": "n1"})
+    look(claiming)
+    assert written.evicted == []
+
+
+def test_a_pod_without_a_right_is_told_so(borrowed, written, claiming, in_vain):
+    borrowed.pod("a/p", cpu="2", status=in_vain)
+    look(claiming)
+    assert written.evicted == []
+    ((key, reason, note),) = written.said
+    assert (key, reason) == ("a/p", "NoRightToRoom")
+    assert note.startswith("0/1 nodes: ")
+    assert borrowed.outlook.held == {}
+
+
+def test_whoever_may_not_be_evicted_runs_on(borrowed, written, claiming, in_vain):
+    borrowed.pod("a/p", cpu="1", status=in_vain)
+    written.refused |= {"b/b1", "b/b2"}
+    look(claiming)
+    borrowed.outlook.catch_up()
+    assert not any(borrowed.outlook.pod(f"b/{name}").terminating for name in ("b1", "b2"))
+    assert "NotEvicted" in {reason for _, reason in reasons(written)}
+
+
+def test_without_quotas_nobody_looks(watched, written, claiming, in_vain):
+    watched.node("n1", cpu="1")
+    watched.pod("a/p", cpu="9", status=in_vain)
+    look(claiming)
+    assert written.said == []
+
+
+def test_whoever_does_not_lead_ends(written, claiming):
+    written.leading.leads = False
+    asyncio.run(asyncio.wait_for(claiming.run(), 5))

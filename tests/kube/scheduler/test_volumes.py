@@ -1,0 +1,396 @@
+"""Volumes are made ready step by step, by what the watch tells, and what was begun is given back."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from builders import waiting
+from sources.kubernetes.api.object_pool import BAREMETAL, GIB, pod, stored
+from sources.kubernetes.api.raw_server import RawServer, answer, serving
+from ullage.engine.placement.outcome import ChosenVolume, Served
+from ullage.engine.placement.scheduling import Bound
+from ullage.kube.scheduler.actions import NotDoneError
+from ullage.kube.scheduler.volumes import Volumes
+from ullage.model.cluster import Volume
+from ullage.sources.kubernetes.api.client import ApiClient
+from ullage.sources.kubernetes.api.mirror import Mirror
+
+SELECTED = "volume.kubernetes.io/selected-node"
+POD = waiting("web/p", volumes=(Volume("a", claim="a"),))
+ON_NODE = Bound("web/p", "n1")
+ON_DRIVE = Bound("web/p", "n1", (Served("a", "n1", "d1", "HDDLVG", 5 * GIB, fresh=True),))
+BY_HAND = Bound("web/p", "n1", chosen=(ChosenVolume("a", "disk"),))
+AT_REVISION_9 = [answer(200, b'{"metadata": {"resourceVersion": "9"}}')]
+CONFLICT = [answer(409, b'{"reason": "Conflict", "message": "it has changed"}')]
+
+
+class Leading:
+    leads = True
+
+
+class World:
+    """A mirror that sees what a test says, a server that answers by a script, and what prepares volumes."""
+
+    def __init__(self, client: ApiClient, server: RawServer, seconds_max: float) -> None:
+        self.server = server
+        self.leading = Leading()
+        self.mirror = Mirror()
+        self.see(stored("v1", "Node", "n1", status={"capacity": {"cpu": "4"}, "allocatable": {"cpu": "4"}}))
+        self.see(pod("web", "p", metadata={"uid": "pod-1"}))
+        drive = {
+            "UUID": "d1", "Type": "HDD", "Size": 100 * GIB, "NodeId": "n1", "IsClean": True,
+            "Status": "ONLINE", "Usage": "IN_USE", "Health": "GOOD",
+        }  # fmt: skip
+        self.see(stored(BAREMETAL, "Drive", "d1", spec=drive))
+        offer = {"Location": "d1", "Size": 100 * GIB, "storageClass": "HDD", "NodeId": "n1"}
+        self.see(stored(BAREMETAL, "AvailableCapacity", "ac-1", spec=offer))
+        self.mirror.delta()
+        self.volumes = Volumes(client, self.mirror, self.leading, seconds_max=seconds_max)
+
+    def see(self, each) -> None:
+        self.mirror.put(each.kind, each.text)
+
+    def claim(self, revision: int, node: str = "", *, bound: bool = False) -> None:
+        annotations = {SELECTED: node} if node else {}
+        annotations |= {"pv.kubernetes.io/bind-completed": "yes"} if bound else {}
+        metadata = {"uid": "claim-1", "resourceVersion": str(revision), "annotations": annotations}
+        spec = {"volumeName": "v"} if bound else {}
+        self.see(stored("v1", "PersistentVolumeClaim", "a", namespace="web", metadata=metadata, spec=spec))
+
+    def asked(self) -> list[tuple[str, str, Any]]:
+        """Return method, path and document of everything that was asked."""
+        found = []
+        for each in self.server.asked:
+            head, _, body = each.partition(b"\r\n\r\n")
+            method, path, _ = head.split(b"\r\n")[0].decode().split(" ")
+            found.append((method, path.partition("?")[0].rpartition("/")[2], json.loads(body or b"null")))
+        return found
+
+    async def prepare(self, bound: Bound, writes: int) -> asyncio.Task[None]:
+        """Begin to prepare, and return when so much was written and something is waited for."""
+        task = asyncio.create_task(self.volumes.prepare(POD, bound))
+        while not self._has_got_to(task, writes):  # noqa: ASYNC110 - the server has no event for it
+            await asyncio.sleep(0.001)
+        return task
+
+    def _has_got_to(self, task: asyncio.Task[None], writes: int) -> bool:
+        return task.done() or (len(self.server.asked) >= writes and self.volumes.waiting > 0)
+
+
+def doing(work: Callable[[World], Awaitable[None]], *script: list, seconds_max: float = 60) -> None:
+    async def run() -> None:
+        async with serving(*(script or (AT_REVISION_9,))) as server:
+            client = ApiClient(server.access())
+            try:
+                await work(World(client, server, seconds_max))
+            finally:
+                await client.close()
+
+    asyncio.run(run())
+
+
+def selecting(node: str | None) -> dict:
+    return {"annotations": {SELECTED: node}}
+
+
+def test_a_claim_names_its_node_and_is_waited_for():
+    async def work(world: World) -> None:
+        world.claim(3)
+        task = await world.prepare(ON_NODE, 1)
+        assert world.asked() == [("PATCH", "a", {"metadata": selecting("n1")})]
+        world.claim(9, "n1")
+        await asyncio.sleep(0.01)
+        assert not task.done()
+        world.claim(11, "n1", bound=True)
+        await task
+        assert world.volumes.waiting == 0
+
+    doing(work)
+
+
+def test_nothing_is_written_about_a_claim_that_is_bound_or_names_the_node_already():
+    async def work(world: World) -> None:
+        world.claim(3, bound=True)
+        await world.volumes.prepare(POD, ON_NODE)
+        world.claim(4, "n1")
+        task = await world.prepare(ON_NODE, 0)
+        world.claim(5, "n1", bound=True)
+        await task
+        assert world.asked() == []
+
+    doing(work)
+
+
+def test_a_node_that_the_provisioner_takes_back_is_no_place_for_the_pod():
+    async def work(world: World) -> None:
+        world.claim(3)
+        task = await world.prepare(ON_NODE, 1)
+        world.claim(8)  # from before the node was named
+        await asyncio.sleep(0.01)
+        assert not task.done()
+        world.claim(10)
+        with pytest.raises(NotDoneError, match="no volume can be made for claim web/a on n1"):
+            await task
+
+    doing(work)
+
+
+def test_a_claim_that_does_not_exist_yet_is_waited_for():
+    async def work(world: World) -> None:
+        task = await world.prepare(ON_NODE, 0)
+        await asyncio.sleep(0.01)
+        assert world.asked() == []
+        world.claim(3, bound=True)
+        await task
+
+    doing(work)
+
+
+@pytest.mark.parametrize("claimed", [False, True])
+def test_a_pod_waits_for_so_long_and_no_longer(claimed):
+    async def work(world: World) -> None:
+        if claimed:
+            world.claim(3)
+        with pytest.raises(NotDoneError, match=r"claim web/a has no volume after 0\.05 s"):
+            await world.volumes.prepare(POD, ON_NODE)
+
+    doing(work, seconds_max=0.05)
+
+
+ENDINGS = {
+    "the pod is gone": (lambda world: world.mirror.drop(*_gone(pod("web", "p"))), "the pod is gone"),
+    "another pod has its name": (
+        lambda world: world.see(pod("web", "p", metadata={"uid": "pod-2"})),
+        "the pod is gone",
+    ),
+    "the node is gone": (
+        lambda world: world.mirror.drop(*_gone(stored("v1", "Node", "n1"))),
+        "node n1 is gone",
+    ),
+    "another leads": (lambda world: setattr(world.leading, "leads", False), "another replica leads"),
+    "the claim is gone": (
+        lambda world: world.mirror.drop(*_gone(stored("v1", "PersistentVolumeClaim", "a", namespace="web"))),
+        "claim web/a is gone",
+    ),
+}
+
+
+def _gone(each):
+    return each.kind, each.text
+
+
+@pytest.mark.parametrize(("end", "why"), ENDINGS.values(), ids=ENDINGS)
+def test_nobody_waits_in_vain(end, why, monkeypatch):
+    monkeypatch.setattr("ullage.kube.scheduler.volumes.LOOK_SECONDS", 0.01)
+
+    async def work(world: World) -> None:
+        world.claim(3)
+        task = await world.prepare(ON_NODE, 1)
+        end(world)
+        with pytest.raises(NotDoneError, match=why):
+            await task
+
+    doing(work)
+
+
+def test_disks_are_reserved_before_the_claim_names_the_node():
+    async def work(world: World) -> None:
+        world.claim(3)
+        task = await world.prepare(ON_DRIVE, 2)
+        (verb, name, document), (_, _, second) = world.asked()
+        assert (verb, name) == ("PATCH", "web-p")
+        assert document["spec"] == {
+            "Namespace": "web",
+            "Status": "RESERVED",
+            "NodeRequests": {"Requested": ["n1"], "Reserved": ["n1"]},
+            "ReservationRequests": [
+                {
+                    "CapacityRequest": {"Name": "a", "StorageClass": "HDDLVG", "Size": 5 * GIB},
+                    "Reservations": ["ac-1"],
+                }
+            ],
+        }
+        assert second == {"metadata": selecting("n1")}
+        world.claim(9, "n1", bound=True)
+        await task
+
+    doing(work)
+
+
+def test_a_disk_that_is_not_offered_any_more_cannot_be_reserved():
+    async def work(world: World) -> None:
+        world.claim(3)
+        elsewhere = ON_DRIVE._replace(disks=(ON_DRIVE.disks[0]._replace(place="d9"),))
+        with pytest.raises(NotDoneError, match="d9 on n1 is not offered any more"):
+            await world.volumes.prepare(POD, elsewhere)
+        assert world.asked() == []
+
+    doing(work)
+
+
+def test_a_reservation_of_another_pod_that_is_called_the_same_is_left_alone():
+    async def work(world: World) -> None:
+        world.claim(3)
+        spec = {"Namespace": "web-x", "Status": "RESERVED"}
+        world.see(stored(BAREMETAL, "AvailableCapacityReservation", "web-x-p", spec=spec))
+        world.see(pod("web-x", "p"))
+        world.see(pod("web", "x-p", metadata={"uid": "pod-3"}))
+        with pytest.raises(NotDoneError, match="reservation web-x-p is that of pod web-x/p"):
+            await world.volumes.prepare(
+                waiting("web/x-p", volumes=POD.volumes), ON_DRIVE._replace(workload="web/x-p")
+            )
+        assert world.asked() == []
+
+    doing(work)
+
+
+def free(**fields: Any) -> list:
+    spec = {"spec": {"claimRef": fields}} if fields else {}
+    return [answer(200, json.dumps({"metadata": {"resourceVersion": "7"}, **spec}).encode())]
+
+
+def test_a_free_volume_names_the_claim_as_kube_scheduler_writes_it():
+    async def work(world: World) -> None:
+        world.claim(3)
+        task = await world.prepare(BY_HAND, 2)
+        assert world.asked()[1:] == [
+            (
+                "PATCH",
+                "disk",
+                {
+                    "metadata": {
+                        "resourceVersion": "7",
+                        "annotations": {"pv.kubernetes.io/bound-by-controller": "yes"},
+                    },
+                    "spec": {
+                        "claimRef": {
+                            "apiVersion": "v1",
+                            "kind": "PersistentVolumeClaim",
+                            "namespace": "web",
+                            "name": "a",
+                            "uid": "claim-1",
+                            "resourceVersion": "3",
+                        }
+                    },
+                },
+            )
+        ]
+        world.claim(9, bound=True)
+        await task
+
+    doing(work, free(), AT_REVISION_9)
+
+
+def test_a_volume_that_somebody_else_has_by_now_is_left_alone():
+    async def work(world: World) -> None:
+        world.claim(3)
+        with pytest.raises(NotDoneError, match="volume disk is that of claim web/other"):
+            await world.volumes.prepare(POD, BY_HAND)
+        assert [verb for verb, _, _ in world.asked()] == ["GET"]
+
+    doing(work, free(namespace="web", name="other", uid="x"))
+
+
+class TestGivingBack:
+    """What was begun is undone, as long as it is as it was written."""
+
+    def test_claims_then_volumes_then_the_reservation(self):
+        async def work(world: World) -> None:
+            world.claim(3)
+            task = await world.prepare(ON_DRIVE, 2)
+            world.claim(9, "n1")
+            task.cancel()
+            await world.volumes.give_back(POD, ON_DRIVE)
+            assert world.asked()[2:] == [
+                ("PATCH", "a", {"metadata": {"resourceVersion": "9", **selecting(None)}}),
+                ("DELETE", "web-p", None),
+            ]
+            await world.volumes.give_back(POD, ON_DRIVE)
+            assert len(world.asked()) == 4, "what was given back is not given back again"
+
+        doing(work)
+
+    def test_a_volume_names_no_claim_unless_it_has_changed(self):
+        async def work(world: World) -> None:
+            world.claim(3)
+            task = await world.prepare(BY_HAND, 2)
+            task.cancel()
+            await world.volumes.give_back(POD, BY_HAND)
+            assert world.asked()[2:] == [
+                (
+                    "PATCH",
+                    "disk",
+                    {
+                        "metadata": {
+                            "resourceVersion": "9",
+                            "annotations": {"pv.kubernetes.io/bound-by-controller": None},
+                        },
+                        "spec": {"claimRef": None},
+                    },
+                )
+            ]
+
+        doing(work, free(), AT_REVISION_9, CONFLICT)
+
+    @pytest.mark.parametrize(("node", "bound"), [("n1", True), ("n2", False), ("", False)])
+    def test_a_claim_that_has_its_volume_or_another_node_is_left_alone(self, node, bound):
+        async def work(world: World) -> None:
+            world.claim(3)
+            task = await world.prepare(ON_NODE, 1)
+            task.cancel()
+            world.claim(12, node, bound=bound)
+            await world.volumes.give_back(POD, ON_NODE)
+            assert len(world.asked()) == 1
+
+        doing(work)
+
+    def test_a_claim_that_has_changed_meanwhile_is_looked_at_again(self, monkeypatch):
+        monkeypatch.setattr("ullage.kube.scheduler.volumes.GIVE_BACK_SECONDS", 0.001)
+
+        async def work(world: World) -> None:
+            world.claim(3)
+            task = await world.prepare(ON_NODE, 1)
+            world.claim(9, "n1")
+            task.cancel()
+            await world.volumes.give_back(POD, ON_NODE)
+            assert [verb for verb, _, _ in world.asked()] == ["PATCH"] * 3
+
+        doing(work, AT_REVISION_9, CONFLICT, AT_REVISION_9)
+
+    def test_what_was_begun_for_a_later_decision_is_not_given_back_by_an_earlier_one(self):
+        async def work(world: World) -> None:
+            world.claim(3)
+            earlier = await world.prepare(ON_DRIVE, 2)
+            earlier.cancel()
+            again = ON_DRIVE._replace(chosen=())
+            later = await world.prepare(again, 3)
+            written = len(world.asked())
+            await world.volumes.give_back(POD, ON_DRIVE)
+            assert len(world.asked()) == written
+            later.cancel()
+
+        doing(work)
+
+    def test_one_that_is_done_has_nothing_to_give_back(self):
+        async def work(world: World) -> None:
+            world.claim(3, bound=True)
+            await world.volumes.prepare(POD, ON_NODE)
+            world.volumes.done(POD, ON_NODE)
+            await world.volumes.give_back(POD, ON_NODE)
+            assert world.asked() == []
+
+        doing(work)
+
+    def test_who_leads_no_more_writes_nothing(self):
+        async def work(world: World) -> None:
+            world.claim(3)
+            task = await world.prepare(ON_DRIVE, 2)
+            task.cancel()
+            world.leading.leads = False
+            await world.volumes.give_back(POD, ON_DRIVE)
+            assert len(world.asked()) == 2
+
+        doing(work)
