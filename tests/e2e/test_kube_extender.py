@@ -1,10 +1,13 @@
 """kube-scheduler with our extender on a real control plane: quotas hold, and claim back what is theirs."""
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+import yaml
 
 from baremetal_driver import (
     RESERVATIONS,
@@ -32,27 +35,18 @@ from plane.settings import CONTROLLERS, KWOK, SCHEDULER
 GPU_MEMORY = "nos.nebuly.com/gpu-memory"
 KUBE_SCHEDULER = "default-scheduler"
 LIMITS = {"a": 40, "b": 10, "c": 30}
-PROFILE = {
-    "schedulerName": KUBE_SCHEDULER,
-    "plugins": {"preBind": {"disabled": [{"name": "VolumeBinding"}]}},
-}
-"""Volumes are made ready by the extender when it binds."""
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "kubernetes.md"
 
 pytestmark = pytest.mark.slow
 
 
-def extender(port: int) -> dict[str, Any]:
-    """What a KubeSchedulerConfiguration says of the extender."""
-    return {
-        "urlPrefix": f"http://127.0.0.1:{port}",
-        "filterVerb": "filter",
-        "prioritizeVerb": "prioritize",
-        "preemptVerb": "preempt",
-        "bindVerb": "bind",
-        "weight": 10,
-        "nodeCacheCapable": True,
-        "httpTimeout": "60s",
-    }
+def settings(port: int) -> dict[str, Any]:
+    """What the guide tells kube-scheduler, with an extender of this host."""
+    blocks = re.findall(r"^```yaml\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    (found,) = (each for each in blocks if "KubeSchedulerConfiguration" in each)
+    written = yaml.safe_load(found)
+    written["extenders"][0]["urlPrefix"] = f"http://127.0.0.1:{port}"
+    return {name: written[name] for name in ("percentageOfNodesToScore", "profiles", "extenders")}
 
 
 class Extended(KubeCluster):
@@ -61,8 +55,7 @@ class Extended(KubeCluster):
     def __init__(self, program, *parts: str) -> None:
         super().__init__(program)
         (self.port,) = free_port_numbers(1)
-        settings = {"extenders": [extender(self.port)], "profiles": [PROFILE]}
-        self.plane = Plane(program, (KWOK, SCHEDULER, *parts), scheduler=settings)
+        self.plane = Plane(program, (KWOK, SCHEDULER, *parts), scheduler=settings(self.port))
 
     def start_extender(self, *arguments: str, port: int = 0) -> KubeProcess:
         """Start an extender where kube-scheduler asks, or at another port."""

@@ -171,3 +171,31 @@ def test_a_line_of_the_log_is_json(capfd):
     line = json.loads(capfd.readouterr().err)
     assert (line["component"], line["message"], line["number"]) == ("test", "it is so", 3)
     assert line["at"].endswith("Z")
+
+
+def test_a_right_that_is_missing_is_said_while_it_waits(plane, options, monkeypatch, capfd):
+    monkeypatch.setattr("ullage.kube.running.WAITING_SECONDS", 0.5)
+    rules = [{"apiGroups": ["ullage.dev"], "resources": ["resourcetypes"], "verbs": ["list"]}]
+    rbac = "rbac.authorization.k8s.io"
+    named = {"apiVersion": f"{rbac}/v1", "metadata": {"name": f"{options.namespace}-types"}}
+    subject = {"kind": "User", "name": "stranger", "apiGroup": rbac}
+    role = {"kind": "ClusterRole", "name": named["metadata"]["name"], "apiGroup": rbac}
+    plane.create({**named, "kind": "ClusterRole", "rules": rules})
+    plane.create({**named, "kind": "ClusterRoleBinding", "subjects": [subject], "roleRef": role})
+    told = []
+    say = Log.say
+
+    def listening(log: Log, message: str, **facts) -> None:
+        say(log, message, **facts)
+        if facts.get("failures"):
+            told.append(facts["failures"])
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Log, "say", listening)
+
+    async def work(_: Process) -> None:
+        raise AssertionError("it cannot know the cluster")
+
+    run(options._replace(kubeconfig=str(plane.kubeconfig("stranger"))), work, kinds=KINDS)
+    assert "cannot list resource" in told[0]["Pod"]
+    assert "waits for the cluster" in capfd.readouterr().err

@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from ullage.model.errors import InputError
+from ullage.service import fit_commit
 from ullage.service.asked import Asked, read_cluster
 from ullage.service.fit import Commit, FitQuestion, fit
 from ullage.service.ledger_change import release
@@ -187,3 +188,53 @@ def test_a_ledger_of_an_older_version_is_upgraded_before_it_is_read(place):
     answer = committed(place, cpu="1", name="b")
     assert answer.yes
     assert {each.owner for each in entries(place)} == {"shop/a", "shop/b"}
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_quotas_count_everybody_whichever_nodes_a_selector_means(place, runs):
+    zones = [{**NODES[0], "name": name, "labels": {"zone": name}} for name in ("a", "b")]
+    quota = {"name": "shop", "namespaces": ["shop"], "min": {"cpu": "4"}, "max": {"cpu": "4"}}
+    workload = {"name": "w", "namespace": "shop", "node": "a", "state": "ok", "requests": {"cpu": "3"}}
+    written(
+        place / "room.json", "Snapshot", nodes=zones, quotas=[quota], workloads=[workload] if runs else []
+    )
+
+    def held_on(name, zone):
+        path = written(
+            place / "w.json", "WorkloadSet", workloads=[{**workload, "name": name, "node": "", "state": "init"}]
+        )
+        asked = Asked(
+            str(place / "room.json"), selector=f"zone={zone}", ledger=str(place / "ledger.db")
+        )
+        answer = fit(asked, FitQuestion((path,), commit=Commit(60)))
+        assert fit(asked, FitQuestion((path,))).yes == answer.yes
+        return answer.yes
+
+    if not runs:
+        assert held_on("first", "a")
+        assert {entry.capacity for entry in entries(place)} == {"node/a", "quota/shop"}
+    assert not held_on("second", "b")
+
+
+def test_a_selector_says_where_there_may_be_room(place):
+    zones = [{**NODES[0], "name": name, "labels": {"zone": name}} for name in ("a", "b")]
+    written(place / "room.json", "Snapshot", nodes=zones)
+    asked = Asked(str(place / "room.json"), selector="zone notin (a)", ledger=str(place / "ledger.db"))
+    path = written(place / "w.json", "WorkloadSet", workloads=[{"name": "w", "requests": {"cpu": "3"}}])
+    assert not fit(asked, FitQuestion((path,), replicas=2, commit=Commit(60))).yes
+    assert [entry.capacity for entry in entries(place)] == ["node/b"]
+
+
+def test_asked_under_one_key_at_the_same_time_both_are_told_the_same(place, monkeypatch):
+    def slower(*args, **kwargs):
+        monkeypatch.setattr(fit_commit, "submitted", submitted)
+        monkeypatch.setenv("ULLAGE_NOW", "1001")
+        committed(place, key="k")
+        return submitted(*args, **kwargs)
+
+    submitted = fit_commit.submitted
+    monkeypatch.setattr(fit_commit, "submitted", slower)
+    answer = committed(place, key="k")
+    report = answer.data()["commit"]
+    assert (answer.yes, report["repeated"]) == (True, True)
+    assert report["expires"] == "1970-01-01T00:17:41Z"

@@ -11,8 +11,8 @@ HELD = LedgerEntry("r", "compute", "node/n1", "web/a", state="RESERVED", expires
 WAITS = LedgerEntry("w", "compute", "", "web/b", state="WAITING", expires_seconds=60, queue_position=1)
 
 
-def telling(*entries, kept=(), in_line=(), at=10):
-    return Telling("ledger.db", "k", LedgerState(entries=entries, revision=3), at, kept, in_line)
+def telling(*entries, kept=(), in_line=(), at=10, owners=frozenset(("web/a", "web/b"))):
+    return Telling("ledger.db", "k", LedgerState(entries=entries, revision=3), at, kept, in_line, owners)
 
 
 def outcome(*changed, repeated=False):
@@ -46,3 +46,21 @@ def test_nothing_was_done_because_all_is_held_or_not_all_may_be():
     assert (report.accepted, report.kept, report.expires) == (True, ("r",), "1970-01-01T00:01:00Z")
     report = telling().undone(nothing_to_do=False, fits=False)
     assert (report.accepted, report.reason) == (False, NOT_ALL)
+
+
+def test_what_was_held_before_is_told_until_its_own_time():
+    new = msgspec.structs.replace(HELD, reservation="new", expires_seconds=90)
+    report = telling(HELD, new, kept=("r",)).done(outcome(new))
+    assert (report.expires, report.kept_expires) == ("1970-01-01T00:01:30Z", "1970-01-01T00:01:00Z")
+
+
+def test_what_others_in_line_hold_since_is_not_told_as_ones_own():
+    given_back = msgspec.structs.replace(HELD, state="RELEASED")
+    was = msgspec.structs.replace(WAITS, state="RELEASED", owner="web/z")
+    now = msgspec.structs.replace(HELD, reservation="w", owner="web/z")
+    evicted = msgspec.structs.replace(given_back, reservation="v", owner="web/v")
+    report = telling(now).done(outcome(given_back, evicted, was, now))
+    assert (report.held, report.others, report.expires) == ((), (now,), "")
+    assert report.released == (given_back, evicted)
+    moved_up = msgspec.structs.replace(WAITS, owner="web/z")
+    assert telling(HELD, moved_up).done(outcome(HELD, moved_up)).all_held

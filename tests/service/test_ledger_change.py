@@ -5,7 +5,8 @@ import json
 import pytest
 
 from ullage.model.errors import InputError
-from ullage.model.ledger import Capacity, Hold, Reserve, Supply, Together
+from ullage.model.disk_plan import DiskCapacity
+from ullage.model.ledger import VOLUME_SPACE, Bind, Capacity, Hold, Reserve, Supply, Together
 from ullage.model.resources import Resources
 from ullage.service.asked import Asked
 from ullage.service.ledger_change import bind, expire, extend, pause, release
@@ -123,3 +124,29 @@ def test_nobody_is_gone_from_a_cluster_that_names_no_workloads(path, tmp_path):
     ):
         expire(Asked(str(hosts), ledger=str(path)), orphans=True)
     assert "Pod/b/1/x@node/n1" in states(path)
+
+
+@pytest.mark.parametrize("by", ["hand", "orphans"])
+def test_who_waits_for_a_disk_is_not_held_while_the_volume_may_be_there(tmp_path, monkeypatch, by):
+    monkeypatch.setenv("ULLAGE_NOW", "50")
+    path, cluster = tmp_path / "ledger.db", tmp_path / "room.json"
+    disk = DiskCapacity("d", "n1", "HDD", 1 << 30)
+    space = Resources({VOLUME_SPACE: 600 << 20})
+    commands = (
+        Supply((Capacity("drive/n1/d", Resources({VOLUME_SPACE: 1000 << 20}), disk=disk),)),
+        Reserve("Pod/a/1", "a", 100, holds=(Hold("data", "drive/n1/d", space),)),
+        Bind("Pod/a/1"),
+        Reserve("Pod/b/1", "b", 200, holds=(Hold("data", "drive/n1/d", space),), waits=True),
+    )
+    submitted(path, Together(commands), at_seconds=1, create=True)
+    drive = {"uuid": "d", "driveClass": "HDD", "sizeBytes": 1 << 30}
+    group = {"name": "vg", "driveClass": "HDD", "sizeBytes": 1 << 30, "freeBytes": 400 << 20, "drives": ["d"]}
+    nodes = [{"name": "n1", "capacity": {"cpu": "4"}, "drives": [drive], "volumeGroups": [group]}]
+    pods = [{"name": "other", "node": "n1", "requests": {"cpu": "1"}}]
+    document = {"apiVersion": "ullage.dev/v1", "kind": "Snapshot", "nodes": nodes, "workloads": pods}
+    cluster.write_text(json.dumps(document))
+    if by == "hand":
+        assert release(str(path), "Pod/a/1").yes
+    else:
+        assert expire(Asked(str(cluster), ledger=str(path)), orphans=True).yes
+    assert {each.reservation: each.state for each in read_ledger(path).entries} == {"Pod/b/1": "WAITING"}

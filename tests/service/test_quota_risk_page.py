@@ -3,6 +3,7 @@
 import msgspec
 
 from builders import cluster, node, pod, quota
+from ullage.engine.quota import claimed_back
 from ullage.model.policy import Layer, Policy
 from ullage.service.quota_risk import quota_risk_of
 
@@ -140,14 +141,36 @@ def test_who_is_spared_is_told_last_with_its_place_of_later(asked, read):
     assert one.startswith("b/p2 is above the min of b: spared for 1 s: it ran too shortly\n")
 
 
-def test_whole_gangs_and_other_priorities_are_not_simulated(asked, read):
+def gang_of_three():
+    held = [pod(f"b/g{number}", cpu="1", gang="g", created_seconds=number) for number in range(3)]
+    quotas = [quota("a", {"cpu": "2"}), quota("b", {"cpu": "1"})]
+    return cluster(node("n", cpu="3").holding(*held), *quotas, name="shared")
+
+
+def test_a_gang_goes_as_one_when_one_of_it_does(asked, read):
+    report = quota_risk_of(gang_of_three(), asked)
+    text = read(report)
+    lines = [line.split() for line in text.splitlines() if line.startswith("b/g")]
+    assert [(line[0], line[3:6], line[7]) for line in lines] == [
+        (f"b/g{place}", [str(place + 1), "of", "3"], "0") for place in range(3)
+    ]
+    assert "gangs as one" not in text
+
+
+def test_where_too_many_could_go_gangs_are_said_to_be_counted_roughly(asked, read, monkeypatch):
+    monkeypatch.setattr(claimed_back, "SEARCHED_MAX", 1)
+    assert "gangs as one, where too many could go" in " ".join(
+        read(quota_risk_of(gang_of_three(), asked)).split()
+    )
+
+
+def test_other_priorities_are_not_simulated(asked, read):
     world = cluster(
-        node("n", cpu="4").holding(pod("a/x", cpu="4", gang="g")),
+        node("n", cpu="4").holding(pod("a/x", cpu="4")),
         quota("a"),
         quota("b", {"cpu": "4"}),
         quota("c", {"cpu": "1"}, evicts_others="LowerPriority"),
         name="shared",
     )
     text = " ".join(read(quota_risk_of(world, asked)).split())
-    assert "that a whole gang goes where one of it does" in text
     assert "claims of other priorities than 0, by quotas that evict lower ones only" in text

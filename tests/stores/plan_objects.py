@@ -1,4 +1,4 @@
-"""A collection of objects as an API server keeps it, in memory: a name is given once, a list is of one moment.
+"""A collection of objects as an API server keeps it, in memory: a name is given once, a list is whole.
 
 What a real server does is tested on a real one (tests/e2e/test_kube_ledger.py). Here it can be made to lose
 answers, to be slow, and to be asked in an order that is chosen.

@@ -33,6 +33,8 @@ from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.kubeconfig import Access, find_access
 
 NAMESPACE: Final = "ullage-system"
+WAITING_SECONDS: Final = 10.0
+"""How long it is not said why the cluster is not followed yet."""
 _OK: Final = 200
 _UNAVAILABLE: Final = 503
 
@@ -186,7 +188,11 @@ async def _begins_anew(  # noqa: PLR0917 - all that a process is started with
 async def _lead(process: Process, work: Work, beside: Work | None) -> None:
     """Follow the cluster, wait to lead, and work for as long as this one leads."""
     process.log.say("starts", identity=process.identity)
-    await process.following.start()
+    telling = asyncio.create_task(_say_what_is_missing(process))
+    try:
+        await process.following.start()
+    finally:
+        await _cancelled([telling])
     process.is_ready = True
     process.log.say("follows the cluster")
     together: list[Coroutine[Any, Any, None]] = [_awaited(beside(process))] if beside else []
@@ -201,6 +207,13 @@ async def _lead(process: Process, work: Work, beside: Work | None) -> None:
             each.result()
     finally:
         await _cancelled(tasks)
+
+
+async def _say_what_is_missing(process: Process) -> None:
+    """Say from time to time what cannot be listed: a right that is missing, or a server that is away."""
+    while True:
+        await asyncio.sleep(WAITING_SECONDS)
+        process.log.say("waits for the cluster", failures=process.following.failures)
 
 
 async def _awaited(work: Awaitable[None]) -> None:

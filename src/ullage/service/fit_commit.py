@@ -84,11 +84,17 @@ def fit_and_commit(asked: Asked, question: FitQuestion, choice: Choice, commit: 
     done = known_under(path, commit.key, asked_under, wanted)
     if done is None and command is not None and (found.fits or not wanted.atomic):
         command = msgspec.structs.replace(command, question=asked_under)
-        done = submitted(
-            path, command, at_seconds=at_seconds, key=commit.key, revision=state.revision, create=True
-        )
-    now = state if done is None or done.repeated else read_ledger(path)
-    telling = Telling(told_path(path), commit.key, now, at_seconds, plan.kept, in_line)
+        try:
+            done = submitted(
+                path, command, at_seconds=at_seconds, key=commit.key, revision=state.revision, create=True
+            )
+        except InputError:  # perhaps the same question was quicker, asked under this key at the same time
+            done = known_under(path, commit.key, asked_under, wanted)
+            if done is None:
+                raise
+    now = state if done is None else read_ledger(path)
+    owners = frozenset(batch.key for batch in wanted.batches)
+    telling = Telling(told_path(path), commit.key, now, at_seconds, plan.kept, in_line, owners)
     told = (
         telling.undone(nothing_to_do=command is None, fits=found.fits) if done is None else telling.done(done)
     )

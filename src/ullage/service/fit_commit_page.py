@@ -34,7 +34,12 @@ def fit_commit_page(
     if not commit.accepted:
         blocks.append(view.Findings("Not held", (view.Finding("error", "", commit.reason),)))
     rows_max = ROWS_SHOWN if shortened else None
-    shown = (("Held", commit.held), ("In line", commit.waiting), ("Given back", commit.released))
+    shown = (
+        ("Held", commit.held),
+        ("In line", commit.waiting),
+        ("Given back", commit.released),
+        ("Held for others who were in line", commit.others),
+    )
     for title, entries in shown:
         if entries:
             blocks.append(entry_table(title, entries, TYPES, rows_max))
@@ -55,7 +60,7 @@ def _held(commit: "CommitReport") -> str:
     if not commit.accepted:
         moved = ", the ledger has moved since it was planned" if commit.moved else ""
         return f"nothing is held{moved}"
-    until = f" until {commit.expires}" if commit.expires else " and in use"
+    until = _until(commit.expires)
     parts = []
     if commit.ended:
         was = f"{several(commit.ended)} was held under the key {commit.key} and has ended"
@@ -63,7 +68,7 @@ def _held(commit: "CommitReport") -> str:
     elif reservations:
         parts.append(f"{plural(len(reservations), 'reservation')} held{again}{until}")
     if commit.kept:
-        parts.append(f"held already: {several(commit.kept)}{until}")
+        parts.append(f"held already: {several(commit.kept)}{_until(commit.kept_expires)}")
     if commit.waiting:
         places = {entry.reservation: entry.queue_position for entry in commit.waiting}
         waiting = [f"{name} (number {place})" for name, place in places.items()]
@@ -71,6 +76,10 @@ def _held(commit: "CommitReport") -> str:
     if parts:
         return "; ".join(parts)
     return f"the refusal is noted{again}" if commit.rejected else f"nothing to hold{again}"
+
+
+def _until(expires: str) -> str:
+    return f" until {expires}" if expires else " and in use"
 
 
 def _next(commit: "CommitReport", asked: "Asked") -> str:

@@ -18,9 +18,10 @@ class CommitReport(Record, frozen=True):
     """What the ledger made of an answer: the entries that it holds now, those it refused, those it gave back.
 
     `kept` are reservations that were held before and stay as they are, `waiting` the entries of those who
-    stand in line, and `expires` is the time until which what is held or kept is. `repeated` says that the key
-    was known and this is the answer of the first time, of which `ended` has been given back since; `moved`
-    that others had been quicker since the plan was made.
+    stand in line. `expires` is the time until which what is held is, or what is kept where nothing else is,
+    and `kept_expires` the one of what is kept. `repeated` says that the key was known and this is the answer
+    of the first time, of which `ended` has been given back since; `moved` that others had been quicker since
+    the plan was made. `others` is what somebody else in line holds since this made room for it.
     """
 
     ledger: str
@@ -38,6 +39,8 @@ class CommitReport(Record, frozen=True):
     shortfalls: tuple[Shortfall, ...]
     waiting: tuple[LedgerEntry, ...] = ()
     ended: tuple[str, ...] = ()
+    kept_expires: str = ""
+    others: tuple[LedgerEntry, ...] = ()
 
     @property
     def all_held(self) -> bool:
@@ -46,7 +49,7 @@ class CommitReport(Record, frozen=True):
 
 
 class Telling(NamedTuple):
-    """Tells what came of a commit; the state is the ledger's after it."""
+    """Tells what came of a commit; the state is the ledger's after it, and `owners` who was asked about."""
 
     ledger: str
     key: str
@@ -54,11 +57,14 @@ class Telling(NamedTuple):
     at_seconds: int
     kept: tuple[str, ...]
     in_line: tuple[str, ...]
+    owners: frozenset[str] = frozenset()
 
     def done(self, done: Outcome) -> CommitReport:
         """Return what came of a step; what a refused one would have held is no part of it."""
         decision = done.decision
-        changed = decision.changed if decision.accepted else ()
+        everybody = decision.changed if decision.accepted else ()
+        others = {entry.reservation for entry in everybody if self._is_of_others(entry)}
+        changed = [entry for entry in everybody if entry.reservation not in others]
         held = tuple(entry for entry in changed if entry.holds)
         names = tuple(dict.fromkeys(entry.reservation for entry in held))
         kept = () if done.repeated else tuple(name for name in self.kept if name not in names)
@@ -70,7 +76,7 @@ class Telling(NamedTuple):
             repeated=done.repeated,
             moved=done.moved,
             key=self.key,
-            expires=self._until((*names, *kept)),
+            expires=self._until(names or kept),
             held=held,
             rejected=tuple(entry for entry in changed if entry.state == "REJECTED"),
             released=tuple(entry for entry in changed if entry.state in {"RELEASED", "EXPIRED"}),
@@ -79,6 +85,8 @@ class Telling(NamedTuple):
             shortfalls=decision.shortfalls,
             waiting=tuple(self._waiting(in_line)),
             ended=tuple(name for name in names if not self._alive(name)) if done.repeated else (),
+            kept_expires=self._until(kept),
+            others=tuple(entry for entry in everybody if entry.reservation in others and entry.holds),
         )
 
     def undone(self, *, nothing_to_do: bool, fits: bool) -> CommitReport:
@@ -100,7 +108,13 @@ class Telling(NamedTuple):
             reason="" if accepted else NOT_ALL,
             shortfalls=(),
             waiting=waiting,
+            kept_expires=self._until(self.kept),
         )
+
+    def _is_of_others(self, entry: LedgerEntry) -> bool:
+        """Whether an entry changed because the line moved: who is evicted has given back, and no more."""
+        ended = entry.state in {"RELEASED", "EXPIRED"}
+        return bool(self.owners) and entry.owner not in self.owners and not ended
 
     def _alive(self, name: str) -> tuple[LedgerEntry, ...]:
         return alive(self.state.entries_of(name), self.at_seconds)

@@ -1,18 +1,31 @@
 """Steps that people take by hand: bind, release, extend, and give back what has ended or lost its owner."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ullage.engine.ledger.room import TYPES
+from ullage.engine.ledger.state import LedgerState
+from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
-from ullage.model.ledger import Bind, Command, Expire, Extend, Outcome, Pause, Release, Together
+from ullage.model.ledger import (
+    Bind,
+    Command,
+    Expire,
+    Extend,
+    Outcome,
+    Pause,
+    Release,
+    Supply,
+    Together,
+    is_disk,
+)
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.render import view
 from ullage.service.answer import Answer, versioned
-from ullage.service.asked import Asked, read_whole
+from ullage.service.asked import Asked, read_whole, standing
 from ullage.service.clock import now_seconds, told_time
-from ullage.service.ledger_file import ledger_path, read_ledger, submitted, told_path
+from ullage.service.ledger_file import alive, ledger_path, read_ledger, submitted, told_path
 from ullage.service.ledger_words import entry_table, with_ledger
 from ullage.service.words import plural
 
@@ -63,10 +76,7 @@ def expire(asked: Asked, *, orphans: bool) -> Answer:
     words = "expire"
     command: Command = Expire()
     if orphans:
-        from ullage.engine.columns import Columns
         from ullage.engine.ledger.matching import broken_promises
-        from ullage.engine.ledger.promises import with_promises
-        from ullage.engine.ledger.supply import supply_of
 
         state = read_ledger(ledger_path(asked.ledger, asked))
         snapshot = read_whole(asked)
@@ -78,13 +88,30 @@ def expire(asked: Asked, *, orphans: bool) -> Answer:
                 remedy="name a cluster that lists its workloads, or use ledger release",
             )
         words = f"expire, and {plural(len(gone), 'reservation')} without an owner"
-        left = [each for each in alive(state.entries, now_seconds()) if each.reservation not in gone]
-        disks = {each.capacity for each in state.entries if each not in left and is_disk(each.capacity)}
-        columns = Columns(with_promises(standing(snapshot), left))
-        offered = supply_of(columns, left, disks) if disks else ()
-        supply = (Supply(offered),) if offered else ()
-        command = Together((Expire(), *supply, *(Release(each, volumes_stay=True) for each in gone)))
+        command = Together((Expire(), *_given_back(snapshot, state, gone)))
     return _taken(asked.ledger, words, command, asked)
+
+
+def _given_back(
+    snapshot: Snapshot, state: LedgerState, gone: Sequence[str]
+) -> Iterator[Supply | Release]:
+    """Yield what disks offer without the promises that end now, whose volumes may be there still."""
+    from ullage.engine.columns import Columns
+    from ullage.engine.ledger.promises import with_promises
+    from ullage.engine.ledger.supply import supply_of
+
+    live = alive(state.entries, max(now_seconds(), state.at_seconds))
+    left = [each for each in live if each.reservation not in gone]
+    ends = {each.key: each for each in state.entries if each.holds and is_disk(each.capacity)}
+    for each in left:
+        ends.pop(each.key, None)
+    names = {each.capacity for each in ends.values()}
+    offered = supply_of(Columns(with_promises(standing(snapshot), left)), left, names) if names else ()
+    if offered:
+        yield Supply(offered)
+    told = {each.name for each in offered}
+    untold = {each.reservation for each in ends.values() if each.capacity not in told}
+    yield from (Release(each, volumes_stay=each in untold) for each in gone)
 
 
 def _taken(named: str, words: str, command: Command, asked: Asked | None = None) -> Answer:

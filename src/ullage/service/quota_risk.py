@@ -30,7 +30,7 @@ NOT_SIMULATED: Final = (
     "claims of different sizes in turn, which may take others than the first in order",
 )
 BUDGETS_CHANGE: Final = "how disruption budgets change while workloads go"
-GANGS: Final = "that a whole gang goes where one of it does"
+GANGS: Final = "gangs as one, where too many could go: the rest of a gang goes when it is too small"
 PRIORITIES: Final = "claims of other priorities than 0, by quotas that evict lower ones only"
 CUT_SHORT: Final = "all orders: there are too many quotas and workloads, some orders end early"
 
@@ -151,7 +151,7 @@ def quota_risk_report(
     notes = list(NOT_SIMULATED) if listed else []
     if listed and any(pod.member.budgets for pod in found.pods):
         notes.append(BUDGETS_CHANGE)
-    if listed and any(pod.member.gang for pod in found.pods):
+    if not found.complete and any(pod.member.gang for pod in found.pods):
         notes.append(GANGS)
     if listed and any(each.evicts_others == LOWER_PRIORITY for each in accounts.book.quotas):
         notes.append(PRIORITIES)

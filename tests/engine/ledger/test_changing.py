@@ -275,3 +275,19 @@ def test_a_drive_that_is_plain_again_is_in_no_group_and_what_was_promised_there_
     assert "short by" in ledger.refuses(reserve("s", whole))
     again = Supply((made, msgspec.structs.replace(made, name="drive/a/d", disk=None)))
     assert ledger.do(again).gone == ()
+
+
+@pytest.mark.parametrize(("volumes_stay", "left"), [(True, 60), (False, 100)])
+@pytest.mark.parametrize("bound", [True, False])
+def test_what_is_in_use_of_a_disk_may_stay_taken_until_a_supply_says_otherwise(volumes_stay, left, bound):
+    vg = msgspec.structs.replace(group("n", "vg", 100), drives=("drive/n/d",))
+    ledger = Ledger(vg, msgspec.structs.replace(vg, name="drive/n/d", disk=None))
+    ledger.do(reserve("a", Hold("data", "drive/n/d", Resources({VOLUME_SPACE: 40}))))
+    if bound:
+        ledger.do(Bind("a"))
+    assert ledger.do(Release("a", volumes_stay=volumes_stay)).accepted
+    offers = {each.name: each.offers.of(VOLUME_SPACE) for each in ledger.state.capacities}
+    expected = left if bound else 100
+    assert offers == {"group/n/vg": expected, "drive/n/d": expected}
+    ledger.do(Supply((vg,)))
+    assert ledger.state.capacity("group/n/vg") == vg

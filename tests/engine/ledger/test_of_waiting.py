@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from builders import batch, cluster, node, policy, quota, volume, waiting
+from builders import batch, cluster, node, policy, quota, volume, waiting, workload
 from ullage.engine.columns import Columns
 from ullage.engine.ledger.apply import apply
 from ullage.engine.ledger.audit import audit
@@ -13,7 +13,7 @@ from ullage.engine.ledger.of_waiting import Asking, lined_up
 from ullage.engine.ledger.promises import with_promises
 from ullage.engine.ledger.state import LedgerState
 from ullage.engine.placement.fit import fit
-from ullage.model.drives import Drive, VolumeGroup
+from ullage.model.drives import Drive, PlacedVolume, VolumeGroup
 from ullage.model.ledger import Bind, Release, Supply
 
 GIB = 1 << 30
@@ -202,4 +202,46 @@ def test_the_ledger_is_told_what_all_nodes_offer_that_are_waited_for():
     names = {each.name for each in world.state.capacities}
     assert {"node/n1", "node/n2", "drive/n1/d"} <= names
     world.do(Supply(tuple(msgspec.structs.replace(each) for each in world.state.capacities)))
+    assert world.line() == ["Pod/c/1"]
+
+
+def test_who_waits_a_turn_is_held_where_there_is_room_then():
+    plain = volume("data", "1Gi", storage_class="HDD", inline=True)
+    share = volume("data", "6Gi", storage_class="HDDLVG", inline=True)
+    other = node("n2", cpu="4").with_(drives=(Drive("e", "HDD", 10 * GIB),))
+    third = node("n3", cpu="1").with_(drives=(Drive("f", "HDD", 10 * GIB),))
+    world = World(server(), other, third, storage_mode="compat")
+    world.commit("a", cpu="1", volumes=(share,), waits=False)
+    world.commit("b", cpu="1", volumes=(share,), waits=False)
+    (waits,) = world.state.waiting
+    assert waits.nodes == ("n1", "n2", "n3")
+    world.commit("c", cpu="2", volumes=(plain,), waits=False)
+    world.do(Bind("Pod/a/1"))
+    assert world.states() == {"Pod/a/1": "BOUND", "Pod/b/1": "RESERVED", "Pod/c/1": "RESERVED"}
+
+
+def test_whose_turn_it_is_has_the_disks_of_the_plan():
+    other = node("n2", cpu="4").with_(drives=(Drive("e", "HDD", 10 * GIB),))
+    world = World(server(), other, storage_mode="compat")
+    wanted = (batch(1, waiting("a", cpu="1", volumes=(SHARE,))),)
+    columns = Columns(world.snapshot)
+    found = fit(columns, wanted)
+    world.commit("a", cpu="1", volumes=(SHARE,), waits=False)
+    ((planned, _),) = found.outcomes[0].nodes
+    assert {each.capacity.split("/")[1] for each in world.state.entries} == {planned}
+
+
+def test_who_waits_is_not_held_where_a_volume_outlasts_its_promise():
+    share = volume("data", "4Gi", storage_class="HDDLVG", inline=True)
+    large = volume("data", "6Gi", storage_class="HDDLVG", inline=True)
+    world = World(server())
+    world.commit("s", cpu="1", volumes=(share,), replicas=2, kind="Deployment")
+    group = VolumeGroup("vg", "HDD", 10 * GIB, 2 * GIB, drives=("d",))
+    volumes = tuple(PlacedVolume(f"pv{each}", "vg", 4 * GIB, owner=f"s-{each}") for each in "12")
+    pods = [workload(f"s-{each}", node="n1", cpu="1", owner="Deployment/s") for each in "12"]
+    world.snapshot = cluster(server(volume_groups=(group,), placed_volumes=volumes), *pods, policy=policy())
+    world.commit("c", cpu="1", volumes=(large,))
+    assert world.line() == ["Pod/c/1"]
+    world.commit("s", cpu="1", volumes=(share,), replicas=1, kind="Deployment")
+    assert [name for name in world.states() if name.startswith("Deployment")] == ["Deployment/s/1"]
     assert world.line() == ["Pod/c/1"]

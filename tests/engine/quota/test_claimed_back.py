@@ -13,6 +13,7 @@ from ullage.engine.quota.claimed_back import ClaimedBack
 from ullage.engine.quota.decision import decide
 from ullage.engine.quota.rights import Rules
 from ullage.engine.quota.standing import Standing
+from ullage.engine.quota.victim_gangs import by_gang, running_gangs
 from ullage.engine.quota.victims import Nodes
 from ullage.model.resources import Resources
 
@@ -42,7 +43,13 @@ class World:
 
     def back(self):
         return ClaimedBack(
-            self.rules(), (), self.capacity, room=self.room(), candidates=self.running, budgets=self.allowed
+            self.rules(),
+            (),
+            self.capacity,
+            room=self.room(),
+            candidates=self.running,
+            budgets=self.allowed,
+            gangs=by_gang(self.running),
         )
 
     def decided(self, name, resource, amount, key="new"):
@@ -50,7 +57,10 @@ class World:
         asking = Member(key, self.book.index[name], amounts, Resources({resource: amount}), "", 0, 10**6)
         candidates = [each for each in self.running if not each.key.startswith("new")]
         nodes = Nodes({"n": self.room()}, self.capacity)
-        return asking, decide(self.rules(asking), asking, nodes, candidates, budgets=self.allowed)
+        gangs = running_gangs(by_gang(self.running))
+        return asking, decide(
+            self.rules(asking), asking, nodes, candidates, budgets=self.allowed, gangs=gangs
+        )
 
     def really_gone(self, name, resource):
         """Return who goes after how much when units are claimed until one is refused."""
@@ -106,6 +116,73 @@ def crowd(seed, mode):
         quotas.append(quota("top", min=Resources(both), max=Resources(most)))
     capacity = {name: use[name] + random.choice((0, 0, 1, 3)) for name in names}
     return World(quotas, mode, capacity, pods, (random.randint(0, 2), random.randint(0, 1)))
+
+
+def with_gangs(seed, mode):
+    """The same with some of each quota in a gang of it, of which some may be to spare."""
+    random = Random(seed)  # noqa: S311 - nothing secret
+    world = crowd(seed, mode)
+    for quota_place in range(len(world.book.quotas)):
+        members = [each for each in world.running if each.quota == quota_place and random.random() < 0.8]
+        least = random.randint(0, len(members))
+        for each in members:
+            world.running[world.running.index(each)] = each._replace(gang=f"g{quota_place}", gang_min=least)
+    return world
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(("nos", "fair")), st.sampled_from("abcd"))
+def test_claims_take_gangs_as_the_order_says(seed, mode, name):
+    for place, resource in enumerate(with_gangs(seed, mode).book.resources):
+        world = with_gangs(seed, mode)
+        before = [list(each) for each in world.rules().standing.used]
+        back = world.back()
+        order = back.order([world.book.index[name]], place)
+        assert back.rules.standing.used == before
+        said = [(each.member.key, each.claimed_first) for each in order.gone]
+        assert world.really_gone(name, resource) == said
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(("nos", "fair")), st.sampled_from("abcd"), st.integers(1, 9))
+def test_one_claim_takes_gangs_as_it_is_said_to(seed, mode, name, amount):
+    world = with_gangs(seed, mode)
+    for place, resource in enumerate(world.book.resources):
+        found = world.back().by_one(world.book.index[name], place, amount)
+        assert found == {each.key for each in world.decided(name, resource, amount)[1].victims}
+
+
+def gang_of_b(least, **fields):
+    """B runs a gang of four, of which A is guaranteed three."""
+    world = small(**fields)
+    world.running = [each._replace(gang="g", gang_min=least) for each in world.running]
+    return world
+
+
+@pytest.mark.parametrize(
+    ("least", "gone"),
+    [
+        (4, [("b0", 0), ("b1", 0), ("b2", 0), ("b3", 0)]),
+        (3, [("b3", 0), ("b0", 1), ("b1", 1), ("b2", 1)]),
+        (1, [("b3", 0), ("b2", 1), ("b1", 2)]),
+    ],
+)
+@pytest.mark.parametrize("searched_max", [0, 400])
+def test_a_gang_with_none_to_spare_goes_as_one(monkeypatch, searched_max, least, gone):
+    monkeypatch.setattr(claimed_back, "SEARCHED_MAX", searched_max)
+    back = gang_of_b(least).back()
+    order = back.order([0], 0)
+    assert sorted((each.claimed_first, each.member.key) for each in order.gone) == sorted(
+        (claimed, key) for key, claimed in gone
+    )
+    assert back.cut_short == (not searched_max)
+
+
+def test_orders_end_where_searches_have_cost_too_much(monkeypatch):
+    monkeypatch.setattr(claimed_back, "SEARCHES_COST", 1)
+    back = gang_of_b(1).back()
+    assert [each.member.key for each in back.order([0], 0).gone] == ["b3"]
+    assert back.cut_short
 
 
 @settings(max_examples=150, deadline=None)

@@ -198,16 +198,20 @@ def run(snapshot, outcomes):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from(("ElasticQuota", "Quota")), st.booleans())
-def test_what_is_said_of_those_placed_is_what_risks_say_after_it(seed, kind, names_no_min):
+@given(st.integers(0, 10**6), st.sampled_from(("ElasticQuota", "Quota")), st.booleans(), st.booleans())
+def test_what_is_said_of_those_placed_is_what_risks_say_after_it(seed, kind, names_no_min, in_gangs):
     random = Random(seed)  # noqa: S311 - nothing secret
     snapshot = crowd(seed, kind)
+    gang = {"gang": "g", "gang_min": random.randint(0, 2)} if in_gangs else {}
+    held = tuple(msgspec.structs.replace(each, **gang) for each in snapshot.workloads)
+    snapshot = apply(snapshot, Delta(workloads=held))
     asking = [
         waiting(
             f"{random.choice('abc')}/w{number}",
             {GPU: str(random.randint(1, 2))},
             created_seconds=random.randint(0, 9),
             priority=random.choice((0, 5)),
+            **gang,
         )
         for number in range(random.randint(1, 3))
     ]
@@ -235,6 +239,15 @@ def test_what_is_said_of_those_placed_is_what_risks_say_after_it(seed, kind, nam
         old = before.labels(quota_place)
         newly = {key for key in old if labels.get(key) == "over-quota" and old[key] == "in-quota"}
         assert set(outcome.pushed) == newly
+
+
+@pytest.mark.parametrize("kind", ["ElasticQuota", "Quota"])
+def test_a_gang_that_was_placed_is_claimed_back_as_one(kind):
+    gang = [waiting(f"b/g{number}", {GPU: "1"}, gang="g", gang_min=3) for number in range(3)]
+    snapshot = cluster(node("n", {GPU: "3"}), *quotas(kind, a=2, b=1))
+    outcomes = fit(Columns(snapshot), [batch(1, each) for each in gang]).outcomes
+    assert sum(each.over_quota for each in outcomes) == 2
+    assert [is_alone(each) for each in outcomes] == [{"a"}] * 3
 
 
 def test_who_waited_for_longer_comes_first_in_label_order():

@@ -9,7 +9,7 @@ import pytest
 
 from kube_cluster import free_port_numbers
 from plane.certificate import self_signed
-from ullage.kube.extender.relay import identity, own_host, relay, trusting
+from ullage.kube.extender.relay import LEADER_PATH, identity, own_host, relay, trusting
 from ullage.kube.extender.wire import BINDING_ARGS, BindingArgs
 from ullage.kube.scheduler.actions import NotDoneError
 from ullage.kube.serving import Response, Served, serve
@@ -30,7 +30,7 @@ def relayed(
     async def run() -> None:
         (port,) = free_port_numbers(1)
         served, ready = Served(), asyncio.Event()
-        served.add("POST", "/bind", bind)
+        served.add("POST", LEADER_PATH, bind)
         context = None
         if tls is not None:
             context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

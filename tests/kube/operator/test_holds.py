@@ -9,7 +9,8 @@ from engine.ledger.ledgers import capacity, hold, reserve
 from stores.plan_objects import PlansInMemory
 from ullage.kube.operator.holds import ORPHAN_SECONDS, HoldKeeper, used_promises
 from ullage.kube.plans import Plans
-from ullage.model.ledger import Bind, Supply
+from ullage.model.ledger import Bind, Reserve, Supply
+from ullage.model.resources import Resources
 from ullage.stores.kubernetes_writing import PlanLedger
 from ullage.stores.protocol import StoreUnavailableError, asked_for
 
@@ -132,6 +133,35 @@ def test_a_pod_that_runs_is_its_own_entry_and_its_disks_stay_held():
         return steps, [each.capacity for each in world.plans.state.entries]
 
     assert asyncio.run(story()) == ([1, 0], ["drive/n1/d"])
+
+
+def test_what_a_pod_has_by_now_is_not_for_those_who_wait_in_line():
+    async def story(*there):
+        world = World()
+        line = Reserve("Pod/shop/z/1", "shop/z", 5000, nodes=("n1",), requests=Resources(CPU), waits=True)
+        full = Supply((capacity("node/n1", **CPU), capacity("node/n2", **CPU)))
+        await world.tell(full, MINE, line)
+        world.at_seconds = 200 if there else 1000
+        await world.keeper.look(cluster(node("n1", cpu="3", pods="10"), ROOM[1], *there))
+        world.watch()
+        return {each.reservation: each.state for each in world.plans.state.entries}
+
+    runs = pod("shop/a", node="n1", cpu="3", pods="1")
+    assert asyncio.run(story(runs)) == {"Pod/shop/z/1": "WAITING"}
+    assert asyncio.run(story()) == {"Pod/shop/z/1": "RESERVED"}
+
+
+def test_what_was_held_of_a_node_that_is_gone_is_for_nobody():
+    async def story():
+        world = World()
+        line = Reserve("Pod/shop/z/1", "shop/z", 5000, nodes=("n1",), requests=Resources(CPU), waits=True)
+        await world.tell(OFFERS, MINE, line)
+        world.at_seconds = 1000
+        await world.keeper.look(cluster(ROOM[1]))
+        world.watch()
+        return {each.reservation: each.state for each in world.plans.state.entries}
+
+    assert asyncio.run(story()) == {"Pod/shop/z/1": "WAITING"}
 
 
 def test_what_is_in_use_by_nobody_ends_after_a_while():

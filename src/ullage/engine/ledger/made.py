@@ -4,7 +4,7 @@ A volume answers for one promise: that of its claim, or one of those of the work
 counted for as much as it has and was promised, so that a promise that has grown still holds the difference.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -20,13 +20,19 @@ from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.resources import NOTHING, Resources
 
 
-def made_of(snapshot: Snapshot, entries: Iterable[LedgerEntry]) -> dict[Key, Resources]:
-    """Return what exists of the volumes that entries promise; those of which nothing does are left out."""
+def made_of(
+    snapshot: Snapshot, entries: Iterable[LedgerEntry], new: Collection[Key] = ()
+) -> dict[Key, Resources]:
+    """Return what exists of the volumes that entries promise; those of which nothing does are left out.
+
+    The `new` ones are promised only now: a volume that is there and nobody's was not made for them.
+    """
     found: dict[Key, Resources] = {}
+    by_claim = any(volume.claim for node in snapshot.nodes for volume in node.placed_volumes)
     for name, promised in entries_by_node(entry for entry in entries if entry.holds).items():
         node = snapshot.nodes.get(name)
         if node is not None:
-            found.update(_Node(snapshot, node).matched(promised))
+            found.update(_Node(snapshot, node, by_claim=by_claim).matched(promised, new))
     return found
 
 
@@ -45,14 +51,14 @@ def as_it_is(entry: LedgerEntry, made: Mapping[Key, Resources]) -> tuple[LedgerE
 class _Node:
     """The volumes of a node: by claim, and by the workload or the set that they go with."""
 
-    def __init__(self, snapshot: Snapshot, node: Node) -> None:
+    def __init__(self, snapshot: Snapshot, node: Node, *, by_claim: bool) -> None:
         self._of_claim: dict[str, list[PlacedVolume]] = {}
         self._of_owner: dict[tuple[str, str], list[PlacedVolume]] = {}
         self._of_nobody: dict[str, list[PlacedVolume]] = {}
         self._in_use = {drive.uuid for drive in node.drives if not drive.clean}
         self._in_use -= {volume.location for volume in node.placed_volumes}
         for volume in node.placed_volumes:
-            if not volume.claim and not volume.owner:
+            if not by_claim and not volume.owner:
                 self._of_nobody.setdefault(volume.name.rpartition("/")[2], []).append(volume)
             self._of_claim.setdefault(volume.claim, []).append(volume)
             self._of_owner.setdefault(("", volume.owner), []).append(volume)
@@ -66,7 +72,9 @@ class _Node:
             for uuid in group.drives:
                 self._groups_on.setdefault(uuid, set()).add(group.name)
 
-    def matched(self, entries: Iterable[LedgerEntry]) -> Iterator[tuple[Key, Resources]]:
+    def matched(
+        self, entries: Iterable[LedgerEntry], new: Collection[Key]
+    ) -> Iterator[tuple[Key, Resources]]:
         """Yield what is made of each; claims say it for sure, of what goes with a workload the nearest."""
         pairs = []
         for entry in entries:
@@ -76,7 +84,7 @@ class _Node:
                 yield key_of(entry), entry.resources
                 continue
             asked_bytes = entry.resources.of(VOLUME_SPACE)
-            for rank, volumes in enumerate(self._meant(entry)):
+            for rank, volumes in enumerate(self._meant(entry, is_new=key_of(entry) in new)):
                 for volume in volumes:
                     if volume.location in places:
                         apart_bytes = abs(self._bytes(volume) - asked_bytes) if rank else 0
@@ -89,15 +97,18 @@ class _Node:
                 used.add(name)
                 yield key, self._exists(entry, volume)
 
-    def _meant(self, entry: LedgerEntry) -> Iterator[list[PlacedVolume]]:
+    def _meant(self, entry: LedgerEntry, *, is_new: bool) -> Iterator[list[PlacedVolume]]:
         """Yield the volumes of an entry's claim, of its owner, and of the pods of the set that owns it.
 
-        Hosts do not know claims: there a volume that nobody has is known by the name that was promised.
+        Hosts do not know claims: there a volume that nobody has is known by the name and the size that were
+        promised.
         """
         namespace, name = place_of_owner(entry.owner)
         kind, _ = ordinal_of(entry.reservation, entry.owner)
         yield self._of_claim.get(f"{namespace}/{entry.request}" if namespace else entry.request, [])
-        yield self._of_nobody.get(entry.request, [])
+        asked_bytes = entry.resources.of(VOLUME_SPACE)
+        alike = [] if is_new else self._of_nobody.get(entry.request, [])
+        yield [volume for volume in alike if self._bytes(volume) == asked_bytes]
         if not entry.request.startswith(f"{name}-"):
             return  # what goes with a workload is called after it
         yield self._of_owner.get(("", entry.owner), [])

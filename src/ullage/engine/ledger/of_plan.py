@@ -90,7 +90,7 @@ def committed(
     # a volume may outlast its promise: whoever waits for these disks is told what is free of them
     named |= {each.capacity for each in live if each.reservation in plan.released and is_disk(each.capacity)}
     after = _after(left, changes)
-    made = made_of(snapshot, after)
+    made = made_of(snapshot, after, {key_of(each) for each in after} - {key_of(each) for each in live})
     supplied = supply_of(Columns(with_promises(before, left)), left, named, made, after) if named else ()
     supply = (Supply(supplied),) if supplied else ()
     return Committed(Together((Expire(), *supply, *changes)), tuple(plan.kept))

@@ -6,6 +6,7 @@ the same keeps the place, who has one now leaves the line, and who wants somethi
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple, cast
 
 import msgspec
@@ -14,6 +15,7 @@ from ullage.engine.columns import Columns
 from ullage.engine.ledger.naming import STATEFUL_SET, ordinal_of, reservation_name
 from ullage.engine.ledger.quota_holds import QuotaHolds
 from ullage.engine.ledger.supply import supply_of
+from ullage.engine.ledger.waiting import share_classes
 from ullage.engine.placement.candidates import Candidates
 from ullage.engine.placement.outcome import Outcome
 from ullage.engine.storage.capacities import class_of_place
@@ -195,11 +197,30 @@ class _Line:
             mode="compat",
             waits=self._asking.waits,
         )
+        if not self._promised.isdisjoint(share_classes(turned)):
+            # it has to wait, and where there is room then is another question
+            open_to, mode = self._open_to(self._asking.workloads[reserve.owner])
+            if mode == "compat" and node.name in open_to:
+                turned = msgspec.structs.replace(turned, nodes=open_to)
+        self._promised |= share_classes(turned)
         standing = [each for each in self._standing.get(reserve.owner, ()) if _alike([each], [turned])]
         if standing:
             self._kept += [each.reservation for each in standing]
         else:
             yield turned
+
+    @cached_property
+    def _promised(self) -> set[str]:
+        """The classes of logical volumes that are promised and not in use yet, or waited for."""
+        found = {each for command in self._asking.line for each in share_classes(command)}
+        for entry in self._asking.entries:
+            node = self._snapshot.nodes.get(node_of(entry.capacity))
+            if entry.state != "RESERVED" or node is None or entry.capacity not in _disk_names(node):
+                continue
+            asked = _asked(Hold(entry.request, entry.capacity, entry.resources), node)
+            if asked.is_share:
+                found.add(asked.storage_class)
+        return found
 
     # What they may have
 

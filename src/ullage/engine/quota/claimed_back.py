@@ -3,20 +3,23 @@
 Claims are as small as can be, one unit after the other, so each takes one workload: the one that costs least
 of those that may be taken on the state that the claims before have left. Room on nodes is one pool here, and
 nobody could take the place of one unit back at once, so that rule is not asked. The hard thing is that every
-claim moves the rules: use, guarantees, shares and labels are those of the moment.
+claim moves the rules: use, guarantees, shares and labels are those of the moment. Where gangs run, each claim
+is a search as decisions make it, for a claim may then take several at once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
-from ullage.engine.quota.book import NO_QUOTA, Book, Member, plus, within
+from ullage.engine.quota.book import NO_QUOTA, Member, plus, within
 from ullage.engine.quota.candidate_line import CandidateLine
+from ullage.engine.quota.claim_needs import Need, needs_of
 from ullage.engine.quota.claimable import everything
+from ullage.engine.quota.claimed_gangs import NONE_RUN, ByGang, ClaimedGangs, Pool
 from ullage.engine.quota.rights import Claim, Rules
 from ullage.engine.quota.room import quota_room
 from ullage.engine.quota.summed_standing import SummedStanding
-from ullage.engine.quota.victims import Nodes, Victims
+from ullage.engine.quota.victims import Search, Victims
 from ullage.model.quantity import INT64_MAX
 from ullage.model.resources import Resources
 
@@ -30,6 +33,8 @@ STEPS_MAX: Final = 2_000
 """How many sets are looked at for one claim."""
 STEPS_IN_ALL: Final = 40_000
 """How many are for all of them together; after that single claims take nobody."""
+SEARCHES_COST: Final = 100_000
+"""What the searches for orders cost in all, each its steps and those who could go; after that they end."""
 NO_LIMIT: Final = INT64_MAX >> 2
 """What is claimed beyond this is taken to have no bound."""
 
@@ -64,6 +69,7 @@ class ClaimedBack:
         room: Mapping[str, int],
         candidates: Iterable[Member],
         budgets: Sequence[int] = (),
+        gangs: ByGang = NONE_RUN,
     ) -> None:
         self._standing = SummedStanding(rules.standing)
         self.rules = Rules(self._standing, rules.entitlements)
@@ -74,7 +80,13 @@ class ClaimedBack:
         self._waiting = tuple(waiting)
         self._looks = LOOKS_MAX
         self._steps = STEPS_IN_ALL
+        self._cost_left = SEARCHES_COST
         counted = [each for each in candidates if each.quota != NO_QUOTA]
+        self.gangs = ClaimedGangs(gangs, counted)
+        self.searches = bool(self.gangs) and len(counted) <= SEARCHED_MAX
+        self._guessed = bool(self.gangs) and not self.searches
+        if self._guessed:
+            counted = self.gangs.may_go(counted)
         shares = {id(each.takes): self._share(each.takes) for each in counted}
         self.candidates = sorted(
             counted,
@@ -101,7 +113,7 @@ class ClaimedBack:
     @property
     def cut_short(self) -> bool:
         """Whether some orders may go on beyond where they end, or not all single claims were looked at."""
-        return self._looks <= 0 or self._steps <= 0
+        return self._looks <= 0 or self._steps <= 0 or self._cost_left <= 0 or self._guessed
 
     def order(
         self,
@@ -136,15 +148,25 @@ class ClaimedBack:
         if free is None or amount <= free or self._steps <= 0 or len(self.candidates) > SEARCHED_MAX:
             return frozenset()
         claim, rules = state.claim(quota, amount)
-        name = self.rules.book.resources[resource]
-        pool = [
-            each._replace(node="", takes=Resources({**each.takes, name: each.amounts[resource]}))
-            for each in self.candidates
-        ]
-        nodes = Nodes({"": self.room if name in self.room else {name: INT64_MAX}}, self._capacity)
-        search = Victims(rules, claim, nodes, budgets=self.budgets, steps_max=STEPS_MAX).best(pool)
+        search = self._search(claim, rules, self.candidates, Pool(self.room, self.budgets))
         self._steps -= search.steps + 1
         return frozenset(each.key for each in search.found.victims) if search.found else frozenset()
+
+    def searched(self, claim: Claim, rules: Rules, pool: Pool) -> list[Member]:
+        """Return whom a claim takes of other quotas; nobody where searches have cost too much."""
+        if self._cost_left <= 0:
+            return []
+        others = [each for each in self.candidates if each.quota != claim.quota]
+        search = self._search(claim, rules, others, pool)
+        self._cost_left -= search.steps + len(others) + 1
+        victims = search.found.victims if search.found else ()
+        return [self.candidates[self.places[each.key]] for each in victims]
+
+    def _search(self, claim: Claim, rules: Rules, candidates: Sequence[Member], pool: Pool) -> Search:
+        nodes, there = pool.for_claim(claim, rules.book, candidates, self._capacity)
+        gangs = self.gangs.left(there, pool.gone)
+        search = Victims(rules, claim, nodes, budgets=pool.budgets, gangs=gangs, steps_max=STEPS_MAX)
+        return search.best(there)
 
     def look(self) -> bool:
         """Count a look; whether there are some left."""
@@ -162,25 +184,6 @@ class ClaimedBack:
             return self.rules
         waiting = (*self._waiting, *asking)
         return Rules(self._standing, self._standing.entitlements(waiting, self._capacity))
-
-
-class _Need(NamedTuple):
-    """So much short of a resource: on nodes, or under a bound; one of no quota is that of all in mode nos."""
-
-    resource: int
-    short: int
-    quota: int
-    where: Literal["quota", "room"]
-
-    def given_by(self, member: Member, book: Book) -> int:
-        """Return how much of it a workload that goes gives back."""
-        if self.where == "room":
-            counts = True
-        elif self.quota == NO_QUOTA:
-            counts = book.modes[member.quota] == "nos"
-        else:
-            counts = self.quota in book.chains[member.quota]
-        return member.amounts[self.resource] if counts else 0
 
 
 class _State:
@@ -253,18 +256,28 @@ class _State:
             claim, rules = self.claim(quota, 1)
             if claim.right is None or (own and claim.right == "guaranteed"):
                 return False
-            enough = self.cheapest(claim, rules)
-            victim = enough or self.cheapest(claim, rules, partly=True)
-            if victim is None:
+            victims, is_enough = self._victims(claim, rules)
+            if not victims:
                 return True
-            together.append(Gone(victim, self._claimed, claimants))
-            self._take(victim)
-            if enough:
+            together += [Gone(victim, self._claimed, claimants) for victim in victims]
+            for victim in victims:
+                self._take(victim)
+            if is_enough:
                 self.gone += together
                 if self.is_done:
                     return True
                 together = []
                 self._enter(claim.members[0])
+
+    def _victims(self, claim: Claim, rules: Rules) -> tuple[Sequence[Member], bool]:
+        """Return who goes next for a claim, with their gangs, and whether that is enough for it."""
+        if self._back.searches:
+            return self._back.searched(claim, rules, Pool(self._room, self._left, self._taken)), True
+        enough = self.cheapest(claim, rules)
+        victim = enough or self.cheapest(claim, rules, partly=True)
+        if victim is None:
+            return (), False
+        return (victim, *self._back.gangs.dragged(victim, self._taken)), enough is not None
 
     def _own_left(self, quota: int, asked: int) -> int:
         """Return how much of what a quota asks for is within its min, or its share."""
@@ -302,7 +315,8 @@ class _State:
         One that is `partly` enough gives some of something that is short. Kinds are looked at in the order
         of size, until none of the others could cost less.
         """
-        needs = self._needs(claim, rules)
+        left = self._room.get(self._name, INT64_MAX)
+        needs = needs_of(claim, rules, self._resource, left)
         closed: dict[int, bool] = {claim.quota: True}
         found: tuple[tuple[int, int, int, int], Member] | None = None
         for is_inside, line in enumerate((self._above, self._inside)):
@@ -325,7 +339,7 @@ class _State:
                     found = cost, member
         return found[1] if found is not None else None
 
-    def _gives(self, member: Member, needs: Sequence["_Need"], *, partly: bool) -> bool:
+    def _gives(self, member: Member, needs: Sequence[Need], *, partly: bool) -> bool:
         """Whether a workload gives what is short, or partly some of it."""
         given = [(need.given_by(member, self._book), need.short) for need in needs]
         return any(gives > 0 for gives, _ in given) and (
@@ -342,17 +356,6 @@ class _State:
             if self._book.modes[first.quota] == "fair":
                 self._inside.add(kind, first)
         return None
-
-    def _needs(self, claim: Claim, rules: Rules) -> list["_Need"]:
-        """Return what is short for a claim: under bounds of quotas, and on nodes."""
-        found = [
-            _Need(
-                each.resource, each.short, NO_QUOTA if each.barrier == "sum-of-min" else each.quota, "quota"
-            )
-            for each in rules.refusals(claim.quota, claim.amounts)
-        ]
-        short = claim.amounts[self._resource] - self._room.get(self._name, INT64_MAX)
-        return [*found, _Need(self._resource, short, NO_QUOTA, "room")] if short > 0 else found
 
     def _is_closed(self, quota: int, claim: Claim, rules: Rules) -> bool:
         """Whether nobody of a quota may be taken, whatever its label is."""

@@ -15,12 +15,14 @@ from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import NO_QUOTA, Amounts, Member, Terms
 from ullage.engine.quota.claimable import claimable, everything, evicts
 from ullage.engine.quota.claimed_back import NO_LIMIT, ClaimedBack
+from ullage.engine.quota.claimed_gangs import NONE_RUN, ByGang
 from ullage.engine.quota.gpu_sizes import GpuSizes
 from ullage.engine.quota.rights import Rules
 from ullage.engine.quota.room import quota_room
 from ullage.engine.quota.shares import unused
 from ullage.engine.quota.single_claims import single_claims
 from ullage.engine.quota.standing import OVER_QUOTA
+from ullage.engine.quota.victim_gangs import by_gang
 from ullage.engine.requests import with_gpu_memory
 from ullage.model.quantity import INT64_MAX
 from ullage.model.resources import Resources
@@ -97,6 +99,7 @@ def risks_of(accounts: Accounts) -> "Risks":
         evictable=accounts.evictable,
         budgets=[each.allowed for each in accounts.budgets.all],
         spared=accounts.spared,
+        gangs=by_gang(accounts.running.values()),
     )
 
 
@@ -116,6 +119,7 @@ class Risks:
         evictable: Sequence[Member],
         budgets: Sequence[int] = (),
         spared: Mapping[str, int] = NOBODY_SPARED,
+        gangs: ByGang = NONE_RUN,
     ) -> None:
         self._rules = rules
         self._book = rules.book
@@ -125,10 +129,12 @@ class Risks:
         self._evictable = [each for each in evictable if each.quota != NO_QUOTA]
         self._budgets = budgets
         self._spared = spared
+        self._gangs = gangs
         self.later_complete = True
         standing = rules.standing
         labels = [standing.labels(place) for place in range(len(self._book.quotas))]
         self._over = {each.key for each in self._evictable if labels[each.quota][each.key] == OVER_QUOTA}
+        self._over_gangs = {each.gang for each in self._evictable if each.gang and each.key in self._over}
         exposed = claimable(standing, self._waiting, capacity)
         self._borrowers = {place for place, amounts in enumerate(exposed) if any(amounts)}
         self._borrowers |= {each.quota for each in self._evictable if each.key in self._over}
@@ -163,10 +169,11 @@ class Risks:
     def _may_go(self, member: Member) -> bool:
         """Whether a claim could take one: in mode nos by its label, in mode fair by the use of its quota.
 
-        The children of a quota may claim from it whatever others could.
+        In mode nos one goes with its gang as soon as one of it is over-quota. The children of a quota may
+        claim from it whatever others could.
         """
         if self._book.modes[member.quota] == "nos":
-            return member.key in self._over
+            return member.key in self._over or member.gang in self._over_gangs
         return member.quota in self._borrowers or member.quota in self._parents
 
     def _pods(self, candidates: Sequence[Member]) -> tuple[list[PodRisk], bool]:
@@ -188,6 +195,7 @@ class Risks:
             room=self._room,
             candidates=[each for each in candidates if self._may_go(each)],
             budgets=self._budgets,
+            gangs=self._gangs,
         )
         walks = _Walks(back, self.claimants() if candidates else (), names)
         walks.alone()

@@ -19,7 +19,8 @@ def single_claims(
     """Return whom single claims of more than is free take, by how much they ask for: little first."""
     if len(back.candidates) > SEARCHED_MAX:
         return {}
-    sizes = sorted({each.amounts[resource] for each in back.candidates if each.quota != quota} - {0})
+    alone = {each.amounts[resource] for each in back.candidates if each.quota != quota}
+    sizes = sorted((alone | back.gangs.amounts(resource)) - {0})
     if len(sizes) > 2 * SIZES_MAX:
         sizes = [*sizes[:SIZES_MAX], *sizes[-SIZES_MAX:]]
     limit = free + sum(each.amounts[resource] for each in back.candidates) if most is None else most

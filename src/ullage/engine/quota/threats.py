@@ -16,6 +16,7 @@ from ullage.engine.quota.gpu_parts import on_nodes
 from ullage.engine.quota.rights import Rules
 from ullage.engine.quota.risk import Going, Risks, node_room
 from ullage.engine.quota.standing import OVER_QUOTA, Standing
+from ullage.engine.quota.victim_gangs import by_gang
 from ullage.model.cluster import Workload
 from ullage.model.quantity import INT64_MAX
 from ullage.model.resources import Resources
@@ -53,7 +54,9 @@ class Threats:
         waiting = [member for key, member in accounts.waiting.items() if key not in gone] + evicted
         rules = Rules(self.standing, self.standing.entitlements(waiting, accounts.capacity))
         evictable = [member for member in accounts.evictable if member.key not in gone]
-        evictable += [member for members in self._newcomers.values() for member in members]
+        newcomers = [member for members in self._newcomers.values() for member in members]
+        evictable += newcomers
+        runs = [member for key, member in accounts.running.items() if key not in gone]
         self._risks = Risks(
             rules,
             waiting,
@@ -61,6 +64,7 @@ class Threats:
             room=room,
             evictable=evictable,
             budgets=_left_of_budgets(accounts, evicted),
+            gangs=by_gang([*runs, *newcomers]),
         )
         self._places: dict[str, tuple[Going, ...]] | None = None
 

@@ -68,7 +68,7 @@ class Answers:
             "bind": self.bind,
         }
         for name, verb in verbs.items():
-            served.add("POST", f"/{name}", _answering(verb, timed(name)))
+            served.add("POST", f"/{name}", answering(verb, timed(name)))
 
     async def filter(self, body: bytes) -> FilterResult:
         """Return the nodes that take a pod, and why the others do not."""
@@ -150,10 +150,10 @@ def _elsewhere(pod: Workload, node: str) -> str:
     return "" if node == pod.node else f"it is being bound to {pod.node}"
 
 
-def _answering(
-    verb: Callable[[bytes], Awaitable[Any]], timed: Timed
+def answering(
+    verb: Callable[[bytes], Awaitable[Any]], timed: Timed | None = None
 ) -> Callable[[bytes], Awaitable[Response]]:
-    encoder = msgspec.json.Encoder()
+    """Return a verb as what answers a path; `timed` is told how long that takes."""
 
     async def answer(body: bytes) -> Response:
         began = time.perf_counter()
@@ -162,7 +162,8 @@ def _answering(
         except msgspec.DecodeError as error:
             return Response(_BAD, f"{error}\n".encode(), TEXT)
         finally:
-            timed.observe(time.perf_counter() - began)
-        return Response(_OK, encoder.encode(found))
+            if timed is not None:
+                timed.observe(time.perf_counter() - began)
+        return Response(_OK, msgspec.json.encode(found))
 
     return answer

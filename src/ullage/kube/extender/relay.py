@@ -16,6 +16,8 @@ from ullage.sources.kubernetes.api.connection import Address, BrokenError, conne
 
 RELAY_SECONDS_MAX: Final = 660
 """Longer than volumes are waited for."""
+LEADER_PATH: Final = "/bind/leader"
+"""Where replicas ask each other: who does not lead after all passes nothing on."""
 ANSWER_BYTES_MAX: Final = 1 << 16
 _OK: Final = 200
 _MARK: Final = "@"
@@ -50,7 +52,7 @@ async def relay(holder: str, asked: BindingArgs, tls: ssl.SSLContext | None = No
         raise NotDoneError("no replica leads yet" if not holder else f"{holder} has no address")
     body = msgspec.json.encode(asked)
     request = (
-        f"POST /bind HTTP/1.1\r\nHost: {where}:{port}\r\nContent-Type: application/json\r\n"
+        f"POST {LEADER_PATH} HTTP/1.1\r\nHost: {where}:{port}\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
     ).encode() + body
     try:

@@ -7,17 +7,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ullage.kube.election import ALONE
-from ullage.kube.extender.answers import Answers
+from ullage.kube.extender.answers import Answers, answering
 from ullage.kube.extender.binding import Binder
 from ullage.kube.extender.claiming import Claiming
 from ullage.kube.extender.outlook import Outlook
-from ullage.kube.extender.relay import identity, own_host, relay, trusting
+from ullage.kube.extender.relay import LEADER_PATH, identity, own_host, relay, trusting
 from ullage.kube.extender.wire import BindingArgs
 from ullage.kube.running import Options, Process, run
-from ullage.kube.scheduler.actions import Actions
+from ullage.kube.scheduler.actions import Actions, NotDoneError
 from ullage.kube.scheduler.volumes import Volumes
 from ullage.kube.serving import Served, serve
 from ullage.model.errors import InputError
+from ullage.sources.kubernetes.items import POD
 
 
 class Listening(NamedTuple):
@@ -48,52 +49,72 @@ def run_extender(options: Options, names: Sequence[str], listening: Listening) -
     """Answer what kube-scheduler asks until told to end; raises an InputError."""
     context = listening.context()
     trusted = trusting(listening.certificate) if context is not None else None
-    named = identity(
-        f"{socket.gethostname()}-{os.getpid()}", listening.advertised or own_host(), listening.port
-    )
-    parts: list[_Parts] = []
+    host = listening.advertised or own_host()
+    named = identity(f"{socket.gethostname()}-{os.getpid()}", host, listening.port)
+    made: list[_Extender] = []
 
-    def of(process: Process) -> _Parts:
-        if not parts:
-            parts.append(_Parts(process, names))
-        return parts[0]
+    def of(process: Process) -> _Extender:
+        """Return what answers and claims for a process; one that begins anew has its own."""
+        if not made or made[0].process is not process:
+            made[:] = [_Extender(process, names, trusted)]
+        return made[0]
 
     async def answer(process: Process) -> None:
-        made = of(process)
-
-        async def bind(key: str, uid: str, node: str) -> None:
-            if made.actions.leading.leads:
-                await made.binder.bind(key, uid, node)
-                return
-            namespace, _, name = key.partition("/")
-            await relay(process.election.holder, BindingArgs(name, namespace, node, uid), trusted)
-
-        answers = Answers(made.outlook, bind)
-        served = Served()
-        answers.serve(
-            served, lambda verb: process.metrics.seconds(f"extender_{verb}", f"How long {verb} took.")
-        )
-        process.metrics.counter("extender_refused", "Pods that no node takes.", lambda: answers.refused)
+        served = of(process).served()
         process.log.say("serves kube-scheduler", port=listening.port)
         await serve(served, host=listening.host, port=listening.port, tls=context)
 
     async def claim(process: Process) -> None:
-        await of(process).claiming.run()
+        await of(process).lead()
 
     run(options._replace(identity=named), claim, beside=answer)
 
 
-class _Parts:
+class _Extender:
     """What answering and claiming share."""
 
-    def __init__(self, process: Process, names: Sequence[str]) -> None:
+    def __init__(self, process: Process, names: Sequence[str], trusted: ssl.SSLContext | None) -> None:
+        self.process = process
+        self._trusted = trusted
         leading = process.election if process.options.elects_leader else ALONE
-        self.actions = Actions(process.client, process.events, leading)
-        self.outlook = Outlook(process.following, names)
+        self._actions = Actions(process.client, process.events, leading)
+        self._outlook = Outlook(process.following, names)
         volumes = Volumes(process.client, process.following.mirror, leading)
-        self.binder = Binder(self.outlook, self.actions, volumes)
-        self.claiming = Claiming(self.outlook, self.actions)
+        self._binder = Binder(self._outlook, self._actions, volumes)
+        self._claiming = Claiming(self._outlook, self._actions)
+        self._has_begun = False
         show = process.metrics
-        show.counter("extender_bound", "Pods that were bound.", lambda: self.binder.bound)
-        show.counter("extender_not_bound", "Pods that could not be bound.", lambda: self.binder.failed)
-        show.counter("extender_evicted", "Pods evicted for quotas.", lambda: self.claiming.evicted)
+        show.counter("extender_bound", "Pods that were bound.", lambda: self._binder.bound)
+        show.counter("extender_not_bound", "Pods that could not be bound.", lambda: self._binder.failed)
+        show.counter("extender_evicted", "Pods evicted for quotas.", lambda: self._claiming.evicted)
+
+    def served(self) -> Served:
+        """Return what kube-scheduler asks, and other replicas."""
+        metrics, served = self.process.metrics, Served()
+        answers = Answers(self._outlook, self._bind)
+        answers.serve(served, lambda verb: metrics.seconds(f"extender_{verb}", f"How long {verb} took."))
+        metrics.counter("extender_refused", "Pods that no node takes.", lambda: answers.refused)
+        served.add("POST", LEADER_PATH, answering(Answers(self._outlook, self._bind_here).bind))
+        return served
+
+    async def lead(self) -> None:
+        """Bind and evict, for as long as this one leads."""
+        if self.process.election.took_over:
+            # the last bindings of the one before may not have been seen yet, and room be given away twice
+            await self.process.following.look_again(POD)
+        self._has_begun = True
+        await self._claiming.run()
+
+    async def _bind(self, key: str, uid: str, node: str) -> None:
+        """Bind a pod, or have it bound by the replica that leads."""
+        if self._actions.leading.leads:
+            await self._bind_here(key, uid, node)
+            return
+        namespace, _, name = key.partition("/")
+        asked = BindingArgs(name, namespace, node, uid)
+        await relay(self.process.election.holder, asked, self._trusted)
+
+    async def _bind_here(self, key: str, uid: str, node: str) -> None:
+        if not self._has_begun or not self._actions.leading.leads:
+            raise NotDoneError("no replica leads yet")
+        await self._binder.bind(key, uid, node)

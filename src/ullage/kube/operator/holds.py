@@ -8,14 +8,19 @@ be made later. What is bound by hand stays until its owner is gone. And old step
 from collections.abc import Callable
 from typing import Final
 
+from ullage.engine.columns import Columns
 from ullage.engine.ledger.matching import broken_promises, kept_promises, promises_on_nodes
+from ullage.engine.ledger.promises import with_promises
+from ullage.engine.ledger.supply import supply_of
+from ullage.engine.ledger.view import key_of
 from ullage.kube.election import Leading
 from ullage.kube.plans import Plans
 from ullage.model.cluster import Snapshot, Workload
 from ullage.model.errors import InputError
-from ullage.model.ledger import COMPUTE, Command, Expire, Release, Together
+from ullage.model.ledger import COMPUTE, Command, Expire, Release, Supply, Together, is_disk
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.resources import Resources
+from ullage.service.asked import standing
 from ullage.service.clock import now_seconds
 from ullage.stores.kubernetes_objects import OBJECT_BYTES_MAX, PlanObjects
 from ullage.stores.kubernetes_writing import PlanLedger
@@ -78,22 +83,42 @@ class HoldKeeper:
         self._said = why
 
     def _wanted(self, snapshot: Snapshot, at_seconds: int) -> Command | None:
-        """Return what ends all that is over now; None where nothing is."""
-        state = self._plans.state
-        due = bool(state.due(at_seconds))
-        standing = self._plans.standing(at_seconds)
-        gone = self._orphans(snapshot, standing, at_seconds)
-        used = [name for name in used_promises(snapshot, standing) if name not in gone]
-        releases = [Release(name) for name in gone] + [Release(name, (COMPUTE,)) for name in used]
-        if releases:
-            return Together((Expire(), *releases[:RELEASES_MAX]))
-        return Expire() if due else None
+        """Return what ends all that is over now; None where nothing is.
 
-    def _orphans(self, snapshot: Snapshot, standing: tuple[LedgerEntry, ...], at_seconds: int) -> list[str]:
+        It is told first what is there besides: what a pod has by now is not for those who wait in line.
+        """
+        live = self._plans.standing(at_seconds)
+        gone = self._orphans(snapshot, live, at_seconds)[:RELEASES_MAX]
+        used = [name for name in used_promises(snapshot, live) if name not in gone][:RELEASES_MAX]
+        if not (gone or used or self._plans.state.due(at_seconds)):
+            return None
+        left = [
+            entry
+            for entry in live
+            if entry.reservation not in gone and not (entry.reservation in used and entry.request == COMPUTE)
+        ]
+        kept = {key_of(entry) for entry in left}
+        ends = [entry for entry in self._plans.state.entries if entry.holds and key_of(entry) not in kept]
+        supply = _supply(snapshot, left, {entry.capacity for entry in ends})
+        told = {capacity.name for capacity in supply.capacities}
+        stay = {each.reservation for each in ends if is_disk(each.capacity) and each.capacity not in told}
+        releases = [Release(name, volumes_stay=name in stay) for name in gone]
+        releases += [Release(name, (COMPUTE,)) for name in used]
+        return Together((Expire(), supply, *releases))
+
+    def _orphans(self, snapshot: Snapshot, live: tuple[LedgerEntry, ...], at_seconds: int) -> list[str]:
         """Return what is in use by nobody, and has been for a while."""
         known = self._gone_since
-        self._gone_since = {name: known.get(name, at_seconds) for name in broken_promises(snapshot, standing)}
+        self._gone_since = {name: known.get(name, at_seconds) for name in broken_promises(snapshot, live)}
         return [name for name, since in self._gone_since.items() if at_seconds - since >= ORPHAN_SECONDS]
+
+
+def _supply(snapshot: Snapshot, entries: list[LedgerEntry], names: set[str]) -> Supply:
+    """Return what capacities offer beside what is still held; nodes and quotas that are not there go."""
+    columns = Columns(with_promises(standing(snapshot), entries))
+    offered = supply_of(columns, entries, names)
+    gone = names - {capacity.name for capacity in offered}
+    return Supply(offered, tuple(sorted(name for name in gone if not is_disk(name))))
 
 
 def used_promises(snapshot: Snapshot, entries: tuple[LedgerEntry, ...]) -> list[str]:
