@@ -201,11 +201,11 @@ def test_quotas_count_everybody_whichever_nodes_a_selector_means(place, runs):
 
     def held_on(name, zone):
         path = written(
-            place / "w.json", "WorkloadSet", workloads=[{**workload, "name": name, "node": "", "state": "init"}]
+            place / "w.json",
+            "WorkloadSet",
+            workloads=[{**workload, "name": name, "node": "", "state": "init"}],
         )
-        asked = Asked(
-            str(place / "room.json"), selector=f"zone={zone}", ledger=str(place / "ledger.db")
-        )
+        asked = Asked(str(place / "room.json"), selector=f"zone={zone}", ledger=str(place / "ledger.db"))
         answer = fit(asked, FitQuestion((path,), commit=Commit(60)))
         assert fit(asked, FitQuestion((path,))).yes == answer.yes
         return answer.yes

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from ullage.model.errors import InputError
 from ullage.model.disk_plan import DiskCapacity
+from ullage.model.errors import InputError
 from ullage.model.ledger import VOLUME_SPACE, Bind, Capacity, Hold, Reserve, Supply, Together
 from ullage.model.resources import Resources
 from ullage.service.asked import Asked

@@ -294,7 +294,8 @@ def test_an_upgrade_waits_for_who_writes_and_says_so_if_it_takes_too_long(tmp_pa
 
 def test_who_only_reads_upgrades_nothing(tmp_path):
     path = made_by_version_1(tmp_path / "ledger")
-    with pytest.raises(InputError, match="its tables are of version 1, not 3; open it to write"):
+    upgrades = f"its tables are of version 1, not 3; ullage ledger expire --ledger {path} upgrades it"
+    with pytest.raises(InputError, match=upgrades):
         open_to_read(path)
     assert check(path) == 1
 

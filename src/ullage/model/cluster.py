@@ -212,7 +212,8 @@ EvictsOthers = Literal["Never", "LowerPriority", "Any"]
 class Quota(Record, frozen=True):
     """What namespaces are guaranteed (`min`) and may never exceed (`max`), and its place in a tree.
 
-    `queues` are those of Kueue, as NAMESPACE/NAME: a workload that names one counts where the queue does.
+    `queues` are those of Kueue, as NAMESPACE/NAME: a workload that names one counts where the queue does;
+    those of them that are `stopped` take nothing in.
     `stated_used` is what the cluster itself says is used; nothing is decided by it. Whom its claims evict of
     its own workloads is `evicts_own`, and of other quotas', where it has the right to, `evicts_others`.
     """
@@ -230,6 +231,7 @@ class Quota(Record, frozen=True):
     stated_used: Resources | None = None
     evicts_own: EvictsOwn = "LowerPriority"
     evicts_others: EvictsOthers = "Any"
+    stopped: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

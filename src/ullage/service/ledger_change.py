@@ -92,9 +92,7 @@ def expire(asked: Asked, *, orphans: bool) -> Answer:
     return _taken(asked.ledger, words, command, asked)
 
 
-def _given_back(
-    snapshot: Snapshot, state: LedgerState, gone: Sequence[str]
-) -> Iterator[Supply | Release]:
+def _given_back(snapshot: Snapshot, state: LedgerState, gone: Sequence[str]) -> Iterator[Supply | Release]:
     """Yield what disks offer without the promises that end now, whose volumes may be there still."""
     from ullage.engine.columns import Columns
     from ullage.engine.ledger.promises import with_promises

@@ -142,6 +142,7 @@ class _Redactor:
             namespaces=tuple(name("namespace", each) for each in quota.namespaces),
             parent=name("quota", quota.parent),
             queues=tuple(self._queue(each) for each in quota.queues),
+            stopped=tuple(self._queue(each) for each in quota.stopped),
         )
 
     def _queue(self, queue: str) -> str:

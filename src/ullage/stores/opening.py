@@ -6,6 +6,7 @@ in one transaction, whoever else may be about to do the same.
 """
 
 import contextlib
+import shlex
 import sqlite3
 from pathlib import Path
 from typing import Final
@@ -83,7 +84,7 @@ def _check_current(version: int, path: Path) -> None:
         raise InputError(
             f"its tables are of version {version}, not {VERSION}",
             where=str(path),
-            remedy="open it to write, with this program or the one that wrote it",
+            remedy=f"ullage ledger expire --ledger {shlex.quote(str(path))} upgrades it, and keeps a copy",
         )
 
 

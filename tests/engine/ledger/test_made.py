@@ -109,3 +109,25 @@ def test_an_entry_is_bound_as_far_as_its_volume_exists(made, parts):
     given = promise(state="BOUND")
     found = as_it_is(given, {key_of(given): space(made)} if made else {})
     assert [(each.state, each.resources.of(VOLUME_SPACE) // MIB) for each in found] == parts
+
+
+@pytest.mark.parametrize(
+    ("volumes", "expected"),
+    [
+        ([lv("data")], {"data": 40}),
+        ([lv("vg/data")], {"data": 40}),
+        ([lv("data", 8)], {}),
+        ([lv("data", 80)], {}),
+        ([lv("data"), lv("v", claim="shop/other")], {}),
+    ],
+    ids=["as promised", "with its group", "smaller", "larger", "where claims are known"],
+)
+def test_where_nobody_has_claims_name_and_size_are_what_was_promised(volumes, expected):
+    assert exists(there(*volumes), promise()) == expected
+
+
+def test_what_was_there_before_was_not_made_for_a_promise():
+    given, owned = promise(), promise("own", owner="shop/q")
+    snapshot = there(lv("data"))
+    assert made_of(snapshot, [given], {key_of(given)}) == {}
+    assert made_of(there(lv("v", claim="shop/own")), [owned], {key_of(owned)}) != {}, "claims are for sure"

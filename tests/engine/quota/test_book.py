@@ -54,7 +54,7 @@ def test_a_workload_counts_where_its_queue_does_else_where_its_namespace_does():
 
 def test_another_quota_takes_the_place_of_the_one_of_its_name():
     book = Book([quota("a", {"cpu": "1"}), quota("b", {"cpu": "1"})], "nos")
-    changed = book.with_quota(quota("a", {"cpu": "5"}))
+    changed = book.with_quotas(quota("a", {"cpu": "5"}))
     assert changed.mins == ((5000,), (1000,))
     assert changed.modes == ("nos", "nos")
 

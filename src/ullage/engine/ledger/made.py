@@ -106,9 +106,9 @@ class _Node:
         namespace, name = place_of_owner(entry.owner)
         kind, _ = ordinal_of(entry.reservation, entry.owner)
         yield self._of_claim.get(f"{namespace}/{entry.request}" if namespace else entry.request, [])
-        asked_bytes = entry.resources.of(VOLUME_SPACE)
         alike = [] if is_new else self._of_nobody.get(entry.request, [])
-        yield [volume for volume in alike if self._bytes(volume) == asked_bytes]
+        asked_bytes, wholly = entry.resources.of(VOLUME_SPACE), bool(entry.resources.of(WHOLE_DRIVE))
+        yield [volume for volume in alike if wholly or self._bytes(volume) == asked_bytes]
         if not entry.request.startswith(f"{name}-"):
             return  # what goes with a workload is called after it
         yield self._of_owner.get(("", entry.owner), [])

@@ -27,6 +27,7 @@ class LimitRanges:
         for each in snapshot.limit_ranges:
             self._ranges.setdefault(each.namespace, []).append(each)
         self._queues = frozenset(queue for quota in snapshot.quotas for queue in quota.queues)
+        self._stopped = frozenset(queue for quota in snapshot.quotas for queue in quota.stopped)
 
     def completed(self, workload: Workload) -> Workload:
         """Return a workload with the defaults of its namespace."""
@@ -39,7 +40,7 @@ class LimitRanges:
         """Return why a completed workload is not let in, facts and remedies in turn; nothing where it is."""
         if self._is_made(workload):
             return ""
-        return self._unknown_queue(workload) or self._unknown_class(workload) or self._breaches(workload)
+        return self._closed_queue(workload) or self._unknown_class(workload) or self._breaches(workload)
 
     def let_in(self, workload: Workload, requests: Resources) -> bool:
         """Whether a workload that asked for less instead would be let in, and with just these requests."""
@@ -60,9 +61,14 @@ class LimitRanges:
         claims = frozenset(claim.key for claim in self._snapshot.claims)
         return limit_range_refusal(workload, ranges, types, existing_claims=claims)
 
-    def _unknown_queue(self, workload: Workload) -> str:
-        """Return which queue it names that the cluster, whose queues are known, does not have."""
+    def _closed_queue(self, workload: Workload) -> str:
+        """Return which queue it names that the cluster, whose queues are known, does not have or has stopped.
+
+        What a queue took in before it was stopped goes on.
+        """
         queue = f"{workload.namespace}/{workload.labels.get(QUEUE_LABEL, '')}"
+        if queue in self._stopped and not workload.admitted:
+            return f"queue {queue} is stopped, so that nothing of it starts; set its stopPolicy to None"
         if not self._queues or queue in self._queues or not workload.labels.get(QUEUE_LABEL):
             return ""
         return f"queue {queue} does not exist, so that nothing of it starts; create it or name another"

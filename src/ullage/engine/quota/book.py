@@ -76,10 +76,11 @@ class Book:
             for place in range(len(self.resources))
         )
 
-    def with_quota(self, quota: Quota) -> "Book":
-        """Return this book with another quota in place of the one of its name."""
-        kept = (each for each in self.quotas if each.name != quota.name)
-        return Book((*kept, quota), self._mode)
+    def with_quotas(self, *quotas: Quota) -> "Book":
+        """Return this book with other quotas in place of those of their names."""
+        names = {each.name for each in quotas}
+        kept = (each for each in self.quotas if each.name not in names)
+        return Book((*kept, *quotas), self._mode)
 
     def place_of(self, namespace: str, labels: Mapping[str, str]) -> int:
         """Return the place of the quota under which a workload counts: its queue's, else its namespace's."""

@@ -18,7 +18,7 @@ from ullage.engine.placement.outcome import Outcome
 from ullage.engine.quota.book import NO_QUOTA, Member
 from ullage.engine.quota.claims import Claims
 from ullage.engine.quota.least_change import Amounts, Range, Tries, guess, least
-from ullage.engine.quota.validation import BOUNDS
+from ullage.engine.quota.queue_bounds import called, can_change, is_queue, raised
 from ullage.model.cluster import Quota, Workload
 from ullage.model.plan import Refusal, Remedy
 from ullage.model.resources import GPU_MEMORY, NOTHING, Resources, ResourceTypes
@@ -104,6 +104,8 @@ class Changes:
         """Return how far a bound can be raised, by resource; none where that changes nothing."""
         claims = self._claims
         quota = claims.book.quotas[place]
+        if not can_change(quota, bound):
+            return []
         before: Resources = getattr(quota, bound) or NOTHING
         used = claims.book.readable(claims.standing.used[place])
         may_go = claims.book.readable(self._may_go(place, one)) if bound != "min" else NOTHING
@@ -159,7 +161,7 @@ class Changes:
     def _left_above(self, quota: Quota, name: str, most: int) -> int:
         """Return how high a min can be beside those of its brothers, within that of its parent."""
         book = self._claims.book
-        if not quota.parent:
+        if not quota.parent or is_queue(quota):
             return most
         parent = book.quotas[book.index[quota.parent]]
         brothers = (each for each in book.quotas if each.parent == quota.parent and each.name != quota.name)
@@ -168,7 +170,7 @@ class Changes:
     def _told(self, found: "_Found") -> Remedy:
         quota, bound, bounds = found.quota, found.bound, found.bounds
         told = " and ".join(f"{name} to {self._types[name].print(bounds[name])}" for name in sorted(bounds))
-        text = f"raise the {BOUNDS[bound]} of quota {quota.name}: {told}"
+        text = f"raise the {called(quota, bound)} of quota {quota.name}: {told}"
         evicted = tuple(each.workload for each in found.outcome.evicted)
         notes = [f"then {', '.join(evicted)} would be evicted for it"] if evicted else []
         notes += [] if found.proven else [NOT_PROVEN]
@@ -212,6 +214,5 @@ class _Trying:
 
     def outcome(self, quota: Quota, bound: str, amounts: Amounts) -> Outcome:
         """Return what becomes of the batch where a bound is raised to these amounts."""
-        before: Resources = getattr(quota, bound) or NOTHING
-        changed = msgspec.structs.replace(quota, **{bound: Resources({**before, **amounts})})
-        return self._attempt(self._claims.under(changed))
+        changed = raised(self._claims.book, quota, bound, Resources(amounts))
+        return self._attempt(self._claims.under(*changed))

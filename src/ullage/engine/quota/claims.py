@@ -280,11 +280,11 @@ class Claims:
         refusals = tuple(self.rules.refusals(claim.quota, claim.amounts))
         return Decision("refuse" if refusals else "admit", claim, refusals=refusals)
 
-    def under(self, quota: Quota) -> "Claims":
-        """Return these claims as they stand, on the same trial, if a quota were another."""
+    def under(self, *quotas: Quota) -> "Claims":
+        """Return these claims as they stand, on the same trial, if some quotas were others."""
         found = copy(self)
         running = [member for members in self.standing.members for member in members.values()]
-        found.book = self.book.with_quota(quota)
+        found.book = self.book.with_quotas(*quotas)
         found.standing = Standing(found.book, running, self.standing.order)
         found.rules = Rules(found.standing, found._entitled())  # noqa: SLF001 - the copy is one of these
         found._steps_left = STEPS_MIN  # noqa: SLF001 - the copy is one of these

@@ -12,6 +12,7 @@ import msgspec
 
 from ullage.engine.placement.selectors import NAMESPACE_NAME_LABEL, requirements_of, selects
 from ullage.engine.quota.book import QUEUE_LABEL
+from ullage.engine.quota.queue_bounds import COHORT_PREFIX
 from ullage.model.admission import Namespace
 from ullage.model.cluster import Quota, Workload
 from ullage.model.resources import NOTHING, Resources
@@ -31,8 +32,6 @@ from ullage.sources.kubernetes.unknowns import Unknowns
 
 QUEUE_KINDS: Final = frozenset((CLUSTER_QUEUE, COHORT, LOCAL_QUEUE))
 PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
-COHORT_PREFIX: Final = "cohort/"
-"""How quotas of cohorts are called: a cohort may have the name of a queue."""
 QUEUE_PREFIX: Final = "clusterqueue/"
 """How a queue is called whose name another quota has."""
 OWN_KIND: Final = "Quota"
@@ -96,6 +95,7 @@ class Kueue:
             if old is None:
                 rows[name] = row
             elif not _is_cohort(name) or name.removeprefix(COHORT_PREFIX) in self._cohorts:
+                stopped = old.queues if row.stopped_all else old.stopped
                 rows[name] = msgspec.structs.replace(row, queues=old.queues, stated_used=old.stated_used)
             else:
                 continue  # a cohort that is only named stays as it is
@@ -120,6 +120,7 @@ class Kueue:
             rows[called] = msgspec.structs.replace(
                 _quota(called, share),
                 queues=tuple(sorted(backed.get(name, ()))),
+                stopped=self._stopped(name, share, backed.get(name, ())),
                 evicts_own=share.evicts.own,
                 evicts_others=share.evicts.others,
             )
