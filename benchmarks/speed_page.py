@@ -185,18 +185,18 @@ def until_full_plot(figures: Figures) -> str:
 
 def machine(found: dict[str, Figures]) -> str:
     """Return what the figures were measured on."""
-    titles = ["case", "processor", "Python", "commit", "changed since", "calibration loop, s"]
+    titles = ["case", "processor", "Python", "commit", "dirty tree", "calibration loop, s"]
     rows = []
     for case, figures in found.items():
         origin = figures["provenance"]
-        changed = {True: "**yes**", False: "no", None: "not noted"}[origin.get("dirty")]
+        dirty = {True: "**yes**", False: "no", None: "not noted"}[origin.get("dirty")]
         rows.append(
             [
                 case,
                 origin["processor"],
                 origin["python"],
                 origin["commit"],
-                changed,
+                dirty,
                 origin["calibration_seconds"],
             ]
         )

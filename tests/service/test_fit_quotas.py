@@ -166,11 +166,12 @@ spec: {template: {spec: {containers: [{name: c, resources: {requests: {cpu: "1"}
     [
         ("main", ["a/low"], "fits: 1 replica on 1 node, evicting a/low"),
         ("other", [], "does not fit: 0 of 1 placed, because queue a/other does not exist"),
+        ("held", [], "does not fit: 0 of 1 placed"),
     ],
 )
 def test_what_is_for_a_queue_of_kueue_is_judged_under_its_quota(tmp_path, text, queue, evicted, told):
     """Its class makes it outrank what runs in its own quota."""
-    share = Quota("x", min=resources(cpu="1"), queues=("a/main",))
+    share = Quota("x", min=resources(cpu="1"), queues=("a/held", "a/main"), stopped=("a/held",))
     machine = node("n1", cpu="1", pods="9").holding(pod("a/low", cpu="1", labels={QUEUE: "main"}, priority=8))
     snapshot = cluster(machine, share, PriorityClass("workloadpriorityclass/gold", 9))
     path = tmp_path / "asked.yaml"
@@ -180,6 +181,7 @@ def test_what_is_for_a_queue_of_kueue_is_judged_under_its_quota(tmp_path, text, 
     (outcome,) = answer.data()["outcomes"]
     assert [each["workload"] for each in outcome.get("evicted", ())] == evicted
     assert ("queue a/other does not exist" in str(outcome.get("refusal"))) == (queue == "other")
+    assert ("queue a/held is stopped" in str(outcome.get("refusal"))) == (queue == "held")
     assert answer.page().verdict.text.endswith(told)
 
 

@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ullage.model.constraints import (
+    Affinity,
+    Constraints,
+    NodeAffinity,
+    NodeSelector,
+    NodeSelectorTerm,
+    Requirement,
+)
 from ullage.model.errors import InputError
-from ullage.service.selector import CONDITIONS_MAX, parse_selector, selects
+from ullage.service.selector import CONDITIONS_MAX, parse_selector, selects, with_node_requirements
 
 LABELS = {"zone": "a", "pool": "general", "empty": ""}
 
@@ -57,3 +65,14 @@ def test_there_is_a_limit():
 def test_any_text_is_read_or_refused_as_bad_input(text):
     with contextlib.suppress(InputError):
         selects(parse_selector(text), LABELS)
+
+
+def test_conditions_of_nodes_hold_beside_each_of_those_that_are_there():
+    pool, disk = Requirement("pool", "Exists"), Requirement("disk", "In", ("ssd",))
+    named = Requirement("metadata.name", "In", ("n1",))
+    terms = (NodeSelectorTerm((pool,)), NodeSelectorTerm((), (named,)), NodeSelectorTerm())
+    before = Constraints(affinity=Affinity(node_affinity=NodeAffinity(NodeSelector(terms))))
+    after = with_node_requirements(before, (disk,)).affinity.node_affinity.required.node_selector_terms
+    assert after == (NodeSelectorTerm((pool, disk)), NodeSelectorTerm((disk,), (named,)))
+    alone = with_node_requirements(Constraints(), (disk,)).affinity.node_affinity.required
+    assert alone.node_selector_terms == (NodeSelectorTerm((disk,)),)

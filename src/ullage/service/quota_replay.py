@@ -19,7 +19,7 @@ from ullage.engine.quota.gpu_sizes import GpuSizes
 from ullage.engine.quota.outcome import JobOutcome, Outcome
 from ullage.engine.quota.recorded import capacity_changes, recorded
 from ullage.engine.quota.replay import Replay
-from ullage.engine.quota.replay_figures import Figures, figures_of, total_of
+from ullage.engine.quota.replay_figures import Figures, figures_of, renamed, total_of
 from ullage.model.cluster import Quota, Snapshot
 from ullage.model.errors import InputError
 from ullage.model.policy import Layer
@@ -125,7 +125,8 @@ def compared(recording: Recording, asked: Asked, choice: Choice) -> Comparison:
     played = []
     for (snapshot, accounts), replay in zip(plays, replays, strict=True):
         outcome = replay.outcome(end)
-        figures = figures_of(outcome, accounts[0].book, groups, counts)
+        book = accounts[0].book
+        figures = figures_of(outcome, book, groups, counts, renamed(plays[0][1][0].book, book))
         total = total_of(figures.values())
         played.append(Played(_title(snapshot, recording, choice), accounts[0], outcome, figures, total))
     return Comparison(

@@ -178,9 +178,16 @@ def test_a_gang_with_none_to_spare_goes_as_one(monkeypatch, searched_max, least,
     assert back.cut_short == (not searched_max)
 
 
-def test_orders_end_where_searches_have_cost_too_much(monkeypatch):
+def test_where_searches_would_cost_too_much_orders_are_found_without(monkeypatch):
     monkeypatch.setattr(claimed_back, "SEARCHES_COST", 1)
+    back = gang_of_b(4).back()
+    assert {each.claimed_first for each in back.order([0], 0).gone} == {0}
+    assert back.cut_short
+
+
+def test_orders_end_where_searches_have_cost_too_much():
     back = gang_of_b(1).back()
+    back._cost_left = 1
     assert [each.member.key for each in back.order([0], 0).gone] == ["b3"]
     assert back.cut_short
 

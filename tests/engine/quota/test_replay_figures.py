@@ -1,8 +1,10 @@
 """Figures by group: sums over workloads, what quotas of the group's name had within min, and the total."""
 
+from builders import quota
 from quota_traces import setting
+from ullage.engine.quota.book import Book
 from ullage.engine.quota.outcome import JobOutcome, Outcome, QuotaUse
-from ullage.engine.quota.replay_figures import figures_of, total_of
+from ullage.engine.quota.replay_figures import figures_of, renamed, total_of
 
 SETTING = setting(A={"gpu": 4}, B={"gpu": 2})
 JOBS = (
@@ -38,3 +40,29 @@ def test_the_total_adds_up_all_but_the_longest():
     assert (total.workloads, total.took, total.waited_longest_seconds) == (3, 1, 90)
     assert (total.used, total.within) == ({"gpu": 200, "cpu": 150}, {"gpu": 150})
     assert total_of([]).workloads == 0
+
+
+def test_a_quota_of_another_name_is_found_by_what_it_covers():
+    own = Book(
+        [quota("a"), quota("b"), quota("c"), quota("q", namespaces=(), queues=("x/lq",)), quota("top")]
+    )
+    other = Book(
+        [
+            quota("a/a", namespaces=("a",)),
+            quota("b", namespaces=("c",)),
+            quota("d", namespaces=("c", "e")),
+            quota("queue", namespaces=(), queues=("x/lq",)),
+            quota("none", namespaces=()),
+        ]
+    )
+    assert renamed(own, other) == {"a": "a/a", "q": "queue"}
+    assert renamed(own, own) == {}
+
+
+def test_figures_of_a_quota_with_another_name_go_to_its_group():
+    book = setting(A2={"gpu": 4}, B={"gpu": 2}).book
+    groups = {"x": "A", "y": "A", "z": "none"}
+    counts = {"x": {"gpu": 2}, "y": {}, "z": {"cpu": 3}}
+    found = figures_of(OUTCOME, book, groups, counts, {"A": "A2"})
+    assert (found["A"].within, found["A"].borrowed) == ({"gpu": 150}, {"gpu": 50})
+    assert sorted(found) == ["A", "B", "none"]

@@ -66,7 +66,7 @@ def test_a_whole_cluster(snapshot):
         ),
         "alone": Quota(
             "alone", min=amounts(cpu="2"), lending_limit=amounts(cpu="0"), borrowing_limit=amounts(cpu="0"),
-            queues=("guests/held",), evicts_own="Never", evicts_others="Never",
+            queues=("guests/held",), evicts_own="Never", evicts_others="Never", stopped=("guests/held",),
         ),
         "cohort/science": Quota(
             "cohort/science", min=both, parent="cohort/company", weight=Fraction(3),
@@ -136,6 +136,39 @@ def test_both_versions_name_the_parent(version, queue, cohort):
     found = quotas(share("q", "ClusterQueue", version, **queue), share("c", "Cohort", version, **cohort))
     assert (found["q"].parent, found["cohort/c"].parent) == ("cohort/c", "cohort/p")
     assert found["cohort/p"] == Quota("cohort/p")
+
+
+HELD = {"stopPolicy": "Hold"}
+
+
+@pytest.mark.parametrize(
+    ("of_queue", "of_local", "stopped"),
+    [({}, {}, ()), (HELD, {}, ("a/one", "a/two")), ({}, HELD, ("a/two",)), ({"stopPolicy": "None"}, {}, ())],
+)
+def test_queues_that_take_nothing_in_are_named(of_queue, of_local, stopped):
+    objects = (
+        share("q", "ClusterQueue", "v1beta1", {"cpu": {"nominalQuota": "2"}}, **of_queue),
+        local("one", "a", "q"),
+        local("two", "a", "q", **of_local),
+    )
+    assert quotas(*objects)["q"].stopped == stopped
+
+
+@pytest.mark.parametrize(
+    ("before", "item", "stopped"),
+    [
+        ((), share("q", "ClusterQueue", "v1beta1", **HELD), ("a/one", "a/two")),
+        (("a/one", "a/two"), share("q", "ClusterQueue", "v1beta1"), ()),
+        (("a/one", "a/two"), local("three", "a", "q"), ("a/one", "a/three", "a/two")),
+        (("a/two",), local("three", "a", "q"), ("a/two",)),
+        (("a/two",), local("two", "a", "q"), ()),
+        ((), local("two", "a", "q", **HELD), ("a/two",)),
+    ],
+)
+def test_objects_that_come_stop_queues_and_let_them_go_on(before, item, stopped):
+    there = Quota("q", min=amounts(cpu="2"), queues=("a/one", "a/two"), stopped=before)
+    brought = asked(item, pod("p"), known=Known(quotas=(there,))).objects
+    assert {each.name: each for each in brought.quotas}.get("q", there).stopped == stopped
 
 
 def test_a_cohort_that_is_only_named_shares_what_its_queues_have():

@@ -33,8 +33,9 @@ STEPS_MAX: Final = 2_000
 """How many sets are looked at for one claim."""
 STEPS_IN_ALL: Final = 40_000
 """How many are for all of them together; after that single claims take nobody."""
-SEARCHES_COST: Final = 100_000
-"""What the searches for orders cost in all, each its steps and those who could go; after that they end."""
+SEARCHES_COST: Final = 200_000
+"""What the searches for orders cost in all, each its steps and those who could go; after that they end. Where
+it could not be enough, orders are found without searches."""
 NO_LIMIT: Final = INT64_MAX >> 2
 """What is claimed beyond this is taken to have no bound."""
 
@@ -83,7 +84,8 @@ class ClaimedBack:
         self._cost_left = SEARCHES_COST
         counted = [each for each in candidates if each.quota != NO_QUOTA]
         self.gangs = ClaimedGangs(gangs, counted)
-        self.searches = bool(self.gangs) and len(counted) <= SEARCHED_MAX
+        likely_cost = len(counted) ** 2 * len(rules.book.quotas)
+        self.searches = bool(self.gangs) and len(counted) <= SEARCHED_MAX and likely_cost <= SEARCHES_COST
         self._guessed = bool(self.gangs) and not self.searches
         if self._guessed:
             counted = self.gangs.may_go(counted)

@@ -1,16 +1,18 @@
 """The outcome of a replay in groups of workloads: the same groups for two replays, so that they compare.
 
 Waiting, evictions and use are sums over the workloads of a group. What lies within a min and what is borrowed
-belongs to a quota, and goes to the group of the quota's name.
+belongs to a quota, and goes to the group of the quota's name, or of the one that covered the same.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ullage.engine.quota.book import Book
 from ullage.engine.quota.outcome import JobOutcome, Outcome
+from ullage.model.cluster import Quota
 
 ResourceSeconds = dict[str, int]
+NO_OTHER_NAMES: Final[Mapping[str, str]] = {}
 
 
 class Figures(NamedTuple):
@@ -31,16 +33,41 @@ class Figures(NamedTuple):
     borrowed: ResourceSeconds
 
 
+def renamed(own: Book, other: Book) -> dict[str, str]:
+    """Return the quotas of another book that have a new name and cover what one of this book does, by it."""
+    gone = [each for each in own.quotas if each.name not in other.index]
+    covering = {covered: each.name for each in gone if any(covered := _covered(each))}
+    new = (each for each in other.quotas if each.name not in own.index)
+    return {covering[covered]: each.name for each in new if (covered := _covered(each)) in covering}
+
+
+def _covered(quota: Quota) -> tuple[frozenset[str], frozenset[str]]:
+    return frozenset(quota.namespaces), frozenset(quota.queues)
+
+
 def figures_of(
-    outcome: Outcome, book: Book, groups: Mapping[str, str], counts: Mapping[str, Mapping[str, int]]
+    outcome: Outcome,
+    book: Book,
+    groups: Mapping[str, str],
+    counts: Mapping[str, Mapping[str, int]],
+    names: Mapping[str, str] = NO_OTHER_NAMES,
 ) -> dict[str, Figures]:
-    """Return the figures of each group; `groups` and `counts` say where a workload belongs and what it is."""
+    """Return the figures of each group; `groups` and `counts` say where a workload belongs and what it is.
+
+    `names` says how the quota of a group is called in this book, where it has another name.
+    """
     jobs: dict[str, list[JobOutcome]] = {name: [] for name in sorted(set(groups.values()))}
     for job in outcome.jobs:
         jobs[groups[job.key]].append(job)
     for quota in book.quotas:
-        jobs.setdefault(quota.name, [])
-    return {name: _figures(mine, counts, *_quota(outcome, book, name)) for name, mine in jobs.items()}
+        if quota.name not in names.values():
+            jobs.setdefault(quota.name, [])
+    for name in names:
+        jobs.setdefault(name, [])
+    return {
+        name: _figures(mine, counts, *_quota(outcome, book, names.get(name, name)))
+        for name, mine in jobs.items()
+    }
 
 
 def total_of(figures: Iterable[Figures]) -> Figures:

@@ -95,7 +95,6 @@ class Kueue:
             if old is None:
                 rows[name] = row
             elif not _is_cohort(name) or name.removeprefix(COHORT_PREFIX) in self._cohorts:
-                stopped = old.queues if row.stopped_all else old.stopped
                 rows[name] = msgspec.structs.replace(row, queues=old.queues, stated_used=old.stated_used)
             else:
                 continue  # a cohort that is only named stays as it is
@@ -106,6 +105,8 @@ class Kueue:
             if more or not self._locals.keys().isdisjoint(row.queues):
                 kept = [queue for queue in row.queues if queue not in self._locals]
                 rows[name] = msgspec.structs.replace(row, queues=tuple(sorted((*kept, *more))))
+            stopped = self._stopped(name, rows[name].queues, before.get(name))
+            rows[name] = msgspec.structs.replace(rows[name], stopped=stopped)
         return [row for row in _with_totals(rows, own).values() if row != before.get(row.name)]
 
     def _rows(self, taken: Collection[str]) -> tuple[dict[str, Quota], dict[str, Resources]]:
@@ -119,8 +120,8 @@ class Kueue:
             called = f"{QUEUE_PREFIX}{name}" if name in taken else name
             rows[called] = msgspec.structs.replace(
                 _quota(called, share),
-                queues=tuple(sorted(backed.get(name, ()))),
-                stopped=self._stopped(name, share, backed.get(name, ())),
+                queues=(queues := tuple(sorted(backed.get(name, ())))),
+                stopped=self._stopped(name, queues),
                 evicts_own=share.evicts.own,
                 evicts_others=share.evicts.others,
             )
@@ -129,6 +130,17 @@ class Kueue:
         own = {f"{COHORT_PREFIX}{name}": share.bounds.nominal for name, share in cohorts.items()}
         rows |= {called: _quota(called, cohorts[called.removeprefix(COHORT_PREFIX)]) for called in own}
         return rows, own
+
+    def _stopped(self, name: str, queues: tuple[str, ...], before: Quota | None = None) -> tuple[str, ...]:
+        """Return those of a quota's queues that take nothing in; all of them where it is stopped itself."""
+        share = self._queues.get(name.removeprefix(QUEUE_PREFIX))
+        was_stopped = before is not None and bool(before.queues) and {*before.queues} == {*before.stopped}
+        if was_stopped if share is None else share.stopped:
+            return queues
+        old = before.stopped if before is not None and not was_stopped else ()
+        return tuple(
+            each for each in queues if (self._locals[each].stopped if each in self._locals else each in old)
+        )
 
     def _backed(self) -> dict[str, list[str]]:
         """Return the LocalQueues of each ClusterQueue."""
