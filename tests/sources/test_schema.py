@@ -124,7 +124,7 @@ def test_a_quota_is_described_as_the_object_that_it_is():
     found = schema("Quota")
     assert found["required"] == ["apiVersion", "kind", "metadata"]
     spec = found["$defs"]["QuotaSpec"]["properties"]
-    assert set(spec) == set(wire_names(Quota)) - {"name", "kind", "statedUsed"}
+    assert set(spec) == set(wire_names(Quota)) - {"name", "kind", "statedUsed", "stopped"}
     text = """
 apiVersion: ullage.dev/v1
 kind: Quota

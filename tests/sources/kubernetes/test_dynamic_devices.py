@@ -76,6 +76,4 @@ def test_what_is_said_of(case):
 def test_pods_that_wait_for_such_devices_are_named():
     asking = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}]}
     found = dumped(node("n1"), pod("waits", **asking), pod("runs", nodeName="n1", **asking), pod("plain"))
-    assert found.unknowns == (
-        "devices that waiting pods ask for by ResourceClaim: team/waits",
-    )
+    assert found.unknowns == ("devices that waiting pods ask for by ResourceClaim: team/waits",)
