@@ -4,7 +4,8 @@
 share behind the name of the command, so that each command defines them and shows them in its help.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
@@ -101,3 +102,33 @@ class SharingGroup(click.Group):
             hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known)}"
             raise click.UsageError(f"no command {name!r}; {hint}", context)
         return super().resolve_command(context, args)
+
+
+class LazyGroup(SharingGroup):
+    """A group whose commands are modules of a package, imported when one is called.
+
+    `table` has every command with its line of help.
+    """
+
+    package = ""
+    table: Mapping[str, str] = MappingProxyType({})
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Return the commands in the order of the table, the most asked for first."""
+        del context
+        return list(self.table)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Return a command, its module imported."""
+        del context
+        if name not in self.table:
+            return None
+        found = getattr(import_module(f"{self.package}.{name}"), "command")  # noqa: B009 - found by name
+        assert isinstance(found, click.Command)  # noqa: S101 - every module of the table holds one
+        return found
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table without importing any command."""
+        del context
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.table.items()))

@@ -7,14 +7,13 @@ Commands are imported when they are called, so that help and completions wait fo
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
 import click
 
 from ullage import __version__
-from ullage.cli.groups import SharingGroup
+from ullage.cli.groups import LazyGroup
 from ullage.model.errors import InputError
 
 EXIT_YES: Final = 0
@@ -40,7 +39,7 @@ COMMANDS: Final = MappingProxyType(
         "policy": "Show, set and check the rules that apply.",
         "snapshot": "Save, show, edit and compare clusters as files.",
         "schema": "The JSON Schema of our documents.",
-        "kube": "On Kubernetes: install what runs there, uninstall it.",
+        "kube": "On Kubernetes: install, and the processes that run there.",
         "demo": "A guided tour on a built-in cluster.",
         "completion": "Completions for bash, zsh and fish.",
         "version": "The version of this program.",
@@ -49,28 +48,11 @@ COMMANDS: Final = MappingProxyType(
 """Every command with its line of help; the module of the same name in this folder holds it."""
 
 
-class LazyGroup(SharingGroup):
-    """A group whose commands are imported when one is called."""
+class RootGroup(LazyGroup):
+    """All commands."""
 
-    def list_commands(self, context: click.Context) -> list[str]:
-        """Return the commands in the order of the table, the most asked for first."""
-        del context
-        return list(COMMANDS)
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """Return a command, its module imported."""
-        del context
-        if name not in COMMANDS:
-            return None
-        found = getattr(import_module(f"ullage.cli.{name}"), "command")  # noqa: B009 - found by name
-        assert isinstance(found, click.Command)  # noqa: S101 - every module of the table holds one
-        return found
-
-    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the table without importing any command."""
-        del context
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+    package = "ullage.cli"
+    table = COMMANDS
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """End with something to try, under the name that was typed."""
@@ -79,7 +61,7 @@ class LazyGroup(SharingGroup):
 
 
 @click.group(
-    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=RootGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.version_option(__version__, "--version", message="%(prog)s %(version)s")
 def root() -> None:

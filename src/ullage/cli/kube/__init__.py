@@ -4,13 +4,12 @@ Each command is the module of its name in this folder, imported when it is calle
 must not load what another one needs.
 """
 
-from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
 import click
 
-from ullage.cli.groups import SharingGroup
+from ullage.cli.groups import LazyGroup
 
 COMMANDS: Final = MappingProxyType(
     {
@@ -22,34 +21,17 @@ COMMANDS: Final = MappingProxyType(
     }
 )
 """Every command with its line of help."""
-_HELP: Final = """On a Kubernetes cluster: install what runs there, and take it off again.
+_HELP: Final = """On a Kubernetes cluster: install what runs there and take it off again; and what runs there.
 
-Nothing is changed without --apply.
+install and uninstall change nothing without --apply.
 """
 
 
-class KubeGroup(SharingGroup):
-    """The commands of the table."""
+class KubeGroup(LazyGroup):
+    """All commands about a cluster."""
 
-    def list_commands(self, context: click.Context) -> list[str]:
-        """Return the commands in the order of the table."""
-        del context
-        return list(COMMANDS)
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """Return a command, its module imported."""
-        del context
-        if name not in COMMANDS:
-            return None
-        found = getattr(import_module(f"ullage.cli.kube.{name}"), "command")  # noqa: B009 - found by name
-        assert isinstance(found, click.Command)  # noqa: S101 - every module of the table holds one
-        return found
-
-    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the table without importing any command."""
-        del context
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+    package = "ullage.cli.kube"
+    table = COMMANDS
 
 
 @click.group("kube", cls=KubeGroup, help=_HELP)
