@@ -15,17 +15,18 @@ BIN := .venv/bin
 UV := $(BIN)/uv
 INSTALLED := .venv/.installed
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --dist=loadgroup
-FAST := not slow and not browser
+FAST := not slow and not browser and not faults
+TEST_SELECTION := -m "not faults"
 
 # In `make check test`, check has run the fast tests already.
 ifneq ($(filter check,$(MAKECMDGOALS)),)
-TEST_SELECTION := -m "slow or browser"
+TEST_SELECTION := -m "(slow or browser) and not faults"
 endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo check test bench crash fuzz fuzz-short mutants docs lock clean test-packages reference plane helm deploy parity
+.PHONY: help demo check test faults bench crash fuzz fuzz-short mutants docs lock clean test-packages reference plane helm deploy parity
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +44,9 @@ check: $(INSTALLED) reference ## lint, types, import contracts and the fast test
 test: $(INSTALLED) test-packages reference plane helm ## every test, and half a minute of fuzzing
 	@$(PYTEST) $(TEST_SELECTION) || [ $$? -eq 5 ]
 	@$(MAKE) --no-print-directory fuzz-short
+
+faults: $(INSTALLED) plane ## the processes on Kubernetes while everything around them fails, and with each right taken away
+	$(PYTEST) -m faults
 
 bench: $(INSTALLED) plane ## the benchmarks, with their peers
 	$(BIN)/python benchmarks/peers/build.py

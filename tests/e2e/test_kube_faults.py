@@ -18,6 +18,8 @@ from kube_witness import Witness
 from plane.proxy import Proxy
 from plane.settings import API
 
+pytestmark = pytest.mark.faults
+
 BEGUN = 40
 SHORT_SECONDS, LONG_SECONDS = 1.0, 8.0
 FEW = PODS // 3

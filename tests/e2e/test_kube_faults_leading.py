@@ -13,6 +13,8 @@ from kube_cluster import KubeCluster, KubeProcess, stays
 from kube_crowd import PODS, check_placements, crowd, prepared, wait_until_settled
 from kube_witness import Witness
 
+pytestmark = pytest.mark.faults
+
 BEGUN = 40
 LEADS = '"leads"'
 DAY_SECONDS = 86_400

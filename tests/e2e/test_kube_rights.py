@@ -18,7 +18,7 @@ from plane.settings import API
 from ullage.kube.install.choices import CERTIFICATE_SECRET, OPERATOR, SCHEDULER
 from ullage.kube.install.objects import objects
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.faults]
 BAREMETAL = "csi-baremetal.dell.com"
 RESERVATIONS = "availablecapacityreservations"
 NOS = "nos.nebuly.com"
