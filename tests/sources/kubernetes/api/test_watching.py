@@ -408,11 +408,11 @@ def test_a_watch_that_is_cut_again_and_again_goes_on_without_a_gap_and_without_a
 
 
 @pytest.mark.slow
-def test_after_a_server_that_forgot_deletions_are_noticed_by_a_new_list(bare, proxy):
+def test_what_was_deleted_while_the_server_was_away_is_noticed(bare, proxy):
     async def run() -> None:
         bare.create_many([pod("stays"), pod("goes")])
         seen = Seen()
-        async with watching(proxy, seen, PODS) as (watch,):
+        async with watching(proxy, seen, PODS):
             with proxy.absence():
                 await asyncio.to_thread(bare.delete, f"{POD_PATH}/goes")
                 await asyncio.to_thread(bare.create, pod("comes"))
@@ -420,8 +420,6 @@ def test_after_a_server_that_forgot_deletions_are_noticed_by_a_new_list(bare, pr
                 await asyncio.to_thread(bare.start_part, API)
             await until(lambda: seen.there, lambda: there(bare))
             assert set(seen.there) == {"stays", "comes"}
-            assert watch.lists == 2
-            assert "drop goes" not in seen.log
 
     asyncio.run(run())
 
