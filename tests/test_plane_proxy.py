@@ -135,6 +135,7 @@ def test_a_delay_is_one(proxy, client):
     assert time.monotonic() - began >= 0.2
 
 
+@pytest.mark.faults
 def test_a_part_of_the_plane_can_be_stopped_and_started_again(bare, client):
     bare.create(namespace("stays"))
     bare.stop_part(API)

@@ -110,6 +110,7 @@ def whole(found, ledger):
     return [*found, *unseen]
 
 
+@pytest.mark.faults
 def test_nothing_that_was_told_is_lost_when_writers_are_killed_and_the_server_restarts(kube_cluster):
     place = place_of(kube_cluster)
     with open_ledger(place) as ledger:

@@ -407,6 +407,7 @@ def test_a_watch_that_is_cut_again_and_again_goes_on_without_a_gap_and_without_a
     asyncio.run(run())
 
 
+@pytest.mark.faults
 @pytest.mark.slow
 def test_what_was_deleted_while_the_server_was_away_is_noticed(bare, proxy):
     async def run() -> None:
@@ -424,6 +425,7 @@ def test_what_was_deleted_while_the_server_was_away_is_noticed(bare, proxy):
     asyncio.run(run())
 
 
+@pytest.mark.faults
 @pytest.mark.slow
 def test_a_server_that_is_killed_and_started_again_is_followed_on(bare, proxy):
     async def run() -> None:
