@@ -5,6 +5,7 @@ import signal
 import time
 import urllib.request
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from kube_cluster import KubeCluster, elastic_quota, free_port_numbers, pod, until
@@ -88,6 +89,7 @@ def shown(port: int) -> dict[tuple[str, str], float]:
     }
 
 
+@pytest.mark.faults
 def test_from_any_state_it_converges_and_then_writes_nothing(kube_cluster):
     cluster = kube_cluster
     fill(cluster)
@@ -170,6 +172,7 @@ def licensed(name: str) -> dict:
     return {"spec": {"nodeName": "n0", "containers": [container]}}
 
 
+@pytest.mark.faults
 def test_a_leader_that_is_paused_cut_off_or_killed_acts_no_more_once_another_does(kube_cluster):
     """Three times the leader goes, each time another one goes on, and the one before never writes again."""
     cluster = kube_cluster
