@@ -55,7 +55,7 @@ def test_a_set_that_does_not_fit_once_is_a_no(small, asked):
 def test_shapes_are_called_by_what_they_ask_for():
     question = HeadroomQuestion(shapes=("memory=8Gi,cpu=4000m", "cpu=1"))
     found = headroom(DEMO, question).data()["workloads"]
-    assert [(each["workload"], each["more"]) for each in found] == [("cpu=4,memory=8Gi", 7), ("cpu=1", 44)]
+    assert [(each["workload"], each["more"]) for each in found] == [("cpu=4,memory=8Gi", 7), ("cpu=1", 32)]
     assert found[0]["requests"] == {"cpu": "4", "memory": "8Gi", "pods": "1"}
 
 

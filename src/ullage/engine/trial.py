@@ -19,14 +19,15 @@ import msgspec
 import numpy as np
 
 from ullage.engine.capacity.admission import Place
-from ullage.engine.capacity.bounds import CPU
 from ullage.engine.columns import Columns
 from ullage.engine.placement.devices import Devices
+from ullage.engine.placement.failover_room import FailoverRoom
 from ullage.engine.placement.node_columns import Flags, NodeColumns
+from ullage.engine.placement.own_rules import own_rules
 from ullage.engine.placement.preferences import Preferences
 from ullage.engine.placement.room import Room, RowArray
 from ullage.engine.placement.rule_book import RuleBook
-from ullage.engine.placement.rules import EVERY, SIZE_REASON, Fixed, Rows, Spread
+from ullage.engine.placement.rules import EVERY, Rows, Spread
 from ullage.engine.placement.scoring import CLOSED, SCORES, best_row
 from ullage.engine.placement.shapes import Integers, Shape
 from ullage.engine.placement.volumes import Volumes
@@ -69,11 +70,18 @@ class Trial:
     """The cluster as it would be; rows are nodes in the order in which ties are decided.
 
     With a seed the order of nodes is shuffled by it, else it is that of their names. `like` is a trial of a
-    cluster from which this one differs little, and whose counts of running workloads serve again.
+    cluster from which this one differs little, and whose counts of running workloads serve again. What is new
+    may be asked to leave the room that groups keep for failover (`keeps_spare`).
     """
 
     def __init__(
-        self, columns: Columns, policy: str = "spread", seed: int | None = None, like: "Trial | None" = None
+        self,
+        columns: Columns,
+        policy: str = "spread",
+        seed: int | None = None,
+        like: "Trial | None" = None,
+        *,
+        keeps_spare: bool = False,
     ) -> None:
         self.columns = columns
         self.policy = policy
@@ -87,6 +95,9 @@ class Trial:
         self._losses: list[int] = []
         self._looks: list[Look] | None = None
         self.lost: Flags = np.zeros(count, np.bool_)
+        self.failover = FailoverRoom(columns, self.nodes, self.room, self.lost) if keeps_spare else None
+        if self.failover is not None and not self.failover.keeps_some:
+            self.failover = None
         self._spreads: list[tuple[Spread, Shape]] = []
         self._score = SCORES[policy]
         self._shapes: dict[tuple[object, ...], Shape] = {}
@@ -147,9 +158,12 @@ class Trial:
         vector = np.array([requests.of(name) for name in self.columns.resources], np.int64)
         closed = self.node_columns.closed_to(workload.constraints)
         shape = Shape(workload, requests, vector, self.rules.members.of(workload), closed)
-        for rule in (*self._size_rules(shape), *self._named_node(workload)):
+        for rule in own_rules(shape, self.columns, self.room, self.row_of):
             shape.add_rule(rule)
         self.rules.compile(shape)
+        kept = self.failover.rule_of(shape) if self.failover is not None else None
+        if kept is not None:
+            shape.add_rule(kept)
         spreads = [rule for rule in shape.wide_rules if isinstance(rule, Spread)]
         for spread in spreads:
             for row in np.flatnonzero(self.lost).tolist():
@@ -163,32 +177,6 @@ class Trial:
             self.preferences.compile(shape)
             self.room.expect(shape)
         return shape
-
-    def _size_rules(self, shape: Shape) -> list[Fixed]:
-        """Return what keeps a workload off nodes that are too small for it, however empty they are."""
-        count = len(self.nodes)
-        rules = []
-        wanted = ((name, amount) for name, amount in shape.requests.items() if amount > 0)
-        for name, amount in wanted:
-            column = self.columns.resource_index.get(name)
-            if column is None:
-                rules.append(Fixed(np.zeros(count, np.bool_), f"{SIZE_REASON} ({name})"))
-                continue
-            if self.room.is_small(amount, column):
-                continue
-            too_large = self.room.too_large(amount, column, capped=name == CPU)
-            if too_large.any():
-                rules.append(Fixed(~too_large, f"{SIZE_REASON} ({name})"))
-        return rules
-
-    def _named_node(self, workload: Workload) -> list[Fixed]:
-        """Return what keeps a workload that waits and names a node off all others."""
-        if not workload.node or workload.state != "init":
-            return []
-        named = np.zeros(len(self.nodes), np.bool_)
-        if workload.node in self.row_of:
-            named[self.row_of[workload.node]] = True
-        return [Fixed(named, "another node is named")]
 
     def place_of(self, row: int) -> Place:
         """Return a node as admission sees it, with everything that was placed on it so far."""
@@ -297,6 +285,8 @@ class Trial:
             counter.add(row, count)
         for taken in shape.takes:
             taken.add(row, count)
+        if self.failover is not None:
+            self.failover.look_at(row)
 
     def _apply_many(self, shape: Shape, rows: RowArray, counts: Integers) -> None:
         self._make_space(len(rows))
@@ -306,6 +296,9 @@ class Trial:
         for taken in shape.takes:
             for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
                 taken.add(row, count)
+        if self.failover is not None:
+            for row in rows.tolist():
+                self.failover.look_at(row)
 
     def is_counted(self, shape: Shape) -> bool:
         """Whether a workload of a shape is seen by others, and not only by the room of its node."""
@@ -381,6 +374,8 @@ class Trial:
         self._make_space(1)
         self.lost[row] = lost
         self.room.note(row)
+        if self.failover is not None:
+            self.failover.look_at(row)
         for rule, shape in self._spreads:
             rule.lose(row, back=not lost)
             shape.stale = True

@@ -37,10 +37,11 @@ class Remedy(Record, frozen=True):
     (`without`); replicas: so many only; evict: the workloads that go (`evicted`); node: so many nodes
     (`count`) like `node`; quota: its `bound` (min, max or borrowing_limit) raised to `bounds`, with
     `least_proven` if it is proven that no smaller raise will do; volume: a `volume` of `size_bytes` instead;
-    drive: one of `drive_class` with `size_bytes` added to one of `nodes`.
+    drive: one of `drive_class` with `size_bytes` added to one of `nodes`; spare: what groups keep for
+    failover is promised too.
     """
 
-    kind: Literal["wait", "request", "open", "replicas", "evict", "node", "quota", "volume", "drive"]
+    kind: Literal["wait", "request", "open", "replicas", "evict", "node", "quota", "volume", "drive", "spare"]
     text: str
     requests: Resources = NOTHING
     nodes: tuple[str, ...] = ()

@@ -170,7 +170,8 @@ def _judged(report: PodExplanation, columns: Columns, workload: Workload) -> Pod
     if workload.holds_capacity and workload.standby:
         # With it goes what its standby holds for it.
         columns = Columns(apply(snapshot, Delta(dropped={"workloads": (workload.key,)})))
-    trial = Trial(columns, rules_for(snapshot.policy, snapshot.resource_types).placement)
+    placement = rules_for(snapshot.policy, snapshot.resource_types).placement
+    trial = Trial(columns, placement, keeps_spare=True)
     if workload.holds_capacity and not workload.standby:
         trial.evict(workload)
     elif not workload.holds_capacity:

@@ -4,12 +4,13 @@ Never fewer than really fit, and found without placing any. So what is sure to f
 search over sizes or numbers begins where it may succeed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ullage.engine.capacity.bounds import CPU
 from ullage.engine.placement.batches import SLOTS_MAX
+from ullage.engine.placement.failover_room import FailoverRule
 from ullage.engine.placement.node_columns import Flags
 from ullage.engine.placement.room import RowArray
 from ullage.engine.placement.rules import SIZE_REASON, Away, Near, Rule, Spread
@@ -45,12 +46,21 @@ class AtMost:
         self._free: Integers = trial.room.free[where]
         self._slack: Integers = trial.room.slack(where)
         self._once = shape.once_for_each_node
+        self._keeping: list[tuple[Flags, list[int | None]]] = []
+        if trial.failover is not None and any(isinstance(each, FailoverRule) for each in shape.wide_rules):
+            self._keeping = [
+                (np.isin(rows, group), [budget.get(column) for column, _ in shape.takings])
+                for group, budget in trial.failover.budgets()
+            ]
         self._bounds = [bound for rule in shape.wide_rules if (bound := self._bound_of(rule, shape))]
 
     def replicas(self, amounts: Integers) -> int:
         """Return how many replicas there could be where each takes so much of the shape's resources."""
         slots = self._slots(amounts)
-        return min(int(slots.sum()), *(bound(slots) for bound in self._bounds), SLOTS_MAX)
+        beyond = sum(
+            max(0, int(slots[rows].sum()) - _times(budgets, amounts)) for rows, budgets in self._keeping
+        )
+        return min(int(slots.sum()) - beyond, *(bound(slots) for bound in self._bounds), SLOTS_MAX)
 
     def by_room(self, amounts: Integers) -> int:
         """Return how many replicas there is room for, whatever rules say."""
@@ -125,3 +135,11 @@ class AtMost:
             return len(np.unique(codes[some & (codes >= 0)])) + int(slots[some & (codes < 0)].sum())
 
         return bound
+
+
+def _times(budgets: Sequence[int | None], amounts: Integers) -> int:
+    """Return how often amounts are within what can be promised; None is what has no bound."""
+    pairs = zip(budgets, amounts.tolist(), strict=True)
+    return min(
+        (budget // amount for budget, amount in pairs if budget is not None and amount > 0), default=SLOTS_MAX
+    )

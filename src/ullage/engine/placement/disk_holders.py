@@ -74,6 +74,19 @@ class DiskHolder:
             Served(each.request, each.node, each.place, each.storage_class, each.size_bytes, fresh=False)
             for each in growing
         ]
+        grows = {each.request for each in growing}
+        served += [
+            Served(
+                each.request.name,
+                each.node,
+                each.place,
+                each.request.storage_class,
+                each.request.size_bytes,
+                fresh=False,
+            )
+            for each in self._rule.promised_now()
+            if each.request.name not in grows and self._disks.row_of(each.node) == row
+        ]
         holds += tuple(growth_hold(each) for each in growing)
         if holds:
             self._disks.hold(row, holds)

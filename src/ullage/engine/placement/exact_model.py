@@ -6,7 +6,8 @@ takes each node by itself. Every row here follows from the rules whatever the or
 
 - anti-affinity by zone of a shape against itself: at most one in each zone;
 - spread: where some are put, the zone ends at most `skew` above the emptiest zone;
-- affinity of a shape to itself where nobody is there yet: all of them share one zone.
+- affinity of a shape to itself where nobody is there yet: all of them share one zone;
+- room kept for failover: of each resource no more in a group than it can promise.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from ullage.engine.placement.counters import Counter
 from ullage.engine.placement.devices import DeviceRule
+from ullage.engine.placement.failover_room import FailoverRule
 from ullage.engine.placement.node_columns import Flags
 from ullage.engine.placement.rules import EVERY, Away, Fixed, Near, Rule, Spread
 from ullage.engine.placement.shapes import Integers, Shape
@@ -38,6 +40,7 @@ class Model:
         self._once: list[tuple[int, Counter]] = []
         self._spreads: list[tuple[int, Spread]] = []
         self._together: list[tuple[int, Counter]] = []
+        self._keepers: set[int] = set()
         self.slots: list[Integers] = [
             self._slots_of(place, shape, replicas) for place, (shape, replicas) in enumerate(wanted)
         ]
@@ -96,7 +99,10 @@ class Model:
                 return True
             self._together += [(place, counter) for counter in rule.counters]
             return True
-        self._leave_out(rule)
+        if isinstance(rule, FailoverRule):
+            self._keepers.add(place)
+        else:
+            self._leave_out(rule)
         return False
 
     def _unless_counted(self, counters: Iterable[Counter], others: Sequence[Shape], rule: Rule) -> bool:
@@ -145,6 +151,7 @@ class Model:
         seen = [slots[useful] for slots in self.slots]
         seen += [counter.codes[useful].astype(np.int64) for _, counter in (*self._once, *self._together)]
         seen += [rule.counter.codes[useful].astype(np.int64) for _, rule in self._spreads]
+        seen += [np.isin(useful, rows).astype(np.int64) for rows, _ in self._budgets()]
         if len(self._wanted) > 1:
             columns = np.unique(np.concatenate([shape.columns for shape, _ in self._wanted]))
             seen += [self.slack(int(column), useful) for column in columns]
@@ -172,6 +179,7 @@ class Model:
             programme.at_least([(each, 1) for each in unknowns], replicas)
             programme.at_most([(each, 1) for each in unknowns], replicas)
         self._add_room(programme)
+        self._add_budgets(programme)
         for place, counter in self._once:
             for members in self._by_value(counter, place).values():
                 programme.at_most(members, 1)
@@ -195,6 +203,24 @@ class Model:
                     free = int(self.slack(column, rows[:1])[0]) * len(rows)
                     unknowns = [self._unknowns[place][number] for place in takers]
                     programme.at_most(list(zip(unknowns, amounts, strict=True)), free)
+
+    def _budgets(self) -> list[tuple[Rows, dict[int, int]]]:
+        """Return what groups that keep room for failover can still promise, where a shape must leave it."""
+        failover = self._trial.failover
+        return list(failover.budgets()) if failover is not None and self._keepers else []
+
+    def _add_budgets(self, programme: Programme) -> None:
+        for rows, budgets in self._budgets():
+            within = [number for number, group in enumerate(self._groups) if group[0] in rows]
+            for column, budget in budgets.items():
+                terms = [
+                    (self._unknowns[place][number], int(self._wanted[place][0].vector[column]))
+                    for place in sorted(self._keepers)
+                    if self._wanted[place][0].vector[column] > 0
+                    for number in within
+                ]
+                if terms:
+                    programme.at_most(terms, budget)
 
     def _by_value(self, counter: Counter, place: int) -> dict[int, list[tuple[int, int]]]:
         """Return the unknowns of a shape by the value that a counter sees, as terms."""

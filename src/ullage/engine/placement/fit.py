@@ -124,7 +124,7 @@ class _Asking:
         self._rules = rules_for(snapshot.policy, snapshot.resource_types)
         self._exact_seconds = exact_seconds
         self._running = Running(snapshot)
-        self._trial = Trial(columns, placement or self._rules.placement, seed)
+        self._trial = Trial(columns, placement or self._rules.placement, seed, keeps_spare=True)
         self._trial.devices.expect(batches)
         self._empty = self._trial.mark()
         self._asked = {batch.key: batch.workload for batch in batches}

@@ -60,7 +60,7 @@ def headroom(columns: Columns, batches: Sequence[Batch], *, placement: str = "sp
     Of a gang of several workloads, the others are taken to have a place.
     """
     gangs = gangs_of(batches, Running(columns.snapshot), more=True)
-    trials = {name: Trial(columns, name) for name in dict.fromkeys((BY_SLOT, placement))}
+    trials = {name: Trial(columns, name, keeps_spare=True) for name in dict.fromkeys((BY_SLOT, placement))}
     for trial in trials.values():
         trial.devices.expect(batches)
     before = BeforePlacement(columns.snapshot, elastic_of(trials[placement]))
@@ -125,7 +125,7 @@ def headroom_of_sets(columns: Columns, batches: Sequence[Batch], *, placement: s
     """Return how many times all of these batches fit together."""
     if not batches or not any(batch.replicas for batch in batches):
         raise InputError("an empty set fits without end", remedy="name workloads with at least one replica")
-    trial = Trial(columns, placement)
+    trial = Trial(columns, placement, keeps_spare=True)
     trial.devices.expect(batches)
     before = BeforePlacement(columns.snapshot, elastic_of(trial))
     completed = [Batch(before.completed(each.workload), each.replicas) for each in batches]

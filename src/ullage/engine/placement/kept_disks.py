@@ -166,16 +166,26 @@ class KeptDisks:
 
     def _is_as_asked(self, rule: DiskRule | None, replica: Workload, entries: list[LedgerEntry]) -> bool:
         """Whether what is reserved is what is asked for, no more and no less."""
-        left = {entry.request: entry for entry in entries if entry.state == "RESERVED"}
-        made = {entry.request: entry for entry in entries if entry.state == "BOUND"}
+        held = [self._disks_of().carriers.get(each.claim, each) if each.refers else each for each in entries]
+        pairs = [(entry.request, has) for entry, has in zip(entries, held, strict=True)]
+        left = {request: has for request, has in pairs if has.state == "RESERVED"}
+        made = {request: has for request, has in pairs if has.state == "BOUND"}
         if rule is None:
             return not left
         row = self._trial.row_of[replica.node]
-        for request in rule.wanted():
+        wanted = rule.wanted()
+        for request in rule.requests:
             entry = left.pop(request.name, None) or made.get(request.name)
             if entry is None and request.name in rule.shared_names & self._shared_and_held:
                 continue
+            if entry is None and request not in wanted:
+                continue
             if entry is None or not rule.disks.serves(entry, request, row):
+                return False
+        grows = {each.request for each in rule.growing(row)}
+        for promised in rule.promised:
+            name = promised.request.name
+            if name not in grows and left.pop(name, None) is None and name not in made:
                 return False
         for each in rule.growing(row):
             entry = left.pop(each.request, None)

@@ -28,6 +28,7 @@ from ullage.engine.storage.capacities import (
     serves_as_made,
 )
 from ullage.engine.storage.components import components_of, in_order
+from ullage.engine.storage.disk_requests import Promised
 from ullage.engine.storage.exact import PAIRS_MIN
 from ullage.engine.storage.growth import Growth
 from ullage.engine.storage.lattice import pairs_of
@@ -57,6 +58,15 @@ class LocalDisks:
         for row, node in enumerate(nodes):
             for owner in {entry.owner for entry in self._entries.get(node.name, ())}:
                 self._rows_of_owner.setdefault(owner, []).append(row)
+        self.carriers = {
+            entry.claim: entry
+            for entries in self._entries.values()
+            for entry in entries
+            if entry.claim and not entry.refers
+        }
+        owners = {(entry.claim, entry.owner) for entry in columns.snapshot.reservations if entry.claim}
+        counted = Counter(claim for claim, _ in owners)
+        self._of_several = {claim for claim, count in counted.items() if count > 1}
         self._served: Counter[tuple[str, int]] = Counter()
         self._kept: dict[str, frozenset[str]] = {}
         self._asking = ""
@@ -97,6 +107,8 @@ class LocalDisks:
     def _stands(self, entry: LedgerEntry, row: int) -> bool:
         """Whether an entry takes its room, and is not there for whoever asks or has been served instead."""
         is_free = entry.owner == self._asking or bool(self._served[entry.owner, row])
+        if entry.claim and entry.claim in self._of_several:
+            return True
         return not is_free or entry.reservation in self._kept.get(entry.owner, ())
 
     def reserved_for(self, owner: str, row: int) -> dict[str, list[LedgerEntry]]:
@@ -272,7 +284,8 @@ class DiskRule:
 
     A claim that several workloads share is in `claims` by the name of its request: once it is decided, those
     who come later take nothing for it. What is reserved for its `owner` is there for it. Volumes that exist
-    and are to be larger are `growing`, each on its own node and disk.
+    and are to be larger are `growing`, each on its own node and disk; those that others have been `promised`
+    take nothing more.
     """
 
     local = True
@@ -285,24 +298,37 @@ class DiskRule:
         claims: Mapping[str, OpenClaim],
         owner: str = "",
         growing: Sequence[Growth] = (),
+        *,
+        promised: Sequence[Promised] = (),
     ) -> None:
         self.disks = disks
         self.owner = owner
         self._requests = tuple(requests)
         self._claims = claims
+        self.promised = tuple(promised)
         self._growing: dict[int, list[Growth]] = {}
         for each in growing:
             self._growing.setdefault(disks.row_of(each.node), []).append(each)
         names = [each.name for each in requests] + [each.request for each in growing]
+        names += (each.request.name for each in promised if each.request.name not in names)
         self.reason = f"local disks for {', '.join(names)}"
 
     def wanted(self) -> tuple[DiskRequest, ...]:
         """Return the volumes that still need a place."""
-        return tuple(
-            each
-            for each in self._requests
-            if (claim := self._claims.get(each.name)) is None or claim.decided is None
-        )
+        return tuple(each for each in self._requests if self._is_open(each))
+
+    def promised_now(self) -> tuple[Promised, ...]:
+        """Return the volumes that others have been promised and that nobody has been placed with yet."""
+        return tuple(each for each in self.promised if self._is_open(each.request))
+
+    def _is_open(self, request: DiskRequest) -> bool:
+        claim = self._claims.get(request.name)
+        return claim is None or claim.decided is None
+
+    @property
+    def requests(self) -> tuple[DiskRequest, ...]:
+        """The volumes that need a place, or needed one before somebody who shares them was placed."""
+        return self._requests
 
     def growing(self, row: int) -> tuple[Growth, ...]:
         """Return the volumes on a node that are to be larger."""

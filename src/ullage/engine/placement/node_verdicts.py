@@ -105,7 +105,7 @@ class _Kept:
     def __init__(self, columns: Columns) -> None:
         snapshot = columns.snapshot
         self.rules = rules_for(snapshot.policy, snapshot.resource_types)
-        self.trial = Trial(columns.copy(), self.rules.placement)
+        self.trial = Trial(columns.copy(), self.rules.placement, keeps_spare=True)
         self.are_volumes_stale = False
         self._first = snapshot.workloads
         self._since: dict[str, Workload | None] = {}

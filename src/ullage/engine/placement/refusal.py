@@ -8,6 +8,7 @@ import numpy as np
 
 from ullage.engine.capacity.admission import Place, explain_shortfalls, shortfall_of, show_down
 from ullage.engine.capacity.bounds import CPU
+from ullage.engine.placement.failover_room import REASON
 from ullage.engine.placement.local_disks import rule_of
 from ullage.engine.placement.node_columns import Flags
 from ullage.engine.placement.rules import EVERY, SIZE_REASON
@@ -36,13 +37,16 @@ def explain_refusal(trial: Trial, shape: Shape, asked: Workload, count: int) -> 
         if asked.node in trial.row_of:
             named[trial.row_of[asked.node]] = True
     kept_off = _kept_off(shape)
+    if REASON in kept_off:  # a node that lacks room by itself is told to lack room
+        kept_off[REASON] &= ~short.any(axis=0)
     openly = shape.open & named
     lacking = openly & short.any(axis=0)
     if not openly.any():
         return _nowhere(trial, shape, asked, count)
     tallies = _tally(shape, openly, kept_off)
     if not lacking.any():
-        reason = f"0/{int(openly.sum())} nodes may take it ({tallies}){_disks(shape, openly, kept_off)}"
+        nearest = _disks(shape, openly, kept_off) or _kept_for_failover(trial, shape, openly)
+        reason = f"0/{int(openly.sum())} nodes may take it ({tallies}){nearest}"
         return Refusal(asked.key, count, reason, remedy=_what_keeps_off(kept_off, openly))
     against = np.sum([np.zeros(len(openly), np.bool_), *kept_off.values()], axis=0)
     row = _nearest(missing, against, shape, lacking)
@@ -57,7 +61,8 @@ def explain_refusal(trial: Trial, shape: Shape, asked: Workload, count: int) -> 
         rules = ", ".join(reason for reason, flags in kept_off.items() if flags[row])
         lines = f"{explain_shortfalls(shortfalls, place, fitting=False)}, and kept off by {rules}"
     else:
-        lines = explain_shortfalls(shortfalls, place, fitting=True)
+        lines = explain_shortfalls(shortfalls, place, fitting=_is_all_it_lacks(trial, shape, missing, row))
+    lines += _kept_for_failover(trial, shape, openly & ~short.any(axis=0))
     return Refusal(asked.key, count, reason + lines, shortfalls, _what_is_missing(place, shortfalls))
 
 
@@ -75,6 +80,12 @@ def _disks(shape: Shape, openly: Flags, kept_off: Mapping[str, Flags]) -> str:
     witnesses = [each for each in found if isinstance(each, DiskWitness)]
     nearest = min(witnesses, key=lambda each: (each.missing_bytes is None, each.missing_bytes or 0))
     return f"; nearest: node {nearest.node}: {nearest.reason}"
+
+
+def _kept_for_failover(trial: Trial, shape: Shape, openly: Flags) -> str:
+    """Return what a group keeps for failover that a shape would have to take."""
+    why = trial.failover.why(shape, openly) if trial.failover is not None else ""
+    return f"; {why}" if why else ""
 
 
 def _what_keeps_off(kept_off: Mapping[str, Flags], openly: Flags) -> str:
@@ -115,7 +126,17 @@ def _nearest(missing: Integers, against: Integers, shape: Shape, lacking: Flags)
     return int(rows[np.lexsort((rows, part[rows], kinds[rows], against[rows]))[0]])
 
 
-def _kept_off(shape: Shape) -> Mapping[str, Flags]:
+def _is_all_it_lacks(trial: Trial, shape: Shape, missing: Integers, row: int) -> bool:
+    """Whether what a node lacks is all: its group may lack more of what it keeps for failover."""
+    if trial.failover is None:
+        return True
+    beyond = trial.failover.missing(shape)[:, row].tolist()
+    lacking = dict(zip(_resources(shape), missing[:, row].tolist(), strict=True))
+    names = (trial.columns.resources[column] for column, _ in shape.takings)
+    return all(more <= max(0, lacking[name]) for name, more in zip(names, beyond, strict=True))
+
+
+def _kept_off(shape: Shape) -> dict[str, Flags]:
     """Return the nodes that each rule but those about size keeps a shape off."""
     return {
         rule.reason: ~rule.allows(EVERY)

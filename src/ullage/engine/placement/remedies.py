@@ -1,9 +1,9 @@
 """The smallest single changes that make something fit; each is tried before it is named.
 
 In this order: those on their way out waited for, a smaller request of one resource or volume, a drive added,
-a node opened, fewer replicas, workloads evicted, nodes added. A remedy speaks of all replicas that were asked
-for, and what it says was tried: applied to the cluster or to the request, everything fits, where the other
-batches of the question stay as they are.
+a node opened, room that is kept for failover, fewer replicas, workloads evicted, nodes added. A remedy speaks
+of all replicas that were asked for, and what it says was tried: applied to the cluster or to the request,
+everything fits, where the other batches of the question stay as they are.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -87,6 +87,7 @@ class Remedies:
             *DiskRemedies(batch).find(),
             *self._opened(),
         ]
+        found += self._without_spare()
         fitting = batch.placed + batch.own.kept
         if fitting:
             count = f"{fitting} replica{'s' if fitting > 1 else ''}"
@@ -185,6 +186,18 @@ class Remedies:
             affinity = msgspec.structs.replace(asked.affinity, node_affinity=kept)
             return msgspec.structs.replace(asked, affinity=affinity)
         return None
+
+    # Room that is kept
+
+    def _without_spare(self) -> Iterator[Remedy]:
+        failover = self._trial.failover
+        if failover is None:
+            return
+        with failover.waived():
+            fits = all_fit(self._trial, self._shape, self._batch.replicas)
+        if fits:
+            text = f"promise what is kept for failover (policy spare-nodes=0): {self._batch.then}"
+            yield Remedy("spare", text)
 
     # Workloads evicted
 

@@ -98,6 +98,11 @@ class Room:
             return self.free[where]
         return self._bound[where] - np.where(self.bounded[where], self._promised[where], 0)
 
+    def left_of_limit(self, row: int) -> Integers:
+        """Return what is not committed of each resource on a node, with what is held there for failover."""
+        left: Integers = self.free[:, row] + self.limit[:, row] - self._bound[:, row]
+        return left
+
     def shares(self, shape: Shape, rows: Rows) -> Integers:
         """Return what one more workload would leave of each resource it takes, [resource, node], in steps."""
         columns = shape.columns

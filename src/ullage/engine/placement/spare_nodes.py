@@ -100,7 +100,12 @@ class SpareNodes:
         """Return how many replicas of a shape there could be at most beside so many nodes of a kind."""
         own = rows_allowed(self.trial, shape)
         added = rows_allowed(self.trial, shape, kind.rows[:count])
-        return AtMost(self.trial, shape, np.union1d(own, added)).replicas(shape.amounts)
+        mark = self.trial.mark()
+        if self.trial.failover is not None:  # what groups can promise depends on the nodes that are there
+            self.find(kind, count)
+        most = AtMost(self.trial, shape, np.union1d(own, added)).replicas(shape.amounts)
+        self.trial.undo(mark)
+        return most
 
     def take_the_rest(self, kind: Spares, count: int, shape: Shape, rest: int) -> bool:
         """Whether so many nodes take what is left of a shape; nothing is left placed."""
@@ -121,7 +126,8 @@ class SpareNodes:
 
 def larger_trial(trial: Trial, more: Delta) -> Trial:
     """Return a trial of its own of the cluster with more nodes, on which nothing is placed."""
-    larger = Trial(trial.columns.copy().advance(more), trial.policy, like=trial)
+    columns = trial.columns.copy().advance(more)
+    larger = Trial(columns, trial.policy, like=trial, keeps_spare=trial.failover is not None)
     larger.devices.expect(trial.devices.expected)
     return larger
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ullage.engine.capacity.admission import judge
 from ullage.engine.placement.kept_disks import KeptDisks
 from ullage.engine.placement.outcome import Outcome, Replanned
+from ullage.engine.placement.shapes import Shape
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Workload
 from ullage.model.disk_plan import DiskWitness
@@ -37,7 +38,7 @@ def stayed(trial: Trial, asked: Workload, running: Sequence[Workload], outcome: 
             or judge(trial.place_of(row), asked.key, outcome.requests, held=held).admitted
         )
         trial.evict(replica)
-        stays = stays and not trial.devices.lacking(shape, row, trial.shape_of(replica))
+        stays = stays and not _lacking(trial, shape, row, trial.shape_of(replica))
         missing = disks.lacking(replica) if stays else None
         if missing is not None and disks.of(replica).has_data:
             trial.undo(mark)
@@ -55,10 +56,10 @@ def resized(trial: Trial, disks: KeptDisks, running: Workload, asked: Workload, 
     """Give a workload its new size on its node, which has room for that, if it has the devices, too."""
     mark, row = trial.mark(), trial.row_of[running.node]
     trial.evict(running)
-    lacking = trial.devices.lacking(trial.shape_of(asked), row, trial.shape_of(running))
+    lacking = _lacking(trial, trial.shape_of(asked), row, trial.shape_of(running))
     if lacking:
         trial.undo(mark)
-        remedy = "ask for less of a device, or move it to a node with more free"
+        remedy = "ask for less of it, or move it to where more is free"
         refusal = Refusal(outcome.subject, 1, f"{running.node}: {lacking}", remedy=remedy)
         return outcome._replace(state="error", verdict=None, refusal=refusal)
     others = disks.place(running)
@@ -68,6 +69,12 @@ def resized(trial: Trial, disks: KeptDisks, running: Workload, asked: Workload, 
         disks=others.disks if others else (),
         replanned=(others,) if others else (),
     )
+
+
+def _lacking(trial: Trial, shape: Shape, row: int, before: Shape) -> str:
+    """Return what keeps one that was taken off a node from coming back as another: devices, or failover."""
+    kept = trial.failover.keeps_from_growing(row, shape, before) if trial.failover is not None else ""
+    return trial.devices.lacking(shape, row, before) or kept
 
 
 def without_disks(outcome: Outcome, replica: Workload, missing: DiskWitness) -> Outcome:

@@ -56,11 +56,11 @@ class Tiers(NamedTuple):
 
 def tiers_of(columns: Columns, workload: Workload, *, placement: str = "spread") -> Tiers:
     """Return how many more of a workload fit as it shrinks."""
-    trial = Trial(columns, BY_SLOT)
+    trial = Trial(columns, BY_SLOT, keeps_spare=True)
     before = BeforePlacement(columns.snapshot, elastic_of(trial))
     workload = before.completed(workload)
     by_slots = goes_by_slots(trial, trial.shape_of(workload))
-    trial = trial if by_slots else Trial(columns, placement)
+    trial = trial if by_slots else Trial(columns, placement, keeps_spare=True)
     trial.devices.expect([Batch(workload)])
     return _Shrinking(trial, before, COUNT_MAX if by_slots else ONE_BY_ONE_MAX).run(workload)
 

@@ -81,6 +81,8 @@ class Victims:
         """
         trial = self._trial
         lacking = np.maximum(shape.amounts[:, None] - trial.room.free[shape.columns], 0)
+        if trial.failover is not None:
+            lacking = np.maximum(lacking, trial.failover.missing(shape))
         may_go = (self._priorities <= priority_max) & shape.open[self._rows]
         wide = trial.wide_open(shape)
         if wide is not None and (wide[self._rows] & may_go).any():

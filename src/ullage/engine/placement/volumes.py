@@ -29,7 +29,7 @@ from ullage.engine.placement.volume_binding import (
 )
 from ullage.engine.placement.volume_places import NO_PROVISIONER, OnNodes, Places
 from ullage.engine.placement.volume_pools import Pool, Wanted
-from ullage.engine.storage.disk_requests import DiskRequests
+from ullage.engine.storage.disk_requests import DiskRequests, is_own_claim
 from ullage.engine.storage.growth import Growths
 from ullage.engine.storage.local_class import class_standing_for_itself
 from ullage.model.cluster import Volume, Workload
@@ -113,8 +113,8 @@ class Volumes:
                 rules += self._where_bound(record, volume)
             elif record is not None:
                 claims.append(self._waiting(record))
-            elif self._knows_storage:
-                claims.append(self._fresh(volume, "" if _is_own(workload, volume) else key))
+            elif self._knows_storage or self._is_local(volume):
+                claims.append(self._fresh(volume, "" if is_own_claim(workload, volume) else key))
         rules += self._where_open(shape, claims)
         rules += self._on_disks(workload, shape, claims)
         rules += self._limits(shape, fixed, single, claims)
@@ -139,6 +139,11 @@ class Volumes:
         """Return the class of a name; those of local disks need no object where disks are known."""
         known = self._snapshot.storage_classes.get(name)
         return class_standing_for_itself(name) if known is None and self.disks.are_known else known
+
+    def _is_local(self, volume: Volume) -> bool:
+        """Whether a volume is one of local disks, which need no other objects to be known."""
+        known = class_standing_for_itself(volume.storage_class) if self.disks.are_known else None
+        return known is not None
 
     # Claims that have a volume
 
@@ -235,9 +240,13 @@ class Volumes:
                 yield OnNodes(self._places.nowhere(), f"volume {request.name} states no size")
                 return
         growing = self.growths.of(workload, self.disks.shared) if self.disks.are_known else ()
-        if requests or growing:
+        promised = self._disk_requests.promised(workload) if self.disks.are_known else ()
+        for each in promised:
+            reason = f"claim {each.request.name} is promised on node {each.node}"
+            yield OnNodes(self._places.at(self._row_of[each.node]), reason)
+        if requests or growing or promised:
             shared = {claim.name: claim for claim in claims if claim.key}
-            rule = DiskRule(self.disks, requests, shared, workload.key, growing)
+            rule = DiskRule(self.disks, requests, shared, workload.key, growing, promised=promised)
             yield rule
             shape.takes.append(DiskHolder(rule, workload))
             shape.disks = rule if self._few_drives else None
@@ -270,12 +279,6 @@ def _claims_of(workload: Workload) -> Iterator[tuple[str, Volume]]:
     prefix = f"{workload.namespace}/" if workload.namespace else ""
     for claim, volume in {each.claim: each for each in workload.volumes if each.claim}.items():
         yield f"{prefix}{claim}", volume
-
-
-def _is_own(workload: Workload, volume: Volume) -> bool:
-    """Whether each replica has a claim of its own: one that goes with it, or one of a StatefulSet."""
-    _, _, owner = workload.owner.partition("/")
-    return volume.inline or (workload.kind == "StatefulSet" and volume.claim == f"{volume.name}-{owner}")
 
 
 def _takes_one(record: Claim, volume: Volume) -> bool:

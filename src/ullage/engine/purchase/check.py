@@ -121,7 +121,7 @@ class Check:
         self, columns: Columns, outcomes: Sequence[Outcome], plan: Plan | None
     ) -> tuple[str, tuple[Outcome, ...]]:
         """Return what an exact search says, and outcomes as it places them."""
-        trial = Trial(columns, self.placement)
+        trial = Trial(columns, self.placement, keeps_spare=True)
         wanted: dict[object, Wanted] = {}
         for workload, replicas in self.demand:
             if not replicas:
