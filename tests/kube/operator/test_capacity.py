@@ -1,6 +1,7 @@
 """The room of groups as a status writes it is what `ullage status` shows."""
 
 import asyncio
+import json
 
 from builders import cluster, node, pod, policy
 from ullage.engine.capacity.summary import summarise_groups
@@ -83,6 +84,23 @@ def test_figures_that_change_with_every_pod_are_written_only_once_in_a_while():
         await keeper.write(found)
         assert len(recorder.written) == 1
         assert 0 < keeper.wait_seconds <= 10
+
+    asyncio.run(work())
+
+
+def test_a_status_that_is_taken_away_right_after_it_was_written_is_written_again():
+    async def work() -> None:
+        found = columns()
+        keeper, following, recorder = kept(found)
+        await keeper.write(found)
+        (first,) = recorder.written
+        metadata = {"name": "good", "generation": 3}
+        for status in (first.status, None):
+            document = {"metadata": metadata, "spec": {}, "status": status}
+            following.put(CAPACITY_POLICY, json.dumps(document).encode())
+        keeper.seen(found, Delta())
+        await keeper.write(found)
+        assert [each.status["groups"] for each in recorder.written] == [first.status["groups"]] * 2
 
     asyncio.run(work())
 

@@ -48,6 +48,11 @@ class World:
         metadata |= {"namespace": namespace} if namespace else {}
         self.following.put(kind, json.dumps({"metadata": metadata, **parts}).encode())
 
+    def drop(self, kind: Kind, key: str) -> None:
+        namespace, _, name = key.rpartition("/")
+        metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+        self.following.drop(kind, json.dumps({"metadata": metadata}).encode())
+
     def pod(self, key: str, created: int = 0, **labels: str) -> None:
         requests = {"resources": {"requests": {"cpu": "1"}}}
         metadata = {"labels": labels, "creationTimestamp": f"2020-01-01T00:00:{created:02}Z"}
@@ -187,7 +192,10 @@ def test_what_fails_is_tried_again_a_little_later():
         assert await world.look() == {}
         world.keeper._again._next = world.keeper._pace._next = 0
         assert set(await world.look()) == {"pods/a0", "elasticquotas/q"}
-        assert (world.keeper.labels_written, world.keeper.wait_seconds) == (1, None)
+        assert world.keeper.labels_written == 1
+        world.pod("a/a0", **{LABEL: "in-quota"})
+        assert await world.look() == {}
+        assert world.keeper.wait_seconds is None
 
     ok = [answer(200, json.dumps(REPLY).encode())]
     run(work, [answer(403, b"{}")], [answer(403, b"{}")], ok)
@@ -198,5 +206,73 @@ def test_a_pod_under_no_quota_loses_its_label():
         world.pod("free/p", **{LABEL: "in-quota"})
         assert (await world.look())["pods/p"]["labels"] == {LABEL: None}
         assert not world.events.said
+
+    run(work)
+
+
+def test_a_label_that_is_taken_away_right_after_it_was_written_is_written_again():
+    """The pod is as it was before, as if nothing had happened to it."""
+
+    async def work(world: World) -> None:
+        world.put(ELASTIC, "a/q", spec={"min": {"cpu": "1"}})
+        world.pod("a/a0")
+        assert "pods/a0" in await world.look()
+        world.pod("a/a0", **{LABEL: "in-quota"})
+        world.pod("a/a0")
+        assert await world.look() == {}
+        assert 0 < world.keeper.wait_seconds <= 5
+        world.keeper._again._next = 0
+        assert (await world.look())["pods/a0"]["labels"] == {LABEL: "in-quota"}
+        world.pod("a/a0", **{LABEL: "in-quota"})
+        assert await world.look() == {}
+        assert not world.keeper._unconfirmed
+
+    run(work)
+
+
+def test_a_label_that_is_written_all_the_time_does_not_put_off_the_others():
+    async def work(world: World) -> None:
+        world.put(ELASTIC, "a/q", spec={"min": {"cpu": "9"}})
+        world.pod("a/a0")
+        await world.look()
+        due = world.keeper._again._next
+        for number in range(1, 4):
+            world.pod(f"a/a{number}", number)
+            assert f"pods/a{number}" in await world.look()
+        assert world.keeper._again._next == due
+
+    run(work)
+
+
+def test_what_was_written_is_forgotten_once_it_is_right_or_its_pod_is_gone():
+    async def work(world: World) -> None:
+        world.put(ELASTIC, "a/q", spec={"min": {"cpu": "9"}})
+        world.pod("a/a0")
+        world.pod("a/a1")
+        await world.look()
+        assert set(world.keeper._unconfirmed) == {"a/a0", "a/a1"}
+        world.drop(POD, "a/a1")
+        world.drop(ELASTIC, "a/q")
+        await world.look()
+        assert set(world.keeper._unconfirmed) == {"a/a0"}
+        world.keeper._again._next = 0
+        assert (await world.look())["pods/a0"]["labels"] == {LABEL: None}
+        world.keeper._again._next = 0
+        assert await world.look() == {}
+        assert not world.keeper._unconfirmed
+
+    run(work)
+
+
+def test_a_status_that_is_taken_away_right_after_it_was_written_is_written_again():
+    async def work(world: World) -> None:
+        spec = {"min": {"cpu": "1"}}
+        world.put(ELASTIC, "a/q", spec=spec)
+        first = await world.look()
+        world.put(ELASTIC, "a/q", spec=spec, status=first["elasticquotas/q"])
+        world.put(ELASTIC, "a/q", spec=spec)
+        world.keeper._pace._next = 0
+        again = await world.look()
+        assert again["elasticquotas/q"]["used"] == first["elasticquotas/q"]["used"] == {"cpu": "0"}
 
     run(work)

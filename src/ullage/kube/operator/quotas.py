@@ -1,8 +1,9 @@
 """What quotas use, and which pods are over: written where the cluster says something else.
 
 Level-triggered: whatever was missed or failed, the next look finds it. Labels are written at once, statuses
-at most once a second. The hard thing is entitlements: one pod may change those of all quotas, so a quota of
-which nothing else has changed is told its own only now and then.
+at most once a second. Two things are hard. One pod may change the entitlements of all quotas, so a quota of
+which nothing else has changed is told its own only now and then. And a label that is taken away right after
+it was written looks as if nothing had happened, so what was written is looked at again until it was seen.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +30,7 @@ from ullage.sources.kubernetes.object_kinds import NOS, OWN_GROUP, QUOTA_KINDS
 STATUS_SECONDS: Final = 1.0
 ENTITLEMENT_SECONDS: Final = 10.0
 AGAIN_SECONDS: Final = 5.0
-"""After how long what failed is tried again."""
+"""After how long what failed, or was not seen since it was written, is looked at again."""
 MESSAGES_MAX: Final = 5
 TOLD_MAX: Final = 100
 """Pods that are told by an event that they are over quota, of one look; the label tells all."""
@@ -54,7 +55,7 @@ class QuotaKeeper:
         self._quotas: FollowedQuotas | None = None
         self._labels_stale = self._statuses_stale = self._entitlements_stale = False
         self._stated_seen = -1
-        self._failed: list[Relabelled] = []
+        self._unconfirmed: dict[str, str] = {}  # by pod, its label; who is gone is forgotten
         self._pace, self._slow_pace = Pace(STATUS_SECONDS), Pace(ENTITLEMENT_SECONDS)
         self._again = Pace(AGAIN_SECONDS)
         self._figures_of: dict[tuple[Kind, str], QuotaFigures] = {}
@@ -64,7 +65,7 @@ class QuotaKeeper:
     @property
     def wait_seconds(self) -> float | None:
         """After how long there is something to write, if nothing happens; None for never."""
-        waits = [self._again.wait_seconds] if self._failed else []
+        waits = [self._again.wait_seconds] if self._unconfirmed else []
         if self._statuses_stale:
             waits.append(self._pace.wait_seconds)
         if self._entitlements_stale:
@@ -73,6 +74,7 @@ class QuotaKeeper:
 
     def seen(self, columns: Columns, delta: Delta) -> None:
         """Take a change of the cluster into account."""
+        self._confirm(delta)
         if self._quotas is None:
             self._quotas = FollowedQuotas(columns)
             self._labels_stale = self._statuses_stale = True
@@ -86,9 +88,8 @@ class QuotaKeeper:
         """Write what should be otherwise; what fails is left for the next time."""
         if self._quotas is None:
             return
-        if self._failed and self._again.is_due:
-            self._quotas.look_again(each.workload for each in self._failed)
-            self._failed, self._labels_stale = [], True
+        if self._unconfirmed and self._again.is_due:
+            self._look_again(self._quotas, columns)
         if self._labels_stale:
             self._labels_stale = False
             await self._label(self._quotas.labels())
@@ -102,11 +103,12 @@ class QuotaKeeper:
     # Labels
 
     async def _label(self, wanted: Sequence[Relabelled]) -> None:
-        failed = await self._writing.each(wanted, self._write_label)
-        if failed:
-            self._failed += failed
+        if not wanted:
+            return
+        not_written = set(await self._writing.each(wanted, self._write_label))
+        if not self._unconfirmed:  # else it goes on: whoever writes all the time would never look
             self._again.begun()
-        not_written = set(failed)
+        self._unconfirmed.update((each.workload, each.label) for each in wanted)
         over = [each for each in wanted if each.label == OVER_QUOTA and each not in not_written]
         for each in over[:TOLD_MAX]:
             namespace, _, name = each.workload.partition("/")
@@ -114,6 +116,23 @@ class QuotaKeeper:
             subject = Subject("Pod", name, namespace, facts.uid if facts else "")
             note = f"beyond the min of quota {each.quota}: it may be evicted when others claim theirs back"
             self._events.say(subject, "OverQuota", note, action="Labelling")
+
+    def _confirm(self, delta: Delta) -> None:
+        """Forget the pods that a change tells of: their labels are compared with it."""
+        if self._unconfirmed:
+            for row in delta.workloads:
+                self._unconfirmed.pop(row.key, None)
+            for key in delta.dropped.get("workloads", ()):
+                self._unconfirmed.pop(key, None)
+
+    def _look_again(self, quotas: FollowedQuotas, columns: Columns) -> None:
+        """Have the labels compared that are not what they should be since they were to be written."""
+        workloads = columns.snapshot.workloads
+        rows = ((workloads.get(key), label) for key, label in self._unconfirmed.items())
+        other = [row.key for row, label in rows if row and row.labels.get(CAPACITY_LABEL, "") != label]
+        quotas.look_again(other)
+        self._labels_stale |= bool(other)
+        self._unconfirmed.clear()
 
     async def _write_label(self, wanted: Relabelled) -> None:
         namespace, _, name = wanted.workload.partition("/")
