@@ -209,8 +209,8 @@ class ApiClient:
 
         `begun` is called when the server agrees. Raises a RefusedError, a BrokenError, or what `take` raises.
         """
-        connection = await connect(self._where())
         request = self._text("GET", f"{path}?{urlencode(query)}", b"", JSON)
+        connection = await connect(self._where())
         try:
             refusal = await self._begin(connection, request, take)
             if refusal is not None:
