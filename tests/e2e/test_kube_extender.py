@@ -1,6 +1,8 @@
 """kube-scheduler with our extender on a real control plane: quotas hold, and claim back what is theirs."""
 
 import re
+import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -30,11 +32,13 @@ from kube_cluster import (
     until,
 )
 from plane.plane import Plane
+from plane.proxy import Proxy
 from plane.settings import CONTROLLERS, KWOK, SCHEDULER
 
 GPU_MEMORY = "nos.nebuly.com/gpu-memory"
 KUBE_SCHEDULER = "default-scheduler"
 LIMITS = {"a": 40, "b": 10, "c": 30}
+REFUSED = re.compile(r"ullage_extender_refused(_total)?[ {]")
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "kubernetes.md"
 
 pytestmark = pytest.mark.slow
@@ -57,11 +61,12 @@ class Extended(KubeCluster):
         (self.port,) = free_port_numbers(1)
         self.plane = Plane(program, (KWOK, SCHEDULER, *parts), scheduler=settings(self.port))
 
-    def start_extender(self, *arguments: str, port: int = 0) -> KubeProcess:
-        """Start an extender where kube-scheduler asks, or at another port."""
+    def start_extender(self, *arguments: str, port: int = 0, server: str = "") -> KubeProcess:
+        """Start an extender where kube-scheduler asks, or at another port; perhaps behind a proxy."""
         return self.start(
             "extender", "--extender-host", "127.0.0.1", "--advertise-host", "127.0.0.1",
-            "--extender-port", str(port or self.port), *arguments, ready="serves kube-scheduler",
+            "--extender-port", str(port or self.port), *arguments,
+            ready="serves kube-scheduler", server=server,
         )  # fmt: skip
 
 
@@ -77,6 +82,15 @@ def quota(name: str, least: str, most: str) -> dict[str, Any]:
         "kind": "Quota",
         "metadata": {"name": name},
         "spec": {"namespaces": [name], "min": {"cpu": least}, "max": {"cpu": most}},
+    }
+
+
+def policy(cpu_ratio: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "ullage.dev/v1",
+        "kind": "CapacityPolicy",
+        "metadata": {"name": "less"},
+        "spec": {"cluster": {"cpu-ratio": cpu_ratio}},
     }
 
 
@@ -122,6 +136,84 @@ def test_a_pod_beyond_the_max_of_its_quota_is_refused_with_our_reason(cluster):
     stays(lambda: "team/large" not in cluster.placed(), "it is not bound")
     cluster.plane.delete("/api/v1/namespaces/team/pods/small")
     cluster.wait_until_placed("team/large")
+
+
+def refused_for_quota(cluster: Extended) -> None:
+    """Let one pod run, and one be refused because of it."""
+    cluster.plane.create(pod("team/small", KUBE_SCHEDULER, cpu="1500m"))
+    cluster.wait_until_placed("team/small")
+    cluster.plane.create(pod("team/large", KUBE_SCHEDULER, cpu="1"))
+    cluster.wait_until_told("team/large", "quota team would use more than its max")
+
+
+def stays_unwritten(proxy: Proxy) -> None:
+    """See that nothing more is written on a pod that is bound."""
+    told = proxy.count("PATCH", "/pods/large/status")
+    stays(lambda: proxy.count("PATCH", "/pods/large/status") == told, "nothing more is told", 5)
+
+
+def test_a_pod_that_was_refused_is_bound_soon_after_the_max_of_its_quota_is_raised(cluster):
+    cluster.nodes(3)
+    cluster.namespaces("team")
+    cluster.plane.create(quota("team", "1", "2"))
+    with Proxy(cluster.plane) as proxy:
+        cluster.start_extender(server=proxy.server)
+        refused_for_quota(cluster)
+        cluster.plane.patch("/apis/ullage.dev/v1/quotas/team", {"spec": {"max": {"cpu": "3"}}})
+        cluster.wait_until_placed("team/large")
+        stays_unwritten(proxy)
+
+
+def test_a_pod_outside_quotas_is_bound_soon_after_the_policy_lets_it_in(cluster):
+    cluster.nodes(1, cpu="2")
+    cluster.namespaces("free")
+    cluster.plane.create(policy("0.5"))
+    cluster.start_extender()
+    cluster.plane.create(pod("free/large", KUBE_SCHEDULER, cpu="1500m"))
+    cluster.wait_until_told("free/large", "cpu")
+    cluster.plane.patch(
+        "/apis/ullage.dev/v1/capacitypolicies/less", {"spec": {"cluster": {"cpu-ratio": "1"}}}
+    )
+    cluster.wait_until_placed("free/large")
+
+
+def times_refused(port: int) -> float:
+    """Return how often an extender has refused a pod everywhere, as its metrics say."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        text = answer.read().decode()
+    return sum(float(line.split()[-1]) for line in text.splitlines() if REFUSED.match(line))
+
+
+def when_quiet(port: int, seconds: float = 5.0) -> float:
+    """Return how often an extender has refused, as soon as kube-scheduler has not asked for a while."""
+    found, since = times_refused(port), time.monotonic()
+
+    def is_quiet() -> bool:
+        nonlocal found, since
+        now = times_refused(port)
+        if now != found:
+            found, since = now, time.monotonic()
+        return time.monotonic() - since > seconds
+
+    until(is_quiet, "kube-scheduler does not ask any more")
+    return found
+
+
+def test_a_pod_is_bound_though_kube_scheduler_saw_the_room_before_we_did(cluster):
+    cluster.nodes(3)
+    cluster.namespaces("team")
+    cluster.plane.create(quota("team", "1", "2"))
+    (port,) = free_port_numbers(1)
+    with Proxy(cluster.plane) as proxy:
+        cluster.start_extender("--no-leader-elect", "--port", str(port), server=proxy.server)
+        refused_for_quota(cluster)
+        before = when_quiet(port)
+        with proxy.silence():  # what the plane does is not seen by the extender
+            cluster.plane.delete("/api/v1/namespaces/team/pods/small")
+            until(lambda: times_refused(port) > before, "kube-scheduler asks again, and is refused")
+            when_quiet(port)
+        cluster.wait_until_placed("team/large")
+        stays_unwritten(proxy)
 
 
 def test_binds_reach_the_replica_that_leads_and_another_one_leads_when_it_is_gone(cluster):
@@ -185,13 +277,7 @@ def test_a_pod_has_a_place_exactly_if_our_scheduler_has_one_for_it(cluster):
     random = Random(7)  # noqa: S311 - nothing secret
     cluster.nodes(3, cpu="2")
     cluster.namespaces("a", "b", "free")
-    policy = {
-        "apiVersion": "ullage.dev/v1",
-        "kind": "CapacityPolicy",
-        "metadata": {"name": "less"},
-        "spec": {"cluster": {"cpu-ratio": "0.9"}},
-    }
-    cluster.plane.create_many([quota("a", "1", "2"), quota("b", "1", "1"), policy])
+    cluster.plane.create_many([quota("a", "1", "2"), quota("b", "1", "1"), policy("0.9")])
     cluster.start_extender()
     cluster.start("scheduler")
     answers = []

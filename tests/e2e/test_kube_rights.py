@@ -4,19 +4,21 @@ Rights that do not stand in each other's way are taken away together (tests/kube
 together are enough is what every other test of the processes shows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
 from typing import Any
 
 import pytest
 
-from baremetal_driver import claim, drives, kinds, mounted, storage_classes
+from baremetal_driver import kinds, storage_classes
 from kube_cluster import NAMESPACE, KubeCluster, free_port_numbers, node, pod, until
-from kube_rights import LEASES, One, missed, of_component
+from kube_rights import LEASES, One, Wishes, by_hand, missed, of_component, old_promise
 from plane.plane import Plane
 from plane.proxy import Proxy
 from plane.settings import API
-from ullage.kube.install.choices import CERTIFICATE_SECRET, OPERATOR, SCHEDULER
+from ullage.kube.install.choices import CERTIFICATE_SECRET, EXTENDER, OPERATOR, SCHEDULER
 from ullage.kube.install.objects import objects
+from ullage.stores.kubernetes_compaction import STEPS_KEPT_MIN
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 BAREMETAL = "csi-baremetal.dell.com"
@@ -71,44 +73,7 @@ def definition(group: str, version: str, kind: str, plural: str) -> dict[str, An
     }
 
 
-def by_hand() -> dict[str, Any]:
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": "by-hand"},
-        "provisioner": "kubernetes.io/no-provisioner",
-        "volumeBindingMode": "WaitForFirstConsumer",
-    }
-
-
-# The scheduler
-
-
-class Wishes:
-    """Nodes and pods for which a scheduler needs everything it may do."""
-
-    def __init__(self, plane: Plane, namespace: str) -> None:
-        self.plane = plane
-        self.namespace = namespace
-
-    def make(self) -> None:
-        for name in ("n0", "full"):
-            made = node(name, {"cpu": "1"})
-            made["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
-            self.plane.create(made)
-        self.plane.create_many([*drives("n0", HDD=[100]), _volume(), _elsewhere(), _important()])
-        self.plane.patch("/api/v1/persistentvolumes/by-hand-0/status", {"status": {"phase": "Available"}})
-        on_full = {"kubernetes.io/hostname": "full"}
-        self.plane.create(self._pod("runs", nodeName="full"))
-        self.plane.create(self._pod("evicts", nodeSelector=on_full, priorityClassName="important"))
-        self.plane.create(self._pod("too-large", cpu="9"))
-        self.plane.create(self._pod("plain", cpu="100m"))
-        for name, storage_class in (("disk", "hdd-group"), ("free", "by-hand"), ("made", "elsewhere")):
-            self.plane.create(claim(f"{self.namespace}/{name}", storage_class, 1))
-            self.plane.create(self._pod(name, cpu="100m", **mounted(name)))
-
-    def _pod(self, name: str, cpu: str = "1", **spec: Any) -> dict[str, Any]:
-        return pod(f"{self.namespace}/{name}", cpu=cpu, spec=spec)
+# The scheduler and the extender
 
 
 @pytest.fixture
@@ -117,35 +82,6 @@ def wishes(cluster: KubeCluster) -> Iterator[Wishes]:
         made = Wishes(cluster.plane, namespace)
         made.make()
         yield made
-
-
-def _volume() -> dict[str, Any]:
-    expression = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["n0"]}
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": "by-hand-0"},
-        "spec": {
-            "capacity": {"storage": "2Gi"},
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": "by-hand",
-            "local": {"path": "/somewhere"},
-            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}},
-        },
-    }
-
-
-def _elsewhere() -> dict[str, Any]:
-    return {**by_hand(), "metadata": {"name": "elsewhere"}, "provisioner": "example.com/elsewhere"}
-
-
-def _important() -> dict[str, Any]:
-    return {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": "important"},
-        "value": 1000,
-    }
 
 
 WRITES = {
@@ -168,43 +104,86 @@ RESERVES = {One(BAREMETAL, RESERVATIONS, "patch")}
 LEADS = [{One(LEASES, "leases", verb)} for verb in ("create", "get", "update")]
 
 
-def test_the_scheduler_has_no_right_that_is_not_looked_at_here():
+PLACING = (SCHEDULER, EXTENDER)
+"""Who places pods, or has them placed: both do the same to them."""
+
+
+@pytest.mark.parametrize("component", PLACING)
+def test_they_have_no_right_that_is_not_looked_at_here(component):
     looked_at = READING.union(WRITES, AFTERWARDS, RESERVES, *LEADS)
-    assert of_component(SCHEDULER) == looked_at
+    assert of_component(component) == looked_at
 
 
-@pytest.mark.parametrize("component", [SCHEDULER, OPERATOR])
+def listening(component: str, port: int = 0) -> tuple[str, ...]:
+    """Return where an extender listens, and whose pods it is for here."""
+    if component != EXTENDER:
+        return ()
+    port = port or free_port_numbers(1)[0]
+    return ("--extender-host", "127.0.0.1", "--extender-port", str(port), "--scheduler-name", "ullage")
+
+
+@pytest.mark.parametrize("component", [SCHEDULER, OPERATOR, EXTENDER])
 @pytest.mark.parametrize("verb", ["list", "watch"])
 def test_all_that_is_followed_is_listed_and_watched(cluster, proxy, component, verb):
-    missed(cluster, proxy, component, {one for one in READING - {FIRST} if one.verb == verb})
+    missing = {one for one in READING - {FIRST} if one.verb == verb}
+    missed(cluster, proxy, component, missing, *listening(component))
 
 
-@pytest.mark.parametrize("component", [SCHEDULER, OPERATOR])
+@pytest.mark.parametrize("component", [SCHEDULER, OPERATOR, EXTENDER])
 def test_without_resource_types_nothing_begins(cluster, proxy, component):
     with pytest.raises(AssertionError, match=r'ended with 1: .* cannot list resource "resourcetypes"'):
-        missed(cluster, proxy, component, {FIRST})
+        missed(cluster, proxy, component, {FIRST}, *listening(component))
 
 
-@pytest.mark.usefixtures("wishes")
+def missed_in_placing(
+    cluster: KubeCluster,
+    proxy: Proxy,
+    wishes: Wishes,
+    component: str,
+    missing: set[One],
+    *,
+    then: Callable[[], None] = lambda: None,
+) -> None:
+    """Run a scheduler, or an extender that is asked what kube-scheduler asks, without some rights."""
+    (port,) = free_port_numbers(1)
+    connections: list[HTTPConnection] = []
+
+    def meanwhile() -> None:
+        if component == EXTENDER:
+            wishes.ask(port, connections)
+        then()
+
+    if component == EXTENDER:
+        wishes.through_kube_scheduler()
+    arguments = ("--no-leader-elect", *listening(component, port))
+    missed(cluster, proxy, component, missing, *arguments, meanwhile=meanwhile)
+    for connection in connections:
+        connection.close()
+
+
+@pytest.mark.parametrize("component", PLACING)
 @pytest.mark.parametrize("missing", [WRITES, RESERVES], ids=["writes", "reserves"])
-def test_without_them_pods_are_not_placed(cluster, proxy, missing):
-    missed(cluster, proxy, SCHEDULER, missing, "--no-leader-elect")
+def test_without_them_pods_are_not_placed(cluster, proxy, wishes, component, missing):
+    missed_in_placing(cluster, proxy, wishes, component, missing)
 
 
-def test_without_them_it_is_not_known_what_was_done_and_nothing_is_given_back(cluster, proxy, wishes):
+@pytest.mark.parametrize("component", PLACING)
+def test_without_them_it_is_not_known_what_was_done_and_nothing_is_given_back(
+    cluster, proxy, wishes, component
+):
     proxy.cut("POST", "plain/binding$", done=True)
     path = f"/api/v1/namespaces/{wishes.namespace}/pods/disk"
 
-    def goes_on() -> None:
+    def then() -> None:
         until(lambda: bool(cluster.plane.items(f"/apis/{BAREMETAL}/v1/{RESERVATIONS}")), "a disk is held")
         cluster.plane.delete(path)
 
-    missed(cluster, proxy, SCHEDULER, AFTERWARDS, "--no-leader-elect", meanwhile=goes_on)
+    missed_in_placing(cluster, proxy, wishes, component, AFTERWARDS, then=then)
     for each in cluster.plane.items(f"/apis/{BAREMETAL}/v1/{RESERVATIONS}"):
         cluster.plane.delete(f"/apis/{BAREMETAL}/v1/{RESERVATIONS}/{each['metadata']['name']}")
 
 
-@pytest.mark.parametrize("component", [SCHEDULER, OPERATOR])
+@pytest.mark.parametrize("component", [SCHEDULER, OPERATOR, EXTENDER])
 @pytest.mark.parametrize("missing", LEADS, ids=["create", "get", "update"])
 def test_without_them_nobody_leads(cluster, proxy, component, missing):
     (one,) = missing
@@ -215,7 +194,7 @@ def test_without_them_nobody_leads(cluster, proxy, component, missing):
         cluster.plane.create({**lease, "metadata": {"name": f"ullage-{component}", "namespace": NAMESPACE}})
     elif one.verb == "create" and f"ullage-{component}" in names:
         cluster.plane.delete(f"{leases}/ullage-{component}")
-    missed(cluster, proxy, component, missing)
+    missed(cluster, proxy, component, missing, *listening(component))
 
 
 # The operator
@@ -238,13 +217,14 @@ TRUSTED = [
     {One(WEBHOOKS, "validatingwebhookconfigurations", "get")},
     {One(WEBHOOKS, "validatingwebhookconfigurations", "patch")},
 ]
-PROMISES = {One(OWN, "plans", verb) for verb in ("create", "delete", "get")}
-"""Those are what test_kube_ledger.py is about."""
+PROMISES = [{One(OWN, "plans", verb)} for verb in ("create", "get", "delete")]
+OLD_STEPS = STEPS_KEPT_MIN + 10
+"""Of so many steps some are removed."""
 SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
 
 
 def test_the_operator_has_no_right_that_is_not_looked_at_here():
-    assert of_component(OPERATOR) == READING.union(STATED, TOLD, PROMISES, *TRUSTED, *LEADS)
+    assert of_component(OPERATOR) == READING.union(STATED, TOLD, *PROMISES, *TRUSTED, *LEADS)
 
 
 def kept(plane: Plane, namespace: str) -> None:
@@ -310,3 +290,14 @@ def test_without_them_the_api_server_does_not_trust_the_webhook(cluster, proxy, 
             cluster.plane.create({**secret, "metadata": {"name": CERTIFICATE_SECRET, "namespace": NAMESPACE}})
         port = str(free_port_numbers(1)[0])
         missed(cluster, proxy, OPERATOR, missing, "--no-leader-elect", "--webhook-port", port)
+
+
+@pytest.mark.parametrize("missing", PROMISES, ids=["create", "get", "delete"])
+def test_without_them_promises_do_not_end_and_old_steps_stay(cluster, proxy, missing):
+    (one,) = missing
+    with cluster.plane.scratch():
+        cluster.plane.create_many(old_promise(OLD_STEPS if one.verb == "delete" else 2))
+        try:
+            missed(cluster, proxy, OPERATOR, missing, "--no-leader-elect")
+        finally:
+            cluster.plane.delete(f"/apis/{OWN}/v1/plans")

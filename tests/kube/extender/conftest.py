@@ -6,14 +6,18 @@ from typing import Any
 import pytest
 
 from kube_cluster import elastic_quota, node, pod
+from ullage.kube.extender.claiming import Claiming
 from ullage.kube.extender.outlook import Outlook
+from ullage.kube.extender.telling import Telling
 from ullage.kube.following import Following
+from ullage.kube.policies import CAPACITY_POLICY
 from ullage.kube.scheduler.actions import NotDoneError
 from ullage.model.policy import Layer
 from ullage.sources.kubernetes.items import NODE, POD, Kind
 from ullage.sources.kubernetes.kubeconfig import Access, ClusterEntry, UserEntry
 
 ELASTIC = Kind("nos.nebuly.com", "ElasticQuota")
+GROUP = Kind("scheduling.x-k8s.io", "PodGroup")
 ACCESS = Access("here", ClusterEntry(server="http://127.0.0.1:1"), UserEntry())
 SCHEDULER = "default-scheduler"
 IN_VAIN = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
@@ -53,8 +57,19 @@ class Watched:
         namespace, _, name = key.partition("/")
         self.following.drop(POD, json.dumps({"metadata": {"name": name, "namespace": namespace}}).encode())
 
-    def quota(self, key: str, **minimum: str) -> None:
-        self._put(ELASTIC, elastic_quota(key, **minimum))
+    def quota(self, key: str, *, most: dict[str, str] | None = None, **minimum: str) -> None:
+        made = elastic_quota(key, **minimum)
+        if most:
+            made["spec"]["max"] = most
+        self._put(ELASTIC, made)
+
+    def gang(self, key: str, members: int) -> None:
+        namespace, _, name = key.partition("/")
+        self._put(GROUP, {"metadata": {"name": name, "namespace": namespace}, "spec": {"minMember": members}})
+
+    def policy(self, **cluster: str) -> None:
+        settings = {name.replace("_", "-"): value for name, value in cluster.items()}
+        self._put(CAPACITY_POLICY, {"metadata": {"name": "p"}, "spec": {"cluster": settings}})
 
 
 class Leads:
@@ -71,6 +86,7 @@ class Written:
         self.bound: list[tuple[str, str, str]] = []
         self.evicted: list[str] = []
         self.said: list[tuple[str, str, str]] = []
+        self.told: list[tuple[str, str, str]] = []
         self.refused: set[str] = set()
 
     async def bind(self, key: str, uid: str, where: str) -> None:
@@ -84,9 +100,34 @@ class Written:
             raise NotDoneError("a disruption budget forbids it")
         self.evicted.append(key)
 
+    async def tell(self, key: str, uid: str, where: str) -> None:
+        if key in self.refused:
+            raise NotDoneError("refused")
+        self.told.append((key, uid, where))
+
     def say(self, key: str, uid: str, reason: str, note: str, *, is_warning: bool = False) -> None:
         del uid, is_warning
         self.said.append((key, reason, note))
+
+
+class Clock:
+    """Time that passes by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def claiming(watched, written, clock) -> Claiming:
+    return Claiming(watched.outlook, written, Telling(watched.outlook, written.tell, clock), clock)
 
 
 @pytest.fixture

@@ -7,26 +7,6 @@ import pytest
 from ullage.kube.extender.claiming import Claiming
 
 
-class Clock:
-    """Time that passes by hand."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def claiming(watched, written, clock) -> Claiming:
-    return Claiming(watched.outlook, written, clock)
-
-
 @pytest.fixture
 def borrowed(watched):
     """B uses what is A's."""
@@ -39,7 +19,7 @@ def borrowed(watched):
 
 
 def look(claiming: Claiming) -> None:
-    asyncio.run(claiming.claim())
+    asyncio.run(claiming.look())
 
 
 def reasons(written) -> list[tuple[str, str]]:
@@ -109,11 +89,10 @@ def test_whoever_may_not_be_evicted_runs_on(borrowed, written, claiming, in_vain
     assert "NotEvicted" in {reason for _, reason in reasons(written)}
 
 
-def test_without_quotas_nobody_looks(watched, written, claiming, in_vain):
-    watched.node("n1", cpu="1")
-    watched.pod("a/p", cpu="9", status=in_vain)
+def test_outside_quotas_nobody_goes_and_nothing_is_said(borrowed, written, claiming, in_vain):
+    borrowed.pod("free/p", cpu="1", status=in_vain, spec={"priority": 1000})
     look(claiming)
-    assert written.said == []
+    assert (written.evicted, written.said, borrowed.outlook.held) == ([], [], {})
 
 
 def test_whoever_does_not_lead_ends(written, claiming):

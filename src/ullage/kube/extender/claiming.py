@@ -2,7 +2,8 @@
 
 kube-scheduler evicts by priority alone, and asks nobody about a pod that has the same priority as all others.
 So a pod that it has found unschedulable, and whose quota gives it a right to the place of others, gets that
-place here: they are evicted, and it is held for the pod until kube-scheduler has bound it.
+place here: they are evicted, and it is held for the pod until kube-scheduler has bound it. Where a look finds
+that a pod has a place without that, kube-scheduler is told (see telling).
 """
 
 import asyncio
@@ -13,11 +14,13 @@ from typing import Final
 
 import msgspec
 
+from ullage.engine.columns import Columns
 from ullage.engine.placement.outcome import Evicted
 from ullage.engine.placement.scheduling import Nominated, schedule
 from ullage.engine.quota.book import NO_QUOTA, Book
 from ullage.engine.quota.validation import in_force
 from ullage.kube.extender.outlook import Outlook
+from ullage.kube.extender.telling import Telling
 from ullage.kube.scheduler.actions import SCHEDULED, UNSCHEDULABLE, Actions, NotDoneError
 from ullage.kube.scheduler.messages import why_evicted, why_later, why_not
 from ullage.kube.scheduler.process import first_of
@@ -44,9 +47,16 @@ _CONDITIONS: Final = msgspec.json.Decoder(list[_Condition])
 class Claiming:
     """Evictions by quotas, for the replica that leads."""
 
-    def __init__(self, outlook: Outlook, actions: Actions, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        outlook: Outlook,
+        actions: Actions,
+        telling: Telling,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._outlook = outlook
         self._actions = actions
+        self._telling = telling
         self._now = now
         self.evicted = 0
 
@@ -55,26 +65,39 @@ class Claiming:
         changed = self._outlook.following.changed
         while self._actions.leading.leads:
             changed.clear()
-            await self.claim()
+            await self.look()
             with suppress(TimeoutError):
                 async with asyncio.timeout(AGAIN_SECONDS):
                     await changed.wait()
             await asyncio.sleep(GATHER_SECONDS)
 
-    async def claim(self) -> None:
-        """Look once at all who wait."""
+    async def look(self) -> None:
+        """Look once at all who wait in vain: claim what quotas give them, and tell who has a place."""
         outlook = self._outlook
         columns = outlook.columns()
         book = Book(in_force(columns.snapshot.quotas))
-        if not book.quotas:
-            return
-        waiting = [each for each in outlook.line.ready(self._now()) if self._may_claim(each, book)]
-        if not waiting:
-            return
-        waiting = first_of(waiting, outlook.held, CLAIMS_MAX)
-        cycle = await asyncio.to_thread(schedule, columns, waiting, nominated=frozenset(outlook.held))
+        waiting = {each.key: each for each in outlook.line.ready(self._now()) if self._was_tried(each.key)}
+        waiting |= {each.key: each for each in self._telling.due()}
+        asked = first_of(list(waiting.values()), outlook.held, CLAIMS_MAX)
+        claims = [each for each in asked if self._may_claim(each, book)]
+        claiming = {each.key for each in claims}
+        places = await self._claim(columns, claims) if claims else {}
+        others = [each for each in asked if each.key not in claiming]
+        if others and self._actions.leading.leads:
+            places |= await self._telling.places(columns, others)
         if not self._actions.leading.leads:
             return
+        for each in others:
+            if each.key in outlook.line:
+                outlook.line.had_no_place(each.key, self._now())
+        await self._telling.tell([each.key for each in asked], places)
+
+    async def _claim(self, columns: Columns, waiting: list[Workload]) -> dict[str, str]:
+        """Make room for pods of quotas, and return where those could run that need none to be made."""
+        outlook = self._outlook
+        cycle = await asyncio.to_thread(schedule, columns, waiting, nominated=frozenset(outlook.held))
+        if not self._actions.leading.leads:
+            return {}
         asked = {each.key for each in waiting}
         for later in cycle.nominated:
             outlook.line.had_no_place(later.workload, self._now())
@@ -86,20 +109,24 @@ class Claiming:
             if facts is not None:
                 note = why_not(unplaced.refusal, len(columns.nodes))
                 self._actions.say(unplaced.workload, facts.uid, "NoRightToRoom", note, is_warning=True)
-        for bound in cycle.bound:  # kube-scheduler will find that by itself
+        for bound in cycle.bound:
             outlook.line.had_no_place(bound.workload, self._now())
             if bound.workload in outlook.held and bound.workload in asked:
                 outlook.held[bound.workload] = bound.node
+        return {each.workload: each.node for each in cycle.bound}
+
+    def _was_tried(self, key: str) -> bool:
+        facts = self._outlook.facts(key)
+        return facts is not None and _was_tried_in_vain(facts)
 
     def _may_claim(self, workload: Workload, book: Book) -> bool:
-        """Whether a pod is of a quota, was tried in vain, and nobody is evicted for it by kube-scheduler."""
+        """Whether a pod is of a quota, and nobody is evicted for it by kube-scheduler."""
         facts = self._outlook.facts(workload.key)
         if facts is None or facts.nominated_node or workload.admitted:
             return False
         if self._outlook.promised_to(workload.key):
             return False
-        of_quota = book.place_of(workload.namespace, workload.labels) != NO_QUOTA
-        return of_quota and _was_tried_in_vain(facts)
+        return bool(book.quotas) and book.place_of(workload.namespace, workload.labels) != NO_QUOTA
 
     async def _make_room(self, later: Nominated) -> None:
         """Hold a place for a pod, and evict those that are in it."""

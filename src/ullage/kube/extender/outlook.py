@@ -18,6 +18,7 @@ from ullage.kube.scheduler.holds import Holds
 from ullage.kube.scheduler.waiting_line import WaitingLine
 from ullage.model.cluster import Workload
 from ullage.model.delta import Delta
+from ullage.service.clock import now_seconds
 from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
 
 
@@ -35,11 +36,15 @@ class Outlook:
         self._now = now
         self.held: dict[str, str] = {}
         self._given_back: dict[str, Workload] = {}
+        self._promises = following.plans.standing(now_seconds())
         self._columns = following.advance(Delta())
         self._verdicts = NodeVerdicts(self._columns)
 
     def catch_up(self) -> NodeVerdicts:
         """Take what has changed into account, and what did not happen after all."""
+        before, self._promises = self._promises, self.following.plans.standing(now_seconds())
+        if self._promises is not before:
+            self.line.moved()
         delta = self._holds.applied(self._assumptions.applied(self.following.take()))
         self._advance(delta)
         fresh = {row.key for row in delta.workloads} | set(delta.dropped.get("workloads", ()))
@@ -65,6 +70,8 @@ class Outlook:
         before, self._columns = self._columns, self.following.advance(delta)
         if self._columns is not before:
             self._verdicts.advance(self._columns, delta)
+            if self._columns.snapshot.policy is not before.snapshot.policy:
+                self.line.moved()
 
     def columns(self) -> Columns:
         """Return the cluster as it is now, to be read while it changes."""

@@ -1,4 +1,4 @@
-"""The extender as a process: every replica answers, the one that leads binds and evicts."""
+"""The extender as a process: every replica answers, the one that leads binds, evicts and tells of room."""
 
 import os
 import socket
@@ -12,6 +12,7 @@ from ullage.kube.extender.binding import Binder
 from ullage.kube.extender.claiming import Claiming
 from ullage.kube.extender.outlook import Outlook
 from ullage.kube.extender.relay import LEADER_PATH, identity, own_host, relay, trusting
+from ullage.kube.extender.telling import Conditions, Telling
 from ullage.kube.extender.wire import BindingArgs
 from ullage.kube.running import Options, Process, run
 from ullage.kube.scheduler.actions import Actions, NotDoneError
@@ -81,12 +82,14 @@ class _Extender:
         self._outlook = Outlook(process.following, names)
         volumes = Volumes(process.client, process.following.mirror, leading)
         self._binder = Binder(self._outlook, self._actions, volumes)
-        self._claiming = Claiming(self._outlook, self._actions)
+        self._telling = Telling(self._outlook, Conditions(process.client, leading).write)
+        self._claiming = Claiming(self._outlook, self._actions, self._telling)
         self._has_begun = False
         show = process.metrics
         show.counter("extender_bound", "Pods that were bound.", lambda: self._binder.bound)
         show.counter("extender_not_bound", "Pods that could not be bound.", lambda: self._binder.failed)
         show.counter("extender_evicted", "Pods evicted for quotas.", lambda: self._claiming.evicted)
+        show.counter("extender_told", "Times that room was told of.", lambda: self._telling.told)
 
     def served(self) -> Served:
         """Return what kube-scheduler asks, and other replicas."""
@@ -98,7 +101,7 @@ class _Extender:
         return served
 
     async def lead(self) -> None:
-        """Bind and evict, for as long as this one leads."""
+        """Bind, evict and tell, for as long as this one leads."""
         if self.process.election.took_over:
             # the last bindings of the one before may not have been seen yet, and room be given away twice
             await self.process.following.look_again(POD)

@@ -110,6 +110,7 @@ _CLUSTER_WRITING: Final[Mapping[str, tuple[Right, ...]]] = {
     EXTENDER: (
         Right("", ("pods",), ("get",), "whether a binding was made whose answer was lost"),
         Right("", ("pods/binding", "pods/eviction"), ("create",), "pods start, or quotas get their own back"),
+        Right("", ("pods/status",), ("patch",), "that a pod which was refused has a place by now"),
         Right("", ("persistentvolumeclaims",), ("patch",), "the node that a claim is to be served on"),
         Right("", ("persistentvolumes",), ("get", "patch"), "the claim that a free volume is for"),
         Right(
