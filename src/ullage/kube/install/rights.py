@@ -77,6 +77,18 @@ CLUSTER_READING: Final = (
 )
 """What every process watches: all that its snapshot is made of."""
 _EVENTS: Final = Right("events.k8s.io", ("events",), ("create",), "says why")
+_PLACING: Final = (
+    Right("", ("pods",), ("get",), "whether a binding was made whose answer was lost"),
+    Right("", ("pods/binding", "pods/eviction"), ("create",), "pods start, or make room"),
+    Right("", ("pods/status",), ("patch",), "why a pod waits, for which node, or that there is room by now"),
+    Right("", ("persistentvolumeclaims",), ("patch",), "the node that a claim is to be served on"),
+    Right("", ("persistentvolumes",), ("get", "patch"), "the claim that a free volume is for"),
+    Right(
+        BAREMETAL, ("availablecapacityreservations",), ("create", "delete", "patch"), "disks of a chosen node"
+    ),
+    _EVENTS,
+)
+"""Who gives pods their nodes does the same things, whoever has chosen the node."""
 _CLUSTER_WRITING: Final[Mapping[str, tuple[Right, ...]]] = {
     OPERATOR: (
         Right("", ("pods",), ("patch",), "the label that says whether a pod is over quota"),
@@ -93,34 +105,8 @@ _CLUSTER_WRITING: Final[Mapping[str, tuple[Right, ...]]] = {
         ),
         _EVENTS,
     ),
-    SCHEDULER: (
-        Right("", ("pods",), ("get",), "whether a binding was made whose answer was lost"),
-        Right("", ("pods/binding", "pods/eviction"), ("create",), "pods start, or make room"),
-        Right("", ("pods/status",), ("patch",), "why a pod waits, and the node that is nominated"),
-        Right("", ("persistentvolumeclaims",), ("patch",), "the node that a claim is to be served on"),
-        Right("", ("persistentvolumes",), ("get", "patch"), "the claim that a free volume is for"),
-        Right(
-            BAREMETAL,
-            ("availablecapacityreservations",),
-            ("create", "delete", "patch"),
-            "disks of the chosen node",
-        ),
-        _EVENTS,
-    ),
-    EXTENDER: (
-        Right("", ("pods",), ("get",), "whether a binding was made whose answer was lost"),
-        Right("", ("pods/binding", "pods/eviction"), ("create",), "pods start, or quotas get their own back"),
-        Right("", ("pods/status",), ("patch",), "that a pod which was refused has a place by now"),
-        Right("", ("persistentvolumeclaims",), ("patch",), "the node that a claim is to be served on"),
-        Right("", ("persistentvolumes",), ("get", "patch"), "the claim that a free volume is for"),
-        Right(
-            BAREMETAL,
-            ("availablecapacityreservations",),
-            ("create", "delete", "patch"),
-            "disks of the chosen node",
-        ),
-        _EVENTS,
-    ),
+    SCHEDULER: _PLACING,
+    EXTENDER: _PLACING,
 }
 _LEASES: Final = "coordination.k8s.io"
 

@@ -25,6 +25,7 @@ from ullage.kube.scheduler.waiting_line import WaitingLine
 from ullage.model.cluster import Workload
 from ullage.model.delta import Delta
 from ullage.model.plan import Refusal
+from ullage.model.policy import Policy
 from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
 
 CYCLE_PODS_MAX: Final = 4000
@@ -85,6 +86,7 @@ class Scheduler:
         self._assumptions = Assumptions(self._uid)
         self._holds = Holds(self._claim_uid, now)
         self._line = WaitingLine(tuple(names), self._assumptions.is_bound)
+        self._policy: Policy | None = None
         self._nominated: dict[str, str] = {}
         self._told: dict[str, str] = {}
         self._binding: asyncio.Queue[_Binding] = asyncio.Queue()
@@ -171,7 +173,11 @@ class Scheduler:
         promised = self._following.promised(delta)
         if promised.dropped.get("workloads", ()) != delta.dropped.get("workloads", ()):
             self._line.moved()
-        return self._following.advance(promised)
+        columns = self._following.advance(promised)
+        if columns.snapshot.policy is not self._policy:  # who had no place under the one before may have one
+            self._policy = columns.snapshot.policy
+            self._line.moved()
+        return columns
 
     async def _explain(
         self, columns: Columns, news: Mapping[str, Refusal], asked: Mapping[str, Workload]
