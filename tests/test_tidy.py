@@ -15,6 +15,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "ullage"
+ROOT_NAMES = frozenset((
+    ".ci", ".containerignore", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md",
+    "GLOSSARY.md", "LICENSE", "Makefile", "README.md", "SCOPE.md", "benchmarks", "deploy", "docs", "examples",
+    "pyproject.toml", "requirements.lock", "scripts", "src", "tests", "zensical.toml",
+))  # fmt: skip
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
 
@@ -113,6 +118,11 @@ def lines_matching(pattern: re.Pattern[str], paths: list[Path]) -> list[str]:
 
 def listed(remedy: str, found: list[str]) -> str:
     return "\n".join([remedy, *found])
+
+
+def test_the_root_holds_what_is_named_here_and_no_leftovers():
+    found = {path.relative_to(ROOT).parts[0] for path in project_files()}
+    assert found <= ROOT_NAMES, "examples write files into their own folder; a new one is named in ROOT_NAMES"
 
 
 def test_a_source_file_is_short_enough_to_read():

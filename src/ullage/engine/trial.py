@@ -186,6 +186,11 @@ class Trial:
         """Return what there is of each resource on all nodes together, at least 1."""
         return [max(1, sum(row)) for row in self.room.limit.tolist()]
 
+    @property
+    def shapes_known(self) -> int:
+        """How many kinds of workloads were seen so far."""
+        return len(self._of)
+
     # Where something may go
 
     def scores(self, shape: Shape) -> Integers:

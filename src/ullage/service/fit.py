@@ -343,7 +343,7 @@ def _queues_missing(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
 def _run_time_open(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
     """Return what is not known about who has run for the minimum, where that could protect somebody."""
     least = rules_for(snapshot.policy, snapshot.resource_types).quota_run_min_seconds
-    if not least or not is_under_quota(snapshot.quotas, wanted.batches):
+    if not least or not is_under_quota(Book(in_force(snapshot.quotas)), wanted.batches):
         return ()
     if snapshot.taken_seconds is None:
         return (f"who ran for less than {least} s: the source does not say when it was taken",)

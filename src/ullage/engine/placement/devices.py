@@ -128,6 +128,11 @@ class Devices:
             return None
         return np.array([0 if offer.devices else ASIDE for offer in self._offers], np.int64)
 
+    @property
+    def weighs_all(self) -> bool:
+        """Whether nodes are chosen by everybody who usually asks for devices, the expected ones too."""
+        return self._weighs and bool(self._offered)
+
     def expect(self, batches: Iterable[Batch]) -> None:
         """Say what is going to be asked for, before the first of it is."""
         self.expected = tuple(batches)

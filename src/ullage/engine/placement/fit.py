@@ -17,14 +17,13 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ullage.engine.columns import Columns
+from ullage.engine.placement.bench import Bench
 from ullage.engine.placement.gangs import units_of
 from ullage.engine.placement.judging import SEARCHES_MAX, Judging
 from ullage.engine.placement.orders import is_near_others, other_orders
 from ullage.engine.placement.outcome import Outcome
 from ullage.engine.placement.preemption import Preemption
-from ullage.engine.placement.running import Running
 from ullage.engine.placement.selectors import Namespaces
-from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.claims import Claims
 from ullage.engine.quota.judging import QuotaJudging, is_under_quota
 from ullage.engine.trial import Trial
@@ -63,14 +62,16 @@ def fit(
     names_remedies: bool = True,
     first: Collection[str] = (),
     by_priority: bool = False,
+    bench: Bench | None = None,
 ) -> FitAnswer:
     """Return where workloads would go; `placement` overrides how the policy scores nodes.
 
     Those that are to be `first` have their turn before all others. `by_priority`, workloads that no quota
     counts get the place of less important ones. What is refused is looked at again by exact search, for so
-    many seconds each; where several batches are asked for, all of them together first.
+    many seconds each; where several batches are asked for, all of them together first. A `bench` of these
+    columns keeps what the next question needs, too.
     """
-    asking = _Asking(columns, batches, placement, seed, exact_seconds)
+    asking = _Asking(bench or Bench(columns), batches, placement, seed, exact_seconds)
     asking.first = frozenset(first)
     if by_priority:
         asking.schedule()
@@ -113,26 +114,29 @@ class _Asking:
 
     def __init__(
         self,
-        columns: Columns,
+        bench: Bench,
         batches: Sequence[Batch],
         placement: str,
         seed: int | None,
         exact_seconds: int,
     ) -> None:
+        columns = self._columns = bench.columns
         snapshot = columns.snapshot
-        self._columns = columns
         self._rules = rules_for(snapshot.policy, snapshot.resource_types)
         self._exact_seconds = exact_seconds
-        self._running = Running(snapshot)
-        self._trial = Trial(columns, placement or self._rules.placement, seed, keeps_spare=True)
+        self._running = bench.running
+        chosen = placement or self._rules.placement
+        self._trial = (
+            bench.trial(chosen) if seed is None else Trial(columns, chosen, seed, keeps_spare=True)
+        )
         self._trial.devices.expect(batches)
         self._empty = self._trial.mark()
         self._asked = {batch.key: batch.workload for batch in batches}
         self.first: frozenset[str] = frozenset()
         self.by_priority = False
         self._quotas: QuotaJudging | None = None
-        if is_under_quota(snapshot.quotas, batches):
-            claims = Claims(self._trial, Accounts(columns), batches, exact_seconds)
+        if is_under_quota(bench.book, batches):
+            claims = Claims(self._trial, bench.accounts, batches, exact_seconds)
             self._quotas = QuotaJudging(claims, snapshot.resource_types)
 
     def schedule(self) -> None:
@@ -251,6 +255,7 @@ class _Asking:
         """Return outcomes with the plan they make."""
         if self._quotas:
             outcomes = self._quotas.with_threats(outcomes, self._asked)
+            self._quotas.restart()
         snapshot = self._columns.snapshot
         steps = tuple(step for outcome in outcomes for step in outcome.steps())
         refusals = tuple(outcome.refusal for outcome in outcomes if outcome.refusal)

@@ -18,8 +18,7 @@ from ullage.engine.quota.gpu_parts import Part, on_nodes
 from ullage.engine.quota.ordering import by_entitlement
 from ullage.engine.quota.threats import Threats
 from ullage.engine.quota.told import Words
-from ullage.engine.quota.validation import in_force
-from ullage.model.cluster import Batch, Quota, Workload
+from ullage.model.cluster import Batch, Workload
 from ullage.model.plan import Refusal
 from ullage.model.resources import ResourceTypes
 
@@ -32,9 +31,8 @@ BESIDE_MAX: Final = 5
 """Batches refused before one up to which changes are tried that let all of them run."""
 
 
-def is_under_quota(quotas: Iterable[Quota], batches: Sequence[Batch]) -> bool:
+def is_under_quota(book: Book, batches: Sequence[Batch]) -> bool:
     """Whether a quota concerns any of these batches; if not, nobody needs to be counted."""
-    book = Book(in_force(quotas))
     places = (book.place_of(batch.workload.namespace, batch.workload.labels) for batch in batches)
     return any(place != NO_QUOTA for place in places)
 
