@@ -1,11 +1,14 @@
 """The numbers of `buy`."""
 
+import json
+
 import msgspec
 import pytest
 
 from builders import BUILT_IN_TYPES, batch, cluster, node, policy, size, volume, waiting
 from ullage.engine.purchase.catalog import Catalog, DriveItem, Item
 from ullage.model.errors import InputError
+from ullage.service.asked import Asked
 from ullage.service.buy import BuyQuestion, buy, buy_of
 from ullage.service.wanted import Wanted
 
@@ -144,3 +147,27 @@ def test_losses_are_refused_where_drives_are_bought_for_volumes(asked):
         ask_drives(asked, 1, nodes_lost=1)
     report = ask_drives(asked, 1, workload=waiting("a", cpu="2"), nodes_lost=1).data()
     assert (report["solves"], report["price"]) == (True, "9")
+
+
+@pytest.mark.parametrize(("maximum", "solves"), [("4", False), ("8", True), ("", True)])
+def test_a_quota_counts_what_runs_on_nodes_that_are_not_meant(tmp_path, maximum, solves):
+    nodes = [{"name": name, "labels": {"zone": name}, "capacity": {"cpu": "4"}} for name in ("a", "b")]
+    shop = {"name": "shop", "namespaces": ["shop"], "min": {"cpu": maximum}, "max": {"cpu": maximum}}
+    runs = {"name": "w", "namespace": "shop", "node": "a", "state": "ok", "requests": {"cpu": "3"}}
+    room = {"kind": "Snapshot", "nodes": nodes, "quotas": [shop] if maximum else [], "workloads": [runs]}
+    item = {"name": "small", "price": "5", "capacity": {"cpu": "4"}}
+    wanted = {**runs, "name": "x", "node": "", "state": "init", "requests": {"cpu": "4"}}
+    files = {
+        "room": room,
+        "catalog": {"kind": "Catalog", "items": [item]},
+        "wanted": {"kind": "WorkloadSet", "workloads": [wanted]},
+    }
+    for name, document in files.items():
+        text = json.dumps({"apiVersion": "ullage.dev/v1", **document})
+        (tmp_path / f"{name}.json").write_text(text)
+    room, catalog, path = (str(tmp_path / f"{name}.json") for name in files)
+    for lost in (0, 1):
+        meant = Asked(room, selector="zone=b")
+        report = buy(meant, BuyQuestion(catalog, (path,), nodes_lost=lost)).data()
+        assert report["solves"] == solves
+        assert [each["node"] for each in report["nodes"]] == (["small-new-1"] if solves and lost else [])

@@ -181,7 +181,7 @@ def test_a_ledger_of_an_older_version_is_upgraded_before_it_is_read(place):
     committed(place)
     (file,) = [each for each in place.iterdir() if each.read_bytes().startswith(b"SQLite")]
     with contextlib.closing(sqlite3.connect(file)) as connection:
-        short = "UPDATE entries SET entry = substr(entry, 1, length(entry) - 4) || ']'"
+        short = "UPDATE entries SET entry = substr(entry, 1, length(entry) - 7) || ']'"
         connection.execute(short)
         connection.execute("PRAGMA user_version = 2")
         connection.commit()

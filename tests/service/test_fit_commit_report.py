@@ -64,3 +64,10 @@ def test_what_others_in_line_hold_since_is_not_told_as_ones_own():
     assert report.released == (given_back, evicted)
     moved_up = msgspec.structs.replace(WAITS, owner="web/z")
     assert telling(HELD, moved_up).done(outcome(HELD, moved_up)).all_held
+
+
+def test_who_has_the_bytes_of_a_shared_claim_from_now_on_was_not_in_line():
+    given_back = msgspec.structs.replace(HELD, state="RELEASED")
+    heir = LedgerEntry("z", "data", "drive/n1/d", "web/z", state="RESERVED", claim="web/data")
+    report = telling(heir).done(outcome(given_back, heir))
+    assert (report.held, report.others, report.released) == ((), (), (given_back,))

@@ -1,5 +1,7 @@
 """The numbers of `headroom`."""
 
+import json
+
 import pytest
 
 from builders import BUILT_IN_TYPES, batch, pod
@@ -103,3 +105,26 @@ def test_the_policy_says_how_nodes_are_chosen_unless_the_question_does(small, as
     wanted = wants(batch(1, pod("one", cpu="1")))
     report = headroom_of(small, wanted, asked, HeadroomQuestion(placement="pack")).data()
     assert report["placement"] == "pack"
+
+
+ZONES = [{"name": name, "labels": {"zone": name}, "capacity": {"cpu": "4"}} for name in ("a", "b", "c")]
+SHOP = {"name": "shop", "namespaces": ["shop"], "min": {"cpu": "4"}, "max": {"cpu": "4"}}
+ELSEWHERE = {"name": "w", "namespace": "shop", "node": "a", "state": "ok", "requests": {"cpu": "3"}}
+
+
+def zones(place, *quotas):
+    fields = {"nodes": ZONES, "quotas": list(quotas), "workloads": [ELSEWHERE]}
+    path = place / "room.json"
+    path.write_text(json.dumps({"apiVersion": "ullage.dev/v1", "kind": "Snapshot", **fields}))
+    return str(path)
+
+
+@pytest.mark.parametrize(("quotas", "more"), [((SHOP,), 1), ((), 4)])
+def test_a_quota_counts_what_runs_on_nodes_that_are_not_meant(tmp_path, quotas, more):
+    meant = Asked(zones(tmp_path, *quotas), namespace="shop" if quotas else "", selector="zone=b")
+    (found,) = headroom(meant, HeadroomQuestion(("cpu=1",))).data()["workloads"]
+    assert (found["more"], sum(each["replicas"] for each in found["nodes"])) == (more, more)
+    assert {each["node"] for each in found["nodes"]} == {"b"}
+    assert "cordoned" not in found["reasons"]
+    tiers = headroom(meant, HeadroomQuestion(("cpu=1",), tiered=True)).data()
+    assert (tiers["tiers"][0]["more"], "cordoned" in tiers["reasons"]) == (more, False)

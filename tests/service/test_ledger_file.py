@@ -117,3 +117,13 @@ def test_what_is_no_ledger_is_refused_and_untouched(tmp_path, make, message):
         read_ledger(path)
     assert (path.read_bytes() if path.exists() else None) == before
     assert {each.name for each in tmp_path.iterdir()} <= {"x.db"}
+
+
+def test_who_still_stands_has_the_bytes_of_a_claim_whose_first_holder_is_over():
+    held = entry("a", "drive/n1/d", claim="shop/data", cpu="2", expires_seconds=10)
+    shares = entry("b", "drive/n1/d", claim="shop/data", expires_seconds=20)
+    assert alive((held, shares), 9) == (held, shares)
+    assert [(each.reservation, each.resources) for each in alive((held, shares), 10)] == [
+        ("b", held.resources)
+    ]
+    assert alive((held, shares), 20) == ()

@@ -5,11 +5,18 @@ import sqlite3
 
 import pytest
 
+from stores.ledger_files import made_by_version_1
 from ullage.model.ledger import Capacity, Hold, Reserve, Supply, Together
 from ullage.model.resources import Resources
 from ullage.service.asked import Asked
+from ullage.service.check import CheckQuestion, check
+from ullage.service.disks_list import disks_list
+from ullage.service.fit import Commit, FitQuestion, fit
+from ullage.service.ledger_change import release
 from ullage.service.ledger_file import submitted
 from ullage.service.ledger_verify import ledger_verify
+from ullage.service.status import status
+from ullage.stores.opening import bring_up_to_date
 
 HOLD = Hold("c", "node/n1", Resources({"cpu": 2}))
 
@@ -70,3 +77,41 @@ def test_promises_are_compared_with_what_a_cluster_offers_now(tmp_path, monkeypa
 def test_what_has_ended_is_not_compared(tmp_path, monkeypatch):
     monkeypatch.setenv("ULLAGE_NOW", "100")
     assert ledger_verify(str(made(tmp_path / "ledger.db")), cluster_file(tmp_path, "1m")).yes
+
+
+GIB = 1 << 30
+PLAIN = {"uuid": "d1", "driveClass": "HDD", "sizeBytes": GIB}
+GROUP = {"name": "vg", "driveClass": "HDD", "sizeBytes": GIB, "freeBytes": GIB, "drives": ["d1"]}
+FINDS = {"the group has gone": ([], ["ledger-capacity-gone"]), "it is there": ([GROUP], [])}
+
+
+@pytest.mark.parametrize(("groups", "codes"), FINDS.values(), ids=FINDS)
+def test_promises_of_the_first_version_name_no_drives_and_are_told_where_their_group_has_gone(
+    tmp_path, monkeypatch, groups, codes
+):
+    monkeypatch.setenv("ULLAGE_NOW", "300")
+    path = made_by_version_1(tmp_path / "ledger.db")
+    bring_up_to_date(path)
+    drive = {**PLAIN, "clean": not groups}
+    node = {"name": "a", "capacity": {"cpu": "4", "memory": "9Gi"}, "drives": [drive], "volumeGroups": groups}
+    team = {"name": "team", "namespaces": ["x"], "min": {"cpu": "4"}, "max": {"cpu": "4"}}
+    room = {"apiVersion": "ullage.dev/v1", "kind": "Snapshot", "nodes": [node], "quotas": [team]}
+    (tmp_path / "room.json").write_text(json.dumps(room))
+    asked = Asked(str(tmp_path / "room.json"), ledger=str(path))
+    for answer in (status(asked), check(asked, CheckQuestion()), disks_list(asked)):
+        assert answer.data()
+    found = ledger_verify(str(path), asked).data()["findings"]
+    assert [each["code"] for each in found] == codes
+    for each in found:
+        assert "nor on which drives it was, so it is counted on none" in each["message"]
+        assert each["remedy"] == "release r2, and ask for it again"
+    volume = {"name": "v", "claim": "v", "storageClass": "HDDLVG", "sizeBytes": GIB - 32 * (1 << 20)}
+    pod = {"name": "p", "namespace": "x", "requests": {"cpu": "1"}, "volumes": [volume]}
+    wanted = {"apiVersion": "ullage.dev/v1", "kind": "WorkloadSet", "workloads": [pod]}
+    (tmp_path / "p.json").write_text(json.dumps(wanted))
+    assert fit(asked, FitQuestion((str(tmp_path / "p.json"),), commit=Commit(60))).yes
+    after = ledger_verify(str(path)).data()["findings"]
+    assert [each["code"] for each in after] == codes
+    release(str(path), "r2")
+    assert ledger_verify(str(path)).yes
+    assert ledger_verify(str(path), asked).data()["findings"] == ()

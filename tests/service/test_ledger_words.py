@@ -51,3 +51,9 @@ def test_of_many_the_first_are_shown_and_that_is_said():
 def test_the_users_own_ledger_needs_no_name():
     assert with_ledger("ledger show", "") == "ullage ledger show"
     assert with_ledger("ledger show", "my file.db") == "ullage ledger show --ledger 'my file.db'"
+
+
+def test_what_has_its_bytes_by_another_says_by_which_claim():
+    shares = entry("y", "drive/n1/d", request="data", claim="shop/data")
+    rows, _ = shown(entry("x", "drive/n1/d", request="data", claim="shop/data", cpu="1"), shares)
+    assert [row["note"] for row in rows] == ["-", "shares claim shop/data"]

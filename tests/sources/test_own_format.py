@@ -134,6 +134,14 @@ BAD_SNAPSHOTS = {
         f"{SNAPSHOT}workloads:\n- {{name: a, node: n7, requests: {{}}}}",
         "c.yaml: workload a: node 'n7' is none of the 0 nodes",
     ),
+    "settings that are in no layer of its policy": (
+        f"{SNAPSHOT}policy: {{name: kubernetes, settings: {{memory-ratio: 2}}}}",
+        "c.yaml:3:38: policy.settings: the policy of a snapshot has no field 'settings'; write layers: [",
+    ),
+    "a layer with a field of another name": (
+        f"{SNAPSHOT}policy: {{layers: [{{origin: a}}, {{origin: b, settings: {{memory-ratio: 2}}}}]}}",
+        "policy.layers[1].settings: the policy of a snapshot has no field 'settings'; write layers: [{origin",
+    ),
     "min above max": (
         f"{SNAPSHOT}quotas:\n- {{name: q, min: {{cpu: 2}}, max: {{cpu: 1}}}}",
         "c.yaml: quota q: cpu has min 2 above max 1",

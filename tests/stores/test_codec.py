@@ -16,7 +16,7 @@ from ullage.model.verdict import Shortfall
 from ullage.stores import codec
 
 ENTRY = LedgerEntry("r", "web", "node/a", "team", Resources({"memory": 5, "cpu": 4}), "RESERVED")
-ENTRY_TEXT = '["r","web","node/a","team",{"cpu":4,"memory":5},"RESERVED",false,null,null,null,"","",[]]'
+ENTRY_TEXT = '["r","web","node/a","team",{"cpu":4,"memory":5},"RESERVED",false,null,null,null,"","",[],""]'
 NO_AMOUNTS = ENTRY_TEXT.replace('{"cpu":4,"memory":5}', "[4]")
 ROW = (7, 60, "key", '{"command":"expire"}', '{"accepted":true}')
 

@@ -89,7 +89,7 @@ def nothing(path):
         (text, "is no ledger; name the file of one"),
         (database_of_somebody_else, "is a database, but no ledger; name the file of a ledger"),
         (busy_database_of_somebody_else, "is a database, but no ledger"),
-        (newer, r"by a newer program \(its tables are of version 4, the newest known here is 3\)"),
+        (newer, r"by a newer program \(its tables are of version 5, the newest known here is 4\)"),
         (never_written, r"is damaged \(its tables are of version 0\); put a backup in its place"),
         (cut_off, r"is damaged \(.*\); put a backup in its place; nothing was changed"),
         (overwritten, r"is damaged \(.*\); put a backup in its place"),
@@ -212,18 +212,21 @@ def test_a_ledger_of_the_first_version_is_copied_and_then_upgraded_with_all_it_h
     assert check(copy) == 1
 
 
-def test_entries_of_the_second_version_name_no_drives_and_stay_as_they_are(tmp_path):
+@pytest.mark.parametrize(("version", "ends"), [(2, ',[],""]'), (3, ',""]')])
+def test_entries_of_older_versions_name_no_drives_or_claims_and_stay_as_they_are(tmp_path, version, ends):
     with SqliteLedger(path := made(tmp_path / "ledger")) as ledger:
         before = ledger.state()
-    short = "UPDATE entries SET entry = substr(entry, 1, length(entry) - 4) || ']' WHERE entry LIKE '%,[]]'"
-    changed(path, short)
-    changed(path, "PRAGMA user_version = 2")
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        short = "UPDATE entries SET entry = substr(entry, 1, length(entry) - ?) || ']' WHERE entry LIKE ?"
+        connection.execute(short, (len(ends), f"%{ends}"))
+        connection.commit()
+    changed(path, f"PRAGMA user_version = {version}")
     bring_up_to_date(path)
     assert check(path) == VERSION
     with SqliteLedger(path) as ledger:
         assert ledger.state() == before
         assert ledger.verify() == []
-    assert (tmp_path / "ledger.version-2").exists()
+    assert (tmp_path / f"ledger.version-{version}").exists()
 
 
 def test_entries_that_were_written_with_the_names_of_their_fields_are_read_on(tmp_path):
@@ -294,7 +297,7 @@ def test_an_upgrade_waits_for_who_writes_and_says_so_if_it_takes_too_long(tmp_pa
 
 def test_who_only_reads_upgrades_nothing(tmp_path):
     path = made_by_version_1(tmp_path / "ledger")
-    upgrades = f"its tables are of version 1, not 3; ullage ledger expire --ledger {path} upgrades it"
+    upgrades = f"its tables are of version 1, not 4; ullage ledger expire --ledger {path} upgrades it"
     with pytest.raises(InputError, match=upgrades):
         open_to_read(path)
     assert check(path) == 1

@@ -7,13 +7,17 @@ from ullage.model.drives import ANY, EXTENT_BYTES, GROUP_SUFFIX, LocalClass
 
 
 class DiskRequest(Record, frozen=True):
-    """A volume on a local disk: a whole drive, or a share of a volume group."""
+    """A volume on a local disk: a whole drive, or a share of a volume group.
+
+    `claim` is the key of the claim that it is for, where others may name the same one.
+    """
 
     name: str
     storage_class: LocalClass
     size_bytes: int
     storage_group: str = ""
     virtual_disk: bool = False
+    claim: str = ""
 
     @property
     def is_share(self) -> bool:

@@ -25,6 +25,15 @@ _PARTS: Final = {"node": 1, "cache": 1, "quota": 1, "drive": 2, "group": 2}
 """Kinds of capacities, and of how many parts their names are at least made."""
 
 
+class MadeVolume(Record, frozen=True):
+    """What exists of the volume that an entry promises: that is offered for as long as the entry stands."""
+
+    reservation: str
+    request: str
+    capacity: str
+    resources: Resources
+
+
 class Capacity(Record, frozen=True):
     """What can be promised of one thing; a resource that is neither offered nor unbounded cannot be had.
 
@@ -34,6 +43,9 @@ class Capacity(Record, frozen=True):
     A volume group and its drives are the same bytes under several names: `drives` are those whose bytes these
     are, so that what is promised under any of the names is counted under all. `beside` are names that have
     drives in common with it, but no bytes: other groups that are there at the same time, or thin pools.
+
+    `made` are promised volumes that exist. Their bytes are part of what is offered, because their entries
+    hold them; when such an entry ends, the volume has them all the same.
     """
 
     name: str
@@ -42,6 +54,7 @@ class Capacity(Record, frozen=True):
     disk: DiskCapacity | None = None
     drives: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    made: tuple[MadeVolume, ...] = ()
 
     @property
     def key(self) -> str:
@@ -50,11 +63,15 @@ class Capacity(Record, frozen=True):
 
 
 class Hold(Record, frozen=True):
-    """What one request takes of one capacity."""
+    """What one request takes of one capacity.
+
+    A volume that others may share names its `claim`, and what that takes in all, whoever else holds it.
+    """
 
     request: str
     capacity: str
     resources: Resources
+    claim: str = ""
 
 
 class Supply(Record, frozen=True, tag="supply", tag_field="command"):
@@ -123,7 +140,7 @@ class Pause(Record, frozen=True, tag="pause", tag_field="command"):
 
 
 class Resize(Record, frozen=True, tag="resize", tag_field="command"):
-    """Change what one request has of one capacity, if the difference can be had."""
+    """Change what one request has of one capacity, if the difference can be had; of a claim, for all."""
 
     reservation: str
     request: str

@@ -28,7 +28,8 @@ class LedgerEntry(Record, frozen=True):
     """What one request of one reservation holds of one capacity (a node, a drive, a volume group).
 
     `drives` are the capacities whose bytes a volume group was made of when this was promised: should the
-    group go, it is still promised there.
+    group go, it is still promised there. `claim` is that of a volume which several reservations may share:
+    one of their entries has its bytes, the others have nothing, and when it ends another one has them.
     """
 
     reservation: str
@@ -44,6 +45,7 @@ class LedgerEntry(Record, frozen=True):
     blocked_by: str = ""
     reason: str = ""
     drives: tuple[str, ...] = ()
+    claim: str = ""
 
     @property
     def key(self) -> str:
@@ -54,3 +56,8 @@ class LedgerEntry(Record, frozen=True):
     def holds(self) -> bool:
         """Whether the resources are taken by this entry."""
         return self.state in HOLDING
+
+    @property
+    def refers(self) -> bool:
+        """Whether it has nothing itself, because another entry has the bytes of its claim."""
+        return bool(self.claim) and not any(self.resources.values())

@@ -184,6 +184,33 @@ def selected(snapshot: Snapshot, selector: str) -> Snapshot:
     return msgspec.structs.replace(snapshot, nodes=Table(nodes), workloads=Table(kept))
 
 
+def read_meant(asked: Asked) -> tuple[Snapshot, int]:
+    """Return the cluster in which only nodes that are meant take anything new, and how many others are in it.
+
+    Where there are quotas, everybody is: what runs elsewhere counts in them, and stays where it is.
+    """
+    whole = read_everybody(asked)
+    meant = selected(whole, asked.selector)
+    others = len(whole.nodes) - len(meant.nodes)
+    has_quotas = len(whole.quotas) or len(whole.resource_quotas)
+    if not others or not has_quotas or any(node.host is not None for node in whole.nodes):
+        return meant, 0
+    from ullage.engine.redundancy.drain import OF_THE_NODE
+
+    closed = [
+        msgspec.structs.replace(node, state="cordoned")
+        for node in whole.nodes
+        if node.name not in meant.nodes
+    ]
+    staying = [
+        msgspec.structs.replace(each, owner=f"{OF_THE_NODE}{each.node}")
+        for each in whole.workloads
+        if each.node and each.node not in meant.nodes
+    ]
+    nodes, workloads = whole.nodes.changed(closed), whole.workloads.changed(staying)
+    return msgspec.structs.replace(whole, nodes=nodes, workloads=workloads), others
+
+
 def placed_within(snapshot: Snapshot, selector: str, batches: Iterable[Batch]) -> tuple[Batch, ...]:
     """Return batches that go to no nodes but those whose labels match, as if each had asked for them."""
     wanted = parse_selector(selector)

@@ -18,7 +18,7 @@ from ullage.model.constraints import Record
 from ullage.model.errors import InputError
 from ullage.model.resources import NOTHING, Resources
 from ullage.service.answer import Answer, versioned
-from ullage.service.asked import Asked, check_namespace, read_cluster
+from ullage.service.asked import Asked, check_namespace, read_meant
 from ullage.service.wanted import Choice, Wanted, with_objects
 from ullage.sources.catalog import read_catalog
 
@@ -127,7 +127,7 @@ def buy(asked: Asked, question: BuyQuestion) -> Answer:
     choice = Choice(question.paths, question.shape, question.replicas, question.pod_template)
     choice.check(standard_input=(asked.cluster, question.catalog))
     require_solver()
-    snapshot = read_cluster(asked)
+    snapshot, _ = read_meant(asked)
     check_namespace(snapshot, asked.namespace)
     wanted = choice.wanted(snapshot, asked.namespace)
     snapshot = msgspec.structs.replace(with_objects(snapshot, wanted.objects), resource_types=wanted.types)

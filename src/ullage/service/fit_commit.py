@@ -65,7 +65,9 @@ def fit_and_commit(asked: Asked, question: FitQuestion, choice: Choice, commit: 
     found = judged(columns, wanted, question)
     raw = prepared(whole, wanted, question)
     until = at_seconds + commit.hold_seconds
-    plan = committed(raw, entries, wanted.batches, found, until)
+    over = state.due(at_seconds)
+    known = [each.name for each in state.capacities]
+    plan = committed(raw, entries, wanted.batches, found, until, over=over, known=known)
     rules = rules_for(whole.policy, whole.resource_types)
     asking = Asking(
         columns,

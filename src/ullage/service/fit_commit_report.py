@@ -65,6 +65,8 @@ class Telling(NamedTuple):
         everybody = decision.changed if decision.accepted else ()
         others = {entry.reservation for entry in everybody if self._is_of_others(entry)}
         changed = [entry for entry in everybody if entry.reservation not in others]
+        # who only has the bytes of a shared claim from now on was not in line
+        in_line_before = {entry.reservation for entry in everybody if not entry.claim} & others
         held = tuple(entry for entry in changed if entry.holds)
         names = tuple(dict.fromkeys(entry.reservation for entry in held))
         kept = () if done.repeated else tuple(name for name in self.kept if name not in names)
@@ -86,7 +88,7 @@ class Telling(NamedTuple):
             waiting=tuple(self._waiting(in_line)),
             ended=tuple(name for name in names if not self._alive(name)) if done.repeated else (),
             kept_expires=self._until(kept),
-            others=tuple(entry for entry in everybody if entry.reservation in others and entry.holds),
+            others=tuple(each for each in everybody if each.reservation in in_line_before and each.holds),
         )
 
     def undone(self, *, nothing_to_do: bool, fits: bool) -> CommitReport:

@@ -15,12 +15,14 @@ from ullage.model.errors import InputError
 from ullage.model.resources import Resources
 from ullage.model.settings import rules_for
 from ullage.service.answer import Answer, versioned
-from ullage.service.asked import Asked, check_namespace, read_cluster
+from ullage.service.asked import Asked, check_namespace, read_meant
 from ullage.service.fit import NodeCount
 from ullage.service.wanted import PODS, Wanted, read_wanted, shape_notes, wanted_shape, with_objects
 from ullage.service.words import canonical_map
 
 SHAPES_MAX: Final = 100
+CORDONED: Final = "cordoned"
+"""Why a node takes nothing new although it is there."""
 
 
 class HeadroomQuestion(NamedTuple):
@@ -92,7 +94,7 @@ def headroom(asked: Asked, question: HeadroomQuestion) -> Answer:
         raise InputError(
             "standard input cannot be cluster and workloads", remedy="use a file for one of them"
         )
-    snapshot = read_cluster(asked)
+    snapshot, left_out = read_meant(asked)
     check_namespace(snapshot, asked.namespace)
     if question.shapes:
         wanted = _shapes(snapshot, question, asked.namespace)
@@ -100,7 +102,7 @@ def headroom(asked: Asked, question: HeadroomQuestion) -> Answer:
         wanted = read_wanted(
             question.paths, snapshot, namespace=asked.namespace, pod_template=question.pod_template
         )
-    return headroom_of(snapshot, wanted, asked, question)
+    return headroom_of(snapshot, wanted, asked, question, left_out)
 
 
 def _tiered(asked: Asked, question: HeadroomQuestion) -> Answer:
@@ -110,9 +112,9 @@ def _tiered(asked: Asked, question: HeadroomQuestion) -> Answer:
         raise InputError(
             "--tiered shrinks one shape", remedy="use it with --shape once, without -f and --together"
         )
-    snapshot = read_cluster(asked)
+    snapshot, left_out = read_meant(asked)
     check_namespace(snapshot, asked.namespace)
-    return tiered(snapshot, asked, question.shapes, question.placement)
+    return tiered(snapshot, asked, question.shapes, question.placement, left_out)
 
 
 def _shapes(snapshot: Snapshot, question: HeadroomQuestion, namespace: str) -> Wanted:
@@ -135,14 +137,19 @@ def _shapes(snapshot: Snapshot, question: HeadroomQuestion, namespace: str) -> W
     return Wanted(tuple(batches.values()), atomic=False, types=types, notes=shape_notes(snapshot))
 
 
-def headroom_of(snapshot: Snapshot, wanted: Wanted, asked: Asked, question: HeadroomQuestion) -> Answer:
-    """Answer how many more of workloads fit; cluster and workloads were read already."""
+def headroom_of(
+    snapshot: Snapshot, wanted: Wanted, asked: Asked, question: HeadroomQuestion, left_out: int = 0
+) -> Answer:
+    """Answer how many more of workloads fit; cluster and workloads were read already.
+
+    So many nodes are `left_out`: they are in the cluster for quotas alone.
+    """
     from ullage.service.headroom_page import headroom_page
 
     if not wanted.batches:
         raise InputError("there is no workload in it", where="-f", remedy="name a file with a pod template")
     snapshot = msgspec.structs.replace(with_objects(snapshot, wanted.objects), resource_types=wanted.types)
-    report = headroom_report(Columns(snapshot), wanted, question)
+    report = headroom_report(Columns(snapshot), wanted, question, left_out)
     return Answer(
         lambda: headroom_page(report, wanted.types, asked),
         lambda: versioned("HeadroomReport", report, wanted.types),
@@ -151,7 +158,9 @@ def headroom_of(snapshot: Snapshot, wanted: Wanted, asked: Asked, question: Head
     )
 
 
-def headroom_report(columns: Columns, wanted: Wanted, question: HeadroomQuestion) -> HeadroomReport:
+def headroom_report(
+    columns: Columns, wanted: Wanted, question: HeadroomQuestion, left_out: int = 0
+) -> HeadroomReport:
     """Return every number of the answer."""
     snapshot = columns.snapshot
     placement = question.placement or rules_for(snapshot.policy, snapshot.resource_types).placement
@@ -162,14 +171,15 @@ def headroom_report(columns: Columns, wanted: Wanted, question: HeadroomQuestion
         policy=snapshot.policy.name,
         placement=placement,
         workloads=tuple(
-            _workload(columns, batch, each) for batch, each in zip(wanted.batches, found, strict=True)
+            _workload(columns, batch, each, left_out)
+            for batch, each in zip(wanted.batches, found, strict=True)
         ),
         sets=_sets(columns, wanted, placement) if question.together else None,
         not_simulated=(*_not_simulated(snapshot, wanted, question), *wanted.notes, *snapshot.unknowns),
     )
 
 
-def _workload(columns: Columns, batch: Batch, found: Headroom) -> WorkloadHeadroom:
+def _workload(columns: Columns, batch: Batch, found: Headroom, left_out: int) -> WorkloadHeadroom:
     return WorkloadHeadroom(
         workload=batch.key,
         kind=batch.workload.kind,
@@ -177,9 +187,15 @@ def _workload(columns: Columns, batch: Batch, found: Headroom) -> WorkloadHeadro
         more=found.replicas,
         bounded=found.bounded,
         nodes=tuple(NodeCount(node, count) for node, count in found.nodes),
-        reasons=found.reasons,
+        reasons=reasons_among_meant(found.reasons, left_out),
         refusal=found.refusal,
     )
+
+
+def reasons_among_meant(reasons: Mapping[str, int], left_out: int) -> dict[str, int]:
+    """Return how many nodes each reason closes, without those that are in the cluster for quotas alone."""
+    counts = {**reasons, CORDONED: reasons.get(CORDONED, 0) - left_out}
+    return {reason: count for reason, count in counts.items() if count > 0}
 
 
 def _sets(columns: Columns, wanted: Wanted, placement: str) -> SetHeadroom:

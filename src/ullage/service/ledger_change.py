@@ -96,10 +96,11 @@ def _given_back(snapshot: Snapshot, state: LedgerState, gone: Sequence[str]) -> 
     """Yield what disks offer without the promises that end now, whose volumes may be there still."""
     from ullage.engine.columns import Columns
     from ullage.engine.ledger.promises import with_promises
+    from ullage.engine.ledger.sharing import survivors
     from ullage.engine.ledger.supply import supply_of
 
     live = alive(state.entries, max(now_seconds(), state.at_seconds))
-    left = [each for each in live if each.reservation not in gone]
+    left = survivors(live, lambda each: each.reservation in gone)
     ends = {each.key: each for each in state.entries if each.holds and is_disk(each.capacity)}
     for each in left:
         ends.pop(each.key, None)

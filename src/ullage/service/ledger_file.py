@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ullage.engine.ledger.sharing import survivors
 from ullage.model.errors import InputError
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.service.clock import now_seconds
@@ -144,9 +145,11 @@ def live_entries(named: str, asked: "Asked | None" = None) -> tuple[LedgerEntry,
 
 def alive(entries: Iterable[LedgerEntry], at_seconds: int) -> tuple[LedgerEntry, ...]:
     """Return the entries that still stand at a time, though nobody may have told the ledger yet."""
-    return tuple(
-        entry for entry in entries if entry.expires_seconds is None or entry.expires_seconds > at_seconds
-    )
+
+    def is_over(entry: LedgerEntry) -> bool:
+        return entry.expires_seconds is not None and entry.expires_seconds <= at_seconds
+
+    return tuple(survivors(entries, is_over))
 
 
 def submitted(

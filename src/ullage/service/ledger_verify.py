@@ -101,7 +101,7 @@ def _page(report: LedgerVerification, named: str) -> view.Page:
                 ("chain", f"the hash of each of {steps}"),
                 ("decisions", f"{steps}, each made again on what those before left"),
                 ("tables", "entries, capacities and the line, as the journal adds up to"),
-                ("promises", "sums, owners, ends and places in line"),
+                ("promises", "sums, claims that are shared, owners, ends and places in line"),
                 ("what there is", f"as {report.against} has it now" if report.against else LAST_SEEN),
             ],
         )

@@ -65,4 +65,5 @@ def _note(entry: LedgerEntry) -> str:
     if entry.state == "WAITING":
         why = f"after {entry.blocked_by}" if entry.blocked_by else entry.reason
         return f"number {entry.queue_position} in line, {why}"
-    return entry.reason or ("paused" if entry.paused else "")
+    shares = f"shares claim {entry.claim}" if entry.refers and entry.holds else ""
+    return entry.reason or ("paused" if entry.paused else shares)

@@ -1,11 +1,11 @@
 """Reading our own documents: Snapshot, Delta, WorkloadSet, Policy and ResourceTypes, as YAML or JSON.
 
 The hard part is that amounts depend on resource types, which the same document may register: it is looked
-at three times, for its kind, for its types, and for the rest. Unknown fields are ignored, wrong ones are
-reported with file and path; an unknown version is never guessed at.
+at three times, for its kind, for its types, and for the rest. Unknown fields are ignored except in a policy,
+wrong ones are reported with file and path; an unknown version is never guessed at.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -13,8 +13,10 @@ import msgspec
 from ullage.engine.quota.validation import refuse_errors, refuse_wrong
 from ullage.model.checks import check_delta, check_snapshot, unique
 from ullage.model.cluster import Node, Snapshot
+from ullage.model.constraints import Record
 from ullage.model.delta import BY_FILE_NAME, TABLE_FACTS, TABLES, Delta
 from ullage.model.errors import InputError
+from ullage.model.policy import Layer, Policy
 from ullage.model.resources import ResourceTypes
 from ullage.model.wire import API_VERSION
 from ullage.sources.documents import Document, JsonDocument
@@ -28,6 +30,7 @@ from ullage.sources.own_records import (
     Header,
     NodeEntry,
     PolicyDocument,
+    PolicyFields,
     ResourceTypesDocument,
     SnapshotDocument,
     TypesHeader,
@@ -36,6 +39,7 @@ from ullage.sources.own_records import (
     WorkloadSetDocument,
 )
 from ullage.sources.own_workloads import batch_of, completed, filled_in
+from ullage.sources.places import shown
 
 GROUP: Final = "ullage.dev/"
 HAND_WRITTEN_BYTES_MAX: Final = 8 * MIB
@@ -43,6 +47,7 @@ HAND_WRITTEN_BYTES_MAX: Final = 8 * MIB
 
 _HEADER: Final = msgspec.json.Decoder(Header)
 _BARE_FIELDS: Final = msgspec.json.Decoder(BareFields)
+_POLICY_FIELDS: Final = msgspec.json.Decoder(PolicyFields)
 _BUILT_IN_TYPES: Final = ResourceTypes()
 Given = TypeVar("Given")
 Wanted = TypeVar("Wanted")
@@ -106,6 +111,7 @@ def read_snapshot(document: Document, types: ResourceTypes = _BUILT_IN_TYPES) ->
     """Return a checked snapshot; types given beside it count as if the document registered them."""
     types = _types_of(document, types, "Snapshot")
     read = _decode(document, SnapshotDocument, types)
+    _check_policy(document)
     rows = {name: getattr(read, name) for name in TABLES}
     rows["nodes"] = tuple(_node(entry) for entry in read.nodes)
     tables = {name: _unique_rows(document, name, rows[name]) for name in TABLES}
@@ -124,6 +130,23 @@ def read_snapshot(document: Document, types: ResourceTypes = _BUILT_IN_TYPES) ->
     if workloads:
         snapshot = msgspec.structs.replace(snapshot, workloads=snapshot.workloads.changed(workloads))
     return _placed(document, _checked, snapshot)
+
+
+def _check_policy(document: Document) -> None:
+    """Refuse a field that the policy of a snapshot does not have: it would be thought to be in force."""
+    policy = document.decode(_POLICY_FIELDS).policy
+    parts: list[tuple[Mapping[str, object], type[Record], tuple[str | int, ...]]] = [(policy, Policy, ())]
+    layers = policy.get("layers")
+    for place, layer in enumerate(layers if isinstance(layers, list) else ()):
+        parts.append((layer, Layer, ("layers", place)))
+    for fields, record, path in parts:
+        for name in fields:
+            if name not in record.__struct_encode_fields__:
+                raise document.error(
+                    f"the policy of a snapshot has no field {shown(name)!r}",
+                    path=("policy", *path, name),
+                    remedy="write layers: [{origin: WHO, cluster: {SETTING: VALUE}}], or use --policy FILE",
+                )
 
 
 def _checked(snapshot: Snapshot) -> Snapshot:

@@ -171,6 +171,12 @@ class TraceDocument(Record, frozen=True, kw_only=True):
     workloads: tuple[TraceEntry, ...] = ()
 
 
+class PolicyFields(Record, frozen=True, kw_only=True):
+    """The policy of a snapshot as it was written, with whatever is in it."""
+
+    policy: Mapping[str, Any] = {}
+
+
 class PolicyDocument(Record, frozen=True, kw_only=True):
     """Settings for the cluster, for groups and for nodes, over those of the policy it inherits."""
 

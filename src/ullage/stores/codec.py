@@ -34,6 +34,7 @@ _Fields = tuple[
     str,
     str,
     tuple[str, ...],
+    str,
 ]
 """Those of an entry, in order."""
 
@@ -89,13 +90,28 @@ def to_entries(text: str) -> list[LedgerEntry]:
     """
     entries = []
     new = _Stored.__new__
-    fields = _ENTRIES.decode(text)
-    for name, request, at, owner, amounts, state, paused, since, until, place, after, why, drives in fields:
+    for fields in _ENTRIES.decode(text):
+        name, request, at, owner, amounts, state, paused, since, until, place, after, why, drives, claim = (
+            fields
+        )
         resources = new(_Stored)
         resources._amounts = amounts  # noqa: SLF001 - its own kind
         entries.append(
             LedgerEntry(
-                name, request, at, owner, resources, state, paused, since, until, place, after, why, drives
+                name,
+                request,
+                at,
+                owner,
+                resources,
+                state,
+                paused,
+                since,
+                until,
+                place,
+                after,
+                why,
+                drives,
+                claim,
             )
         )
     return entries

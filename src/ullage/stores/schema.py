@@ -72,7 +72,11 @@ _DRIVES_OF_GROUPS: Final = (
     # An entry names the drives of the volume group that it is promised on: of old ones nobody knows them.
     "UPDATE entries SET entry = substr(entry, 1, length(entry) - 1) || ',[]]'",
 )
-MIGRATIONS: Final = (_FIRST, _PAST_STATES, _DRIVES_OF_GROUPS)
+_CLAIMS: Final = (
+    # An entry names the claim that others may share with it: those that were promised before share none.
+    """UPDATE entries SET entry = substr(entry, 1, length(entry) - 1) || ',""]'""",
+)
+MIGRATIONS: Final = (_FIRST, _PAST_STATES, _DRIVES_OF_GROUPS, _CLAIMS)
 VERSION: Final = len(MIGRATIONS)
 
 

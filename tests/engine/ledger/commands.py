@@ -20,6 +20,7 @@ from ullage.model.ledger import (
     Resize,
     Supply,
     Together,
+    is_disk,
     node_of,
 )
 from ullage.model.resources import Resources
@@ -55,12 +56,21 @@ amounts = st.one_of(
     st.integers(0, 40).map(lambda size: Resources({VOLUME_SPACE: size * MIB})),
     st.just(Resources({WHOLE_DRIVE: 1, VOLUME_SPACE: 28 * MIB})),
 )
-holds = st.builds(Hold, requests, places, amounts)
+claims = st.sampled_from(("", "", "shop/data", "shop/other"))
+shared_holds = st.builds(
+    Hold,
+    requests,
+    st.sampled_from(tuple(name for name in NAMES if is_disk(name))),
+    st.integers(1, 40).map(lambda size: Resources({VOLUME_SPACE: size * MIB})),
+    claims,
+)
+holds = st.one_of(st.builds(Hold, requests, places, amounts), shared_holds)
 volumes = st.builds(
     DiskRequest,
     name=st.sampled_from(("v1", "v2")),
     storage_class=st.sampled_from(("HDD", "HDDLVG", "HDDLVG", "SSDLVG", "ANY")),
     size_bytes=st.integers(1, 40).map(lambda size: size * MIB),
+    claim=claims,
 )
 lifetimes = st.integers(1, 12)
 

@@ -72,6 +72,17 @@ def test_what_was_promised_of_a_group_that_has_gone_is_promised_on_its_drives():
     assert [each.code for each in audit_against(promised, [])] == ["ledger-capacity-gone"]
 
 
+def test_what_was_promised_of_a_group_of_which_no_drives_are_known_is_told_with_what_to_do():
+    held = {"capacity": "group/n/vg", "resources": Resources({VOLUME_SPACE: 3 * GIB})}
+    entries = [entry(**held), entry(reservation="s", **held)]
+    (gone,) = audit_against(LedgerState(entries=entries), [drive("n", "d", 4 * GIB)])
+    assert gone.message == (
+        "group/n/vg: 6Gi of ullage.dev/volume-space promised, but it is not known any more, nor on which "
+        "drives it was, so it is counted on none"
+    )
+    assert (gone.code, gone.remedy) == ("ledger-capacity-gone", "release r, s, and ask for it again")
+
+
 OFFERED = (capacity("node/n", cpu=4000),)
 WRONG = {
     "no owner": (entry(owner=""), "ledger-no-owner", "r/q@node/n has no owner", "release the reservation"),

@@ -2,7 +2,15 @@
 
 import pytest
 
-from ullage.engine.ledger.naming import Ordinal, ordinal_of, place_of_owner, reservation_name
+from ullage.engine.ledger.naming import (
+    Ordinal,
+    ordinal_of,
+    place_of_owner,
+    request_of,
+    reservation_name,
+    volume_of,
+)
+from ullage.model.ledger import COMPUTE
 
 
 @pytest.mark.parametrize("owner", ["web", "shop/web", "a/b/c"])
@@ -29,3 +37,9 @@ def test_other_names_say_nothing(reservation, owner):
 def test_an_owner_is_a_workload_of_a_namespace():
     assert place_of_owner("shop/web") == ("shop", "web")
     assert place_of_owner("web") == ("", "web")
+
+
+@pytest.mark.parametrize("name", ["data", "compute", "compute-2"])
+def test_no_volume_has_the_name_of_what_is_held_of_the_node(name):
+    assert request_of(name) != COMPUTE
+    assert volume_of(request_of(name)) == volume_of(name) == name

@@ -14,7 +14,8 @@ from ullage.engine.ledger.promises import with_promises
 from ullage.engine.placement.fit import fit
 from ullage.engine.quota.use import quota_use
 from ullage.engine.storage.extents import group_bytes
-from ullage.model.drives import PlacedVolume, ThinPool
+from ullage.model.disk_plan import DiskRequest
+from ullage.model.drives import PlacedVolume, ThinPool, VolumeGroup
 from ullage.model.ledger import VOLUME_SPACE, WHOLE_DRIVE, Bind, Refuse, Release, Reserve, Resize, Supply
 from ullage.model.resources import Resources
 
@@ -350,3 +351,44 @@ def test_a_disk_that_is_free_only_when_somebody_has_gone_cannot_be_held_before()
     refused = commit(ledger, there, question)
     assert not refused.accepted
     assert {each.node for each in refused.shortfalls} == {"drive/n1/d1"}
+
+
+def with_share(name, size="1Gi"):
+    return batch(1, waiting(f"shop/{name}", cpu="1", volumes=(volume(name, size, storage_class="HDDLVG"),)))
+
+
+def test_a_group_that_the_cluster_has_no_more_is_promised_to_nobody():
+    group = {"volume_groups": (VolumeGroup("vg", "HDD", 10 << 30, 10 << 30),)}
+    before, after = TWO[0].with_(**group), TWO[0].with_drive("d1", "HDD", "10Gi")
+    ledger = Ledger()
+    assert commit(ledger, cluster(before), with_share("a")).accepted
+    known = [each.name for each in ledger.state.capacities]
+    there, question = cluster(after), with_share("b")
+    found = asked(ledger, there, question)
+    plan = committed(there, ledger.state.entries, (question,), found, 5000, known=known)
+    assert ledger.do(plan.command).accepted
+    assert list(ledger.state.disks_of("n1")) == ["drive/n1/d1"]
+    (finding,) = audit(ledger.state)
+    assert finding.remedy == "release Pod/shop/a/1, and ask for it again"
+    assert ledger.do(Release("Pod/shop/a/1")).accepted
+    assert audit(ledger.state) == ()
+
+
+def test_who_is_in_line_does_not_have_the_room_of_a_volume_that_outlasts_its_promise():
+    group = VolumeGroup("vg", "HDD", 10 << 30, 10 << 30, drives=("d1",))
+    machine = TWO[0].with_drive("d1", "HDD", "10Gi", clean=False).with_(volume_groups=(group,))
+    ledger, there = Ledger(), cluster(machine, TWO[1])
+    assert commit(ledger, there, with_share("a", "8Gi")).accepted
+    waits = DiskRequest("w", "HDDLVG", 8 << 30)
+    ledger.do(Reserve("w", "shop/w", 99_999, nodes=("n1",), volumes=(waits,), waits=True))
+    assert [each.reservation for each in ledger.state.waiting] == ["w"]
+    full = msgspec.structs.replace(group, free_bytes=2 << 30)
+    made = PlacedVolume("pv", "vg", 8 << 30, "shop/a-a", owner="shop/a")
+    there = cluster(machine.with_(volume_groups=(full,), placed_volumes=(made,)), TWO[1])
+    ledger.at_seconds += HOUR
+    over = ledger.state.due(ledger.at_seconds)
+    question = batch(1, waiting("shop/b", cpu="4"))
+    found = fit(Columns(there), (question,))
+    plan = committed(there, (), (question,), found, ledger.at_seconds + HOUR, over=over)
+    assert ledger.do(plan.command).accepted
+    assert [each.reservation for each in ledger.state.waiting] == ["w"]

@@ -12,9 +12,11 @@ from ullage.engine.ledger.of_plan import committed
 from ullage.engine.ledger.of_waiting import Asking, lined_up
 from ullage.engine.ledger.promises import with_promises
 from ullage.engine.ledger.state import LedgerState
+from ullage.engine.ledger.view import key_of
 from ullage.engine.placement.fit import fit
+from ullage.model.cluster import Volume
 from ullage.model.drives import Drive, PlacedVolume, VolumeGroup
-from ullage.model.ledger import Bind, Release, Supply
+from ullage.model.ledger import VOLUME_SPACE, Bind, Release, Supply
 
 GIB = 1 << 30
 
@@ -245,3 +247,45 @@ def test_who_waits_is_not_held_where_a_volume_outlasts_its_promise():
     world.commit("s", cpu="1", volumes=(share,), replicas=1, kind="Deployment")
     assert [name for name in world.states() if name.startswith("Deployment")] == ["Deployment/s/1"]
     assert world.line() == ["Pod/c/1"]
+
+
+def in_gibibytes(world):
+    held = {each.request: each.resources.of(VOLUME_SPACE) / GIB for each in world.state.entries}
+    return {request: size for request, size in held.items() if request != "compute"}
+
+
+@pytest.mark.parametrize("settings", [{}, {"storage_mode": "compat"}])
+def test_a_claim_may_have_the_name_of_what_is_held_of_the_node(settings):
+    world = World(server(), **settings)
+    claim = Volume("v", "compute", "HDDLVG", 8 * GIB)
+    world.commit("first", cpu="4")
+    assert world.commit("a", cpu="1", volumes=(claim,)) == (True, ())
+    assert world.line() == ["Pod/a/1"]
+    world.do(Release("Pod/first/1"))
+    assert in_gibibytes(world) == {"claim/compute": 8}
+    assert world.commit("a", cpu="1", volumes=(claim,)) == (False, ())
+    assert world.commit("b", cpu="1", volumes=(claim,), waits=False) == (True, ())
+    assert {each.claim for each in world.state.entries} == {"", "compute"}
+    world.do(Release("Pod/a/1", ("compute",)))
+    assert [each.request for each in world.state.entries_of("Pod/a/1")] == ["claim/compute"]
+
+
+def test_what_is_held_under_that_name_from_before_stays_as_it_is():
+    world = World(server())
+    claim = Volume("v", "compute", "HDDLVG", 8 * GIB)
+    world.commit("a", cpu="1", volumes=(claim,))
+    (held,) = [each for each in world.state.entries if each.claim]
+    world.state.end(key_of(held))
+    world.state.put(msgspec.structs.replace(held, request="compute", claim=""))
+    assert world.commit("a", cpu="1", volumes=(claim,)) == (False, ())
+
+
+def test_who_waits_for_a_node_shares_what_others_have_been_promised():
+    world = World(server())
+    shared = Volume("v", "data", "HDDLVG", 8 * GIB)
+    world.commit("a", cpu="3", volumes=(shared,))
+    assert world.commit("b", cpu="2", volumes=(shared,)) == (True, ())
+    assert world.commit("b", cpu="2", volumes=(shared,)) == (False, ("Pod/b/1",))
+    world.do(Release("Pod/a/1"))
+    assert {each.reservation for each in world.state.entries if each.holds} == {"Pod/b/1"}
+    assert in_gibibytes(world) == {"data": 8}

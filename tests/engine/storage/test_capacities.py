@@ -299,6 +299,11 @@ class TestHolds:
         assert entries_by_node(given) == {"n1": [given[1]], "n2": [given[2]]}
 
 
+def test_what_refers_to_another_entry_of_its_claim_holds_nothing():
+    given = (entry("r", "drive/n1/d", request="v", claim="shop/data"),)
+    assert holds_of(given, DISKS, bound=True) == ()
+
+
 class TestSupply:
     def offers(self, given: NodeBuilder, *entries: object, **fields: bool) -> dict[str, Resources]:
         return {each.name: each.offers for each in disk_supply(given.record, entries, **fields)}

@@ -19,7 +19,8 @@ OTHER = StorageClass("other", "csi.example.com", "WaitForFirstConsumer")
 ON_DISK = (
     node("n1").with_drive("d", "HDD", "1Ti").with_(placed_volumes=(PlacedVolume("pv", "d", 1, "ml/data"),))
 )
-DATA = DiskRequest("data", "HDDLVG", GIB)
+OWN = DiskRequest("w-v", "HDD", GIB, claim="ml/w-v")
+DATA = DiskRequest("data", "HDDLVG", GIB, claim="ml/data")
 
 
 def wants(*volumes, name="ml/w", **fields):
@@ -35,7 +36,7 @@ ASKED = {
     "a claim that waits asks for what it says": (
         [SHARES, claim("ml/data", "1Gi", storage_class="shares", storage_group="fast")],
         [Volume("v", "data", "ignored", 5)],
-        [DiskRequest("data", "HDDLVG", GIB, "fast")],
+        [DiskRequest("data", "HDDLVG", GIB, "fast", claim="ml/data")],
     ),
     "a claim that is bound asks for nothing": (
         [SHARES, claim("ml/data", "1Gi", storage_class="shares", bound=True)],
@@ -64,7 +65,7 @@ ASKED = {
     "a claim that is not there yet asks for what the volume says": (
         [SHARES],
         [Volume("v", "data", "shares", GIB, storage_group="fast")],
-        [DiskRequest("data", "HDDLVG", GIB, "fast")],
+        [DiskRequest("data", "HDDLVG", GIB, "fast", claim="ml/data")],
     ),
     "it has the default class where it names none": (
         [msgspec.structs.replace(SHARES, default=True)],
@@ -103,7 +104,12 @@ ASKED = {
     "names that meet are told apart": (
         [],
         [Volume("a", "w-v", "HDD", GIB), inline("v", "SSD"), inline("v", "HDD")],
-        [DiskRequest("w-v", "HDD", GIB), DiskRequest("w-v-2", "SSD", GIB), DiskRequest("w-v-3", "HDD", GIB)],
+        [OWN, DiskRequest("w-v-2", "SSD", GIB), DiskRequest("w-v-3", "HDD", GIB)],
+    ),
+    "a claim has its own name, whoever comes first": (
+        [],
+        [inline("v", "SSD"), Volume("a", "w-v", "HDD", GIB)],
+        [OWN, DiskRequest("w-v-2", "SSD", GIB)],
     ),
     "no volumes, no requests": ([SHARES], [], []),
 }

@@ -7,10 +7,10 @@ die, and a quota may be cut, under promises that stand. All else that is found h
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ullage.engine.ledger.room import TYPES, names_of_bytes
+from ullage.engine.ledger.room import DRIVE, TYPES, names_of_bytes
 from ullage.engine.ledger.state import LedgerState
 from ullage.engine.ledger.waiting import Queues
-from ullage.model.ledger import Capacity
+from ullage.model.ledger import Capacity, is_disk
 from ullage.model.ledger_entry import FINAL, HOLDING
 from ullage.model.verdict import Finding
 
@@ -21,7 +21,7 @@ _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 
 def audit(state: LedgerState) -> tuple[Finding, ...]:
     """Return every finding, the worst first, then by code and subject."""
-    found = [*_sums(state), *_offers(state), *_entries(state), *_line(state)]
+    found = [*_sums(state), *_offers(state), *_claims(state), *_entries(state), *_line(state)]
     return tuple(sorted(found, key=lambda each: (_ORDER[each.severity], each.code, each.subject)))
 
 
@@ -77,17 +77,40 @@ def _offers(state: LedgerState) -> Iterator[Finding]:
 
 def _gone(state: LedgerState, name: str) -> Iterator[Finding]:
     """Yield what is promised of a capacity that is not there; of a group whose drives are, it is theirs."""
-    drives = {drive for entry in state.entries_on(name) for drive in entry.drives}
+    entries = state.entries_on(name)
+    drives = {drive for entry in entries for drive in entry.drives}
     if drives and all(state.capacity(drive) is not None for drive in drives):
         return
+    why, remedy = "it is not known any more", "release what was there, or supply it again"
+    if not drives and is_disk(name) and not name.startswith(DRIVE):
+        # ledgers of the first versions did not say of which drives a group was made
+        why += ", nor on which drives it was, so it is counted on none"
+        held_by = sorted({entry.reservation for entry in entries if entry.holds})
+        remedy = f"release {', '.join(held_by)}, and ask for it again"
     for resource, amount in sorted(state.summed(name).items()):
         held = TYPES[resource].readable(amount)
+        yield Finding(GONE, "warning", name, f"{name}: {held} of {resource} promised, but {why}", remedy)
+
+
+def _claims(state: LedgerState) -> Iterator[Finding]:
+    """Yield the claims that are not held once: one entry has the bytes, all others are on the same disk."""
+    for claim in state.claims:
+        sharing = state.sharing(claim)
+        having = [entry.key for entry in sharing if not entry.refers]
+        places = sorted({entry.capacity for entry in sharing})
+        if len(having) != 1:
+            what = f"its bytes are counted {len(having)} times, not once"
+        elif len(places) > 1:
+            what = f"it is on {' and '.join(places)}, not on one disk"
+        else:
+            continue
+        names = ", ".join(entry.reservation for entry in sharing)
         yield Finding(
-            GONE,
-            "warning",
-            name,
-            f"{name}: {held} of {resource} promised, but it is not known any more",
-            "release what was there, or supply it again",
+            "ledger-claim-wrong",
+            "error",
+            claim,
+            f"claim {claim} of {names}: {what}",
+            "rebuild the ledger from its journal",
         )
 
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import msgspec
 
 from ullage.engine.ledger.entries import ended
-from ullage.engine.ledger.room import Lack, lacking, names_of_bytes, refused
+from ullage.engine.ledger.room import Lack, lacking, refused
+from ullage.engine.ledger.sharing import carrier, left_behind
 from ullage.engine.ledger.view import LedgerView
 from ullage.model.ledger import (
     Bind,
-    Capacity,
     Decision,
     Expire,
     Extend,
@@ -23,11 +23,9 @@ from ullage.model.ledger import (
     Reserve,
     Resize,
     Supply,
-    is_disk,
     node_of,
 )
 from ullage.model.ledger_entry import HOLDING, LedgerEntry
-from ullage.model.resources import Resources
 
 
 def supply(view: LedgerView, command: Supply, _at_seconds: int) -> Decision:
@@ -58,13 +56,15 @@ def bind(view: LedgerView, command: Bind, _at_seconds: int) -> Decision:
         return refused(lack)
     if all(entry.state == "BOUND" for entry in entries):
         return Decision(accepted=True, reason=f"reservation {command.reservation} is bound already")
+    going = [entry for entry in entries if command.node and node_of(entry.capacity) not in {"", command.node}]
     changed = tuple(
         ended(entry, "RELEASED", f"bound on node {command.node}")
-        if command.node and node_of(entry.capacity) not in {"", command.node}
+        if entry in going
         else msgspec.structs.replace(entry, state="BOUND", expires_seconds=None)
         for entry in entries
     )
-    return Decision(accepted=True, changed=changed)
+    left = left_behind(view, going)
+    return Decision(accepted=True, changed=(*changed, *left.heirs), capacities=left.capacities)
 
 
 def release(view: LedgerView, command: Release, _at_seconds: int) -> Decision:
@@ -87,30 +87,14 @@ def release(view: LedgerView, command: Release, _at_seconds: int) -> Decision:
         return refused(
             Lack(f"reservation {command.reservation} waits as a whole; release all of it and reserve less")
         )
-    given_back = tuple(ended(entry, "RELEASED") for entry in entries if not asked or entry.request in asked)
+    going = [entry for entry in entries if not asked or entry.request in asked]
+    left = left_behind(view, going, volumes_stay=command.volumes_stay)
     return Decision(
         accepted=True,
-        changed=given_back,
-        capacities=_without_volumes(view, entries, asked) if command.volumes_stay else (),
+        changed=(*(ended(entry, "RELEASED") for entry in going), *left.heirs),
+        capacities=left.capacities,
         waiting=_line_without(view, {command.reservation}) if waits else None,
     )
-
-
-def _without_volumes(view: LedgerView, entries: list[LedgerEntry], asked: set[str]) -> tuple[Capacity, ...]:
-    """Return disks that offer as much less as entries in use had of them, under all names of the bytes."""
-    lessened: dict[str, Capacity] = {}
-    for entry in entries:
-        if entry.state != "BOUND" or not is_disk(entry.capacity) or (asked and entry.request not in asked):
-            continue
-        for name in sorted({entry.capacity, *entry.drives, *view.disks_of(node_of(entry.capacity))}):
-            capacity = lessened.get(name) or view.capacity(name)
-            if capacity is not None and entry.capacity in names_of_bytes(view, capacity):
-                offers = {
-                    each: max(0, amount - entry.resources.of(each))
-                    for each, amount in capacity.offers.items()
-                }
-                lessened[name] = msgspec.structs.replace(capacity, offers=Resources(offers))
-    return tuple(lessened.values())
 
 
 def extend(view: LedgerView, command: Extend, at_seconds: int) -> Decision:
@@ -140,9 +124,14 @@ def extend(view: LedgerView, command: Extend, at_seconds: int) -> Decision:
 def expire(view: LedgerView, _command: Expire, at_seconds: int) -> Decision:
     """Give back everything whose time has come, also the place in line."""
     due = view.due(at_seconds)
-    gone = tuple(ended(entry, "EXPIRED") for entry in due)
     waited = {entry.reservation for entry in due if entry.state == "WAITING"}
-    return Decision(accepted=True, changed=gone, waiting=_line_without(view, waited) if waited else None)
+    left = left_behind(view, due)
+    return Decision(
+        accepted=True,
+        changed=(*(ended(entry, "EXPIRED") for entry in due), *left.heirs),
+        capacities=left.capacities,
+        waiting=_line_without(view, waited) if waited else None,
+    )
 
 
 def pause(view: LedgerView, command: Pause, _at_seconds: int) -> Decision:
@@ -172,6 +161,9 @@ def resize(view: LedgerView, command: Resize, _at_seconds: int) -> Decision:
                 f"{command.request}; reserve it first"
             )
         )
+    entry = carrier(view, entry.claim) or entry
+    if entry.claim and not any(command.resources.values()):
+        return refused(Lack(f"claim {entry.claim} cannot be of no size; release request {command.request}"))
     more = {
         resource: amount - entry.resources.of(resource)
         for resource, amount in command.resources.items()

@@ -26,8 +26,9 @@ def asked_entries(
             created_seconds=at_seconds,
             expires_seconds=command.expires_seconds,
             reason=reason,
+            claim=claim,
         )
-        for request, capacity, resources in _asked(command)
+        for request, capacity, resources, claim in _asked(command)
     )
 
 
@@ -42,15 +43,16 @@ def latest(changed: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
     return tuple(found.values())
 
 
-def _asked(command: Reserve) -> Iterator[tuple[str, str, Resources]]:
+def _asked(command: Reserve) -> Iterator[tuple[str, str, Resources, str]]:
     for hold in command.holds:
-        yield hold.request, hold.capacity, hold.resources
+        yield hold.request, hold.capacity, hold.resources, hold.claim
     if command.requests:
-        yield COMPUTE, "", command.requests
+        yield COMPUTE, "", command.requests, ""
     for volume in command.volumes:
         if volume.is_share:
-            yield volume.name, "", Resources({VOLUME_SPACE: volume_bytes(volume.size_bytes)})
+            amounts = {VOLUME_SPACE: volume_bytes(volume.size_bytes)}
         elif command.mode == "zos":
-            yield volume.name, "", Resources({VOLUME_SPACE: volume.size_bytes})
+            amounts = {VOLUME_SPACE: volume.size_bytes}
         else:
-            yield volume.name, "", Resources({WHOLE_DRIVE: 1, VOLUME_SPACE: volume.size_bytes})
+            amounts = {WHOLE_DRIVE: 1, VOLUME_SPACE: volume.size_bytes}
+        yield volume.name, "", Resources(amounts), volume.claim

@@ -7,8 +7,11 @@ chose is summed up like any other hold, so that a wrong plan could not promise a
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from ullage.engine.ledger.entries import asked_entries
 from ullage.engine.ledger.room import SHORTFALLS_MAX, Lack, Wanted, lacking, names_of_bytes, refused, want
+from ullage.engine.ledger.sharing import Beside, beside, carried, carrier
 from ullage.engine.ledger.view import LedgerView
 from ullage.engine.storage.capacities import holds_of, taken
 from ullage.model.disk_plan import DiskCapacity, DiskHold, DiskPlan, DiskRequest
@@ -35,34 +38,73 @@ class _Choice(NamedTuple):
 
 def hold_now(view: LedgerView, command: Reserve, at_seconds: int) -> Decision:
     """Decide a reservation whose turn it is."""
-    wanted: Wanted = {}
-    for hold in command.holds:
-        want(wanted, hold.capacity, hold.resources)
-    lack = lacking(view, wanted)
-    holds = command.holds
-    if lack is None and (command.requests or command.volumes):
-        chosen = _choose(view, command, wanted)
-        if isinstance(chosen, Lack):
-            lack = chosen
-        else:
-            holds = (*holds, *(hold for choice in chosen for hold in choice.holds))
-    if lack is not None:
-        return refused(lack, asked_entries(command, "REJECTED", at_seconds, lack.reason))
-    entries = tuple(
+    found = _held(view, _with_shared(view, command))
+    if isinstance(found, Lack):
+        return refused(found, asked_entries(command, "REJECTED", at_seconds, found.reason))
+    entries = (
         LedgerEntry(
             command.reservation,
             hold.request,
             hold.capacity,
             command.owner,
-            resources=hold.resources,
+            resources=part.own,
             state="RESERVED",
             created_seconds=at_seconds,
             expires_seconds=command.expires_seconds,
             drives=_drives_of(view, hold.capacity),
+            claim=hold.claim,
         )
-        for hold in holds
+        for hold, part in found
     )
-    return Decision(accepted=True, changed=entries)
+    grown = (part.grown for _, part in found if part.grown is not None)
+    return Decision(accepted=True, changed=(*entries, *grown))
+
+
+def _held(view: LedgerView, command: Reserve | Lack) -> list[tuple[Hold, Beside]] | Lack:
+    """Return all that is to be held, the volumes on the disks that were chosen; or why it cannot be."""
+    if isinstance(command, Lack):
+        return command
+    found: list[tuple[Hold, Beside]] = []
+    wanted: Wanted = {}
+    for hold in command.holds:
+        part = beside(view, hold)
+        if isinstance(part, Lack):
+            return part
+        found.append((hold, part))
+        if part.more or not hold.claim:
+            want(wanted, hold.capacity, part.more)
+    lack = lacking(view, wanted)
+    if lack is None and (command.requests or command.volumes):
+        chosen = _choose(view, command, wanted)
+        if isinstance(chosen, Lack):
+            return chosen
+        holds = (hold for choice in chosen for hold in choice.holds)
+        found += ((hold, Beside(hold.resources, hold.resources)) for hold in holds)
+    return found if lack is None else lack
+
+
+def _with_shared(view: LedgerView, command: Reserve) -> Reserve | Lack:
+    """Return a reservation that holds volumes of claims where others hold them, and goes to their node."""
+    has = {each.claim: carrier(view, each.claim) for each in command.volumes if each.claim}
+    shared = {claim: entry for claim, entry in has.items() if entry is not None}
+    if not shared:
+        return command
+    nodes = command.nodes
+    holds = []
+    for volume in command.volumes:
+        if volume.claim not in shared:
+            continue
+        entry = shared[volume.claim]
+        node = node_of(entry.capacity)
+        if node not in nodes:
+            where = f"claim {volume.claim} is promised on {entry.capacity} to {entry.reservation}"
+            return Lack(f"{where}, and {command.reservation} cannot go there; release {entry.reservation}")
+        nodes = (node,)
+        disk = view.disks_of(node).get(entry.capacity)
+        asked = entry.resources if disk is None else taken(volume, disk, command.mode)
+        holds.append(Hold(volume.name, entry.capacity, asked, volume.claim))
+    left = tuple(each for each in command.volumes if each.claim not in shared)
+    return msgspec.structs.replace(command, holds=(*command.holds, *holds), nodes=nodes, volumes=left)
 
 
 def _drives_of(view: LedgerView, name: str) -> tuple[str, ...]:
@@ -79,7 +121,7 @@ def is_held_already(view: LedgerView, command: Reserve) -> bool:
         for entry in entries
     ):
         return False
-    rest = {(entry.request, entry.capacity): entry.resources for entry in entries}
+    rest = {(entry.request, entry.capacity): carried(view, entry) for entry in entries}
     if any(rest.pop((hold.request, hold.capacity), None) != hold.resources for hold in command.holds):
         return False
     volumes = {volume.name: volume for volume in command.volumes}
@@ -141,7 +183,7 @@ def _served(view: LedgerView, command: Reserve, nodes: list[str], lacks: list[La
     for each in plan.nodes:
         disks = view.disks_of(each.node)
         volumes = tuple(
-            Hold(volume.name, name, taken(volume, disks[name], command.mode))
+            Hold(volume.name, name, taken(volume, disks[name], command.mode), volume.claim)
             for volume in command.volumes
             for name in (each.chosen[volume.name],)
         )

@@ -17,12 +17,14 @@ class Indexes:
     """Keys of entries by what is asked for; `held` is the sum of what they hold, by capacity and resource.
 
     A resource of which nothing is held is not in the sums. `reserved_shares` are promises of logical volumes
-    that are not made yet. `on_drive` are those on groups that were made of a drive.
+    that are not made yet. `on_drive` are those on groups that were made of a drive, `of_claim` those that
+    hold a volume which others may share.
     """
 
     __slots__ = (
         "deadlines",
         "held",
+        "of_claim",
         "of_owner",
         "of_reservation",
         "on_capacity",
@@ -34,6 +36,7 @@ class Indexes:
         self.of_reservation: Places = {}
         self.on_capacity: Places = {}
         self.of_owner: Places = {}
+        self.of_claim: Places = {}
         self.on_drive: Places = {}
         self.deadlines = Deadlines()
         self.held: dict[str, dict[str, int]] = {}
@@ -52,6 +55,8 @@ class Indexes:
             _add(self.on_drive, drive, key)
         if entry.state in HOLDING:
             self._count(entry, 1)
+            if entry.claim:
+                _add(self.of_claim, entry.claim, key)
             if _is_reserved_share(entry):
                 self.reserved_shares.add(key)
 
@@ -66,6 +71,8 @@ class Indexes:
             _discard(self.on_drive, drive, key)
         if entry.state in HOLDING:
             self._count(entry, -1)
+            if entry.claim:
+                _discard(self.of_claim, entry.claim, key)
             self.reserved_shares.discard(key)
 
     def _count(self, entry: LedgerEntry, sign: int) -> None:

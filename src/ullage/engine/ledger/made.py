@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
-from ullage.engine.ledger.naming import ordinal_of, place_of_owner
+from ullage.engine.ledger.naming import ordinal_of, place_of_owner, volume_of
 from ullage.engine.ledger.view import Key, key_of
 from ullage.engine.placement.running import sets_of
 from ullage.engine.storage.capacities import entries_by_node
@@ -78,6 +78,8 @@ class _Node:
         """Yield what is made of each; claims say it for sure, of what goes with a workload the nearest."""
         pairs = []
         for entry in entries:
+            if entry.refers:
+                continue  # the volume is that of the entry which has the bytes
             places = self._places(entry)
             whole = entry.state == "BOUND" and bool(entry.resources.of(WHOLE_DRIVE))
             if whole and not self._in_use.isdisjoint(places):
@@ -105,8 +107,9 @@ class _Node:
         """
         namespace, name = place_of_owner(entry.owner)
         kind, _ = ordinal_of(entry.reservation, entry.owner)
-        yield self._of_claim.get(f"{namespace}/{entry.request}" if namespace else entry.request, [])
-        alike = [] if is_new else self._of_nobody.get(entry.request, [])
+        claim = entry.claim or (f"{namespace}/{entry.request}" if namespace else entry.request)
+        yield self._of_claim.get(claim, [])
+        alike = [] if is_new else self._of_nobody.get(volume_of(entry.request), [])
         asked_bytes, wholly = entry.resources.of(VOLUME_SPACE), bool(entry.resources.of(WHOLE_DRIVE))
         yield [volume for volume in alike if wholly or self._bytes(volume) == asked_bytes]
         if not entry.request.startswith(f"{name}-"):

@@ -12,8 +12,9 @@ from typing import NamedTuple, cast
 import msgspec
 
 from ullage.engine.columns import Columns
-from ullage.engine.ledger.naming import STATEFUL_SET, ordinal_of, reservation_name
+from ullage.engine.ledger.naming import STATEFUL_SET, ordinal_of, request_of, reservation_name
 from ullage.engine.ledger.quota_holds import QuotaHolds
+from ullage.engine.ledger.shared_volumes import claim_of
 from ullage.engine.ledger.supply import supply_of
 from ullage.engine.ledger.waiting import share_classes
 from ullage.engine.placement.candidates import Candidates
@@ -145,7 +146,9 @@ class _Line:
         gigabytes = self._rules(nodes[0]).gpu_memory_gigabytes
         holds = QuotaHolds(self._snapshot).of(workload, gigabytes)
         requests = self._asking.columns.taken(workload)
-        volumes = DiskRequests(self._snapshot).of(workload) if self._has_disks(nodes) else ()
+        asked = DiskRequests(self._snapshot)
+        promised = (each.request for each in asked.promised(workload))
+        volumes = (*asked.of(workload), *promised) if self._has_disks(nodes) else ()
         for number in range(first, first + outcome.replicas - outcome.placed):
             yield Reserve(
                 reservation_name(kind, refusal.owner, number),
@@ -224,7 +227,7 @@ class _Line:
 
     # What they may have
 
-    def _opening(self, changed: Iterable[_Part]) -> Iterator[_Part]:
+    def _opening(self, changed: Sequence[_Part]) -> Iterator[_Part]:
         """Yield what has ended and what there is, also of all nodes that somebody may wait for."""
         yield Expire()
         known = [each for part in changed if isinstance(part, Supply) for each in part.capacities]
@@ -237,8 +240,9 @@ class _Line:
         names -= {each.name for each in known}
         more = supply_of(self._asking.columns, self._asking.entries, names) if names else ()
         told = {each.name: each for each in (*more, *known)}
-        if told:
-            yield Supply(tuple(told.values()))
+        gone = tuple(name for part in changed if isinstance(part, Supply) for name in part.gone)
+        if told or gone:
+            yield Supply(tuple(told.values()), gone)
 
 
 def _rest(changed: Iterable[_Part]) -> Iterator[_Part]:
@@ -249,7 +253,11 @@ def _alike(standing: Sequence[Reserve], wanted: Sequence[Reserve]) -> bool:
     """Whether those who stand in line want the same, whatever they are called and until when they wait."""
 
     def essence(command: Reserve) -> Reserve:
-        return msgspec.structs.replace(command, reservation="", expires_seconds=0, nodes=(), waits=False)
+        # those who stand since claims were not named yet want the same
+        volumes = tuple(msgspec.structs.replace(each, claim="") for each in command.volumes)
+        return msgspec.structs.replace(
+            command, reservation="", expires_seconds=0, nodes=(), volumes=volumes, waits=False
+        )
 
     return len(standing) == len(wanted) and all(
         essence(one) == essence(other) for one, other in zip(standing, wanted, strict=True)
@@ -264,9 +272,10 @@ def _numbered(
     templates = {each.claim for each in workload.volumes if each.claim == f"{each.name}-{owner}"}
     for volume in volumes:
         if kind == STATEFUL_SET and volume.name in templates:
-            yield msgspec.structs.replace(volume, name=f"{volume.name}-{number - 1}")
+            name = f"{volume.name}-{number - 1}"
+            yield msgspec.structs.replace(volume, name=name, claim=claim_of(workload, name))
         else:
-            yield volume
+            yield msgspec.structs.replace(volume, name=request_of(volume.name))
 
 
 def _asked(hold: Hold, node: Node) -> DiskRequest:
@@ -279,7 +288,8 @@ def _asked(hold: Hold, node: Node) -> DiskRequest:
     if not hold.resources.of(WHOLE_DRIVE) and not is_share(storage_class):
         storage_class = cast("LocalClass", f"{storage_class}{GROUP_SUFFIX}")
     storage_group = group.storage_group if group else drive.storage_group if drive else ""
-    return DiskRequest(hold.request, storage_class, hold.resources.of(VOLUME_SPACE), storage_group)
+    size_bytes = hold.resources.of(VOLUME_SPACE)
+    return DiskRequest(hold.request, storage_class, size_bytes, storage_group, claim=hold.claim)
 
 
 def _disk_names(node: Node) -> Iterator[str]:

@@ -70,6 +70,10 @@ class Overlay:
         """Return who has or waits for something of a capacity."""
         return self._merged(self._below.entries_on(capacity), self._added.entries_on(capacity))
 
+    def sharing(self, claim: str) -> list[LedgerEntry]:
+        """Return who holds the volume of a claim: one of them has its bytes."""
+        return self._merged(self._below.sharing(claim), self._added.sharing(claim))
+
     def due(self, at_seconds: int) -> list[LedgerEntry]:
         """Return the entries whose time has come."""
         return self._merged(self._below.due(at_seconds), self._added.due(at_seconds))

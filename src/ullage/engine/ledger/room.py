@@ -16,7 +16,7 @@ from ullage.model.verdict import Shortfall
 SHORTFALLS_MAX: Final = 100
 """A refusal lists so many shortfalls at most; its reason says how many there are."""
 TYPES: Final = ResourceTypes((ResourceType(VOLUME_SPACE, "byte"), ResourceType(WHOLE_DRIVE, "drive")))
-_DRIVE: Final = "drive/"
+DRIVE: Final = "drive/"
 
 Wanted = dict[str, dict[str, int]]
 """Amounts by capacity and resource: all that one command asks for, added up."""
@@ -39,7 +39,7 @@ def want(wanted: Wanted, capacity: str, resources: Mapping[str, int]) -> None:
 def names_of_bytes(view: LedgerView, capacity: Capacity) -> tuple[str, ...]:
     """Return the names under which bytes of a capacity may be promised, its own first."""
     name = capacity.name
-    drives = capacity.drives or ((name,) if name.startswith(_DRIVE) else ())
+    drives = capacity.drives or ((name,) if name.startswith(DRIVE) else ())
     if not drives:
         return (name,)
     others = {*drives}.union(*(view.promised_on_drive(drive) for drive in drives))

@@ -21,6 +21,7 @@ from ullage.model.ledger import (
     Resize,
     Supply,
     Together,
+    is_disk,
     node_of,
 )
 from ullage.model.quantity import INT64_MAX
@@ -76,6 +77,9 @@ def _bad_requests(command: Reserve) -> str:
     held = {(hold.request, hold.capacity) for hold in command.holds}
     if len(held) < len(command.holds):
         return f"reservation {command.reservation} holds one thing twice for one request; add them up"
+    wrong = _bad_claims(command)
+    if wrong:
+        return wrong
     names = {hold.request for hold in command.holds}
     if command.requests:
         if any(hold.request == COMPUTE and node_of(hold.capacity) for hold in command.holds):
@@ -90,6 +94,22 @@ def _bad_requests(command: Reserve) -> str:
             return f"volume {volume.name} has {volume.size_bytes} bytes; use 1 to {DISK_BYTES_MAX}"
         names.add(volume.name)
     return ""
+
+
+def _bad_claims(command: Reserve) -> str:
+    """Return what is wrong with volumes that others may share: each is one volume, of a size, on a disk."""
+    claims = [hold.claim for hold in command.holds if hold.claim]
+    claims += (volume.claim for volume in command.volumes if volume.claim)
+    if not claims:
+        return ""
+    if len(set(claims)) < len(claims):
+        return f"reservation {command.reservation} names a claim twice; name each once"
+    for hold in command.holds:
+        if hold.claim and not (is_disk(hold.capacity) and any(hold.resources.values())):
+            return f"claim {hold.claim} has no bytes of a disk; name a drive or group, and how much"
+    if command.copies > 1:
+        return f"claim {claims[0]} is on one node, and {command.copies} are asked for; ask for one"
+    return _bad_name(claims)
 
 
 def _bad_nodes(command: Reserve) -> str:

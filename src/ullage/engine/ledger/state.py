@@ -94,6 +94,11 @@ class LedgerState:
         """Return the groups that were made of a drive when something was promised there."""
         return {capacity for _, _, capacity in self._index().on_drive.get(drive, _NO_KEYS)}
 
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The claims whose volumes are held, in order."""
+        return tuple(sorted(self._index().of_claim))
+
     def summed(self, capacity: str) -> dict[str, int]:
         """Return the same as `held`, added up from the entries now."""
         sums: dict[str, int] = {}
@@ -118,6 +123,10 @@ class LedgerState:
     def entries_owned_by(self, owner: str) -> list[LedgerEntry]:
         """Return what an owner has or waits for."""
         return self._named(self._index().of_owner.get(owner, _NO_KEYS))
+
+    def sharing(self, claim: str) -> list[LedgerEntry]:
+        """Return who holds the volume of a claim: one of them has its bytes."""
+        return self._named(self._index().of_claim.get(claim, _NO_KEYS))
 
     def due(self, at_seconds: int) -> list[LedgerEntry]:
         """Return the entries whose time has come."""

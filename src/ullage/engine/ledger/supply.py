@@ -12,9 +12,9 @@ from ullage.engine.columns import Columns
 from ullage.engine.ledger.made import as_it_is, made_of
 from ullage.engine.ledger.view import Key, key_of
 from ullage.engine.quota.use import quota_use
-from ullage.engine.storage.capacities import disk_supply, entries_by_node
-from ullage.model.cluster import Node
-from ullage.model.ledger import Capacity, node_capacity
+from ullage.engine.storage.capacities import by_ledger_name, disk_supply, entries_by_node
+from ullage.model.cluster import Node, Snapshot
+from ullage.model.ledger import Capacity, is_disk, node_capacity, node_of
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.resources import NOTHING, SSD_SPACE, Resources
 
@@ -54,6 +54,18 @@ def _named(found: list[Capacity], names: Collection[str]) -> Iterator[Capacity]:
     for each in found:
         if each.name in names or not drives.isdisjoint((each.name, *each.drives)):
             yield each
+
+
+def gone_disks(snapshot: Snapshot, known: Iterable[str]) -> Iterator[str]:
+    """Yield those of some capacities that are disks which their nodes do not have any more, in order."""
+    by_node: dict[str, set[str]] = {}
+    for name in known:
+        if is_disk(name):
+            by_node.setdefault(node_of(name), set()).add(name)
+    for name in sorted(by_node):
+        node = snapshot.nodes.get(name)
+        if node is not None and (node.drives or node.volume_groups):
+            yield from sorted(by_node[name].difference(by_ledger_name(node, ())))
 
 
 def cache_capacity(node: str) -> str:

@@ -43,6 +43,9 @@ class LedgerView(Protocol):
     def entries_on(self, capacity: str) -> list[LedgerEntry]:
         """Return who has or waits for something of a capacity."""
 
+    def sharing(self, claim: str) -> list[LedgerEntry]:
+        """Return who holds the volume of a claim: one of them has its bytes."""
+
     def due(self, at_seconds: int) -> list[LedgerEntry]:
         """Return the entries whose time has come."""
 

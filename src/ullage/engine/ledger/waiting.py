@@ -190,7 +190,7 @@ def _in_the_way(view: LedgerView, command: Reserve) -> str:
         (entry.state != "RESERVED", entry.expires_seconds or 0, entry.reservation)
         for name in names
         for entry in view.entries_on(name)
-        if entry.holds
+        if entry.holds and not entry.refers
     )
     return min(found, default=(False, 0, ""))[2]
 
@@ -207,7 +207,12 @@ def _turn(view: LedgerView, command: Reserve, at_seconds: int) -> tuple[tuple[Le
     decision = hold_now(view, command, at_seconds)
     if command.waits and not decision.accepted:
         return (), decision.reason
-    decided = (msgspec.structs.replace(entry, created_seconds=since) for entry in decision.changed)
+    decided = (
+        msgspec.structs.replace(entry, created_seconds=since)
+        if entry.reservation == command.reservation
+        else entry
+        for entry in decision.changed
+    )
     return latest((*(ended(entry, "RELEASED", "its turn has come") for entry in waited), *decided)), ""
 
 

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from ullage.engine.ledger.naming import volume_of
 from ullage.engine.placement.disk_holders import served_on
 from ullage.engine.placement.local_disks import DiskRule, LocalDisks, rule_of
 from ullage.engine.placement.outcome import Replanned
@@ -167,7 +168,7 @@ class KeptDisks:
     def _is_as_asked(self, rule: DiskRule | None, replica: Workload, entries: list[LedgerEntry]) -> bool:
         """Whether what is reserved is what is asked for, no more and no less."""
         held = [self._disks_of().carriers.get(each.claim, each) if each.refers else each for each in entries]
-        pairs = [(entry.request, has) for entry, has in zip(entries, held, strict=True)]
+        pairs = [(volume_of(entry.request), has) for entry, has in zip(entries, held, strict=True)]
         left = {request: has for request, has in pairs if has.state == "RESERVED"}
         made = {request: has for request, has in pairs if has.state == "BOUND"}
         if rule is None:

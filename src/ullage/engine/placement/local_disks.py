@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from ullage.engine.columns import Columns
+from ullage.engine.ledger.naming import volume_of
 from ullage.engine.placement.node_columns import Codes, Flags
 from ullage.engine.placement.node_disks import Cost, Disks, growth_hold, without_volumes
 from ullage.engine.placement.rules import Rows
@@ -124,7 +125,9 @@ class LocalDisks:
         """Return the requests for which anything is reserved for an owner, on any node."""
         rows = self._rows_of_owner.get(owner, ())
         of_rows = (self.reserved_for(owner, row).values() for row in rows)
-        return frozenset(entry.request for found in of_rows for entries in found for entry in entries)
+        return frozenset(
+            volume_of(entry.request) for found in of_rows for entries in found for entry in entries
+        )
 
     def serves(self, entry: LedgerEntry, request: DiskRequest, row: int) -> bool:
         """Whether what an entry has of a node's disks is what a request would have there.

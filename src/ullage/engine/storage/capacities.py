@@ -15,7 +15,7 @@ from ullage.engine.storage.reserves import bytes_beside_spare, shared_bytes, thi
 from ullage.model.cluster import Node
 from ullage.model.disk_plan import DiskCapacity, DiskHold, DiskRequest, drive_class_of
 from ullage.model.drives import ANY, GROUP_SUFFIX, SYSTEM_GROUP, Drive, LocalClass, ThinPool, VolumeGroup
-from ullage.model.ledger import VOLUME_SPACE, WHOLE_DRIVE, Capacity, StorageMode
+from ullage.model.ledger import VOLUME_SPACE, WHOLE_DRIVE, Capacity, MadeVolume, StorageMode
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.resources import NOTHING, Resources
 from ullage.model.settings import Rules
@@ -50,7 +50,7 @@ def holds_of(
     return tuple(
         _hold(entry, disk)
         for entry in entries
-        if entry.state == "RESERVED" or (bound and entry.state == "BOUND")
+        if (entry.state == "RESERVED" or (bound and entry.state == "BOUND")) and not entry.refers
         for disk in _disks_of(entry, disks)
     )
 
@@ -124,6 +124,7 @@ class _Supply:
 
     def _drive(self, name: str) -> Capacity:
         bare = Capacity(name)
+        volumes = self._volumes(bare)
         disk, made = self._offered.get(name), self._sum(self._made, bare)
         if disk is None:
             offers = made
@@ -132,8 +133,9 @@ class _Supply:
             disk = msgspec.structs.replace(disk, used_bytes=others_bytes)
             offers = Resources({VOLUME_SPACE: max(0, disk.size_bytes - others_bytes)})
         else:
+            volumes = ()
             offers = Resources({WHOLE_DRIVE: 1, VOLUME_SPACE: group_bytes(disk.size_bytes)})
-        return self._less_others(msgspec.structs.replace(bare, offers=offers, disk=disk))
+        return self._less_others(msgspec.structs.replace(bare, offers=offers, disk=disk, made=volumes))
 
     def _drive_of(self, group: VolumeGroup, name: str) -> Capacity:
         """Return a drive that is a part of a group: what is held of it is held of the group."""
@@ -169,7 +171,8 @@ class _Supply:
         space_bytes = (disk.size_bytes if disk else 0) + self._sum(self._made, bare).of(VOLUME_SPACE)
         disk = msgspec.structs.replace(disk, size_bytes=space_bytes) if disk else None
         offers = Resources({VOLUME_SPACE: space_bytes})
-        return self._less_others(msgspec.structs.replace(bare, offers=offers, disk=disk))
+        volumes = self._volumes(bare)
+        return self._less_others(msgspec.structs.replace(bare, offers=offers, disk=disk, made=volumes))
 
     def _names_in(self, group: VolumeGroup) -> Iterator[str]:
         yield _group_name(self._node.name, group.name)
@@ -184,14 +187,25 @@ class _Supply:
 
     def _sum(self, entries: Iterable[LedgerEntry], capacity: Capacity) -> Resources:
         """Return what entries have of a capacity's bytes: as the ledger's own sums, on the groups of now."""
+        found = NOTHING
+        for entry in self._there(entries, capacity):
+            found += entry.resources
+        return found
+
+    def _volumes(self, capacity: Capacity) -> tuple[MadeVolume, ...]:
+        """Return the promised volumes that exist of a capacity's bytes."""
+        there = self._there(self._made, capacity)
+        return tuple(
+            MadeVolume(each.reservation, each.request, each.capacity, each.resources) for each in there
+        )
+
+    def _there(self, entries: Iterable[LedgerEntry], capacity: Capacity) -> Iterator[LedgerEntry]:
         names = {capacity.name, *capacity.drives}.difference(capacity.beside)
         drives = {*capacity.drives} or {capacity.name}
-        found = NOTHING
         for entry in entries:
             gone = entry.capacity not in self._names and not drives.isdisjoint(entry.drives)
             if gone or entry.capacity in names:
-                found += entry.resources
-        return found
+                yield entry
 
 
 def taken(request: DiskRequest, disk: DiskCapacity, mode: StorageMode) -> Resources:

@@ -2,10 +2,12 @@
 
 A claim that has its volume asks for nothing: where that is decides where the workload can go. A volume that
 goes with its workload is asked for wherever the workload comes to be. The hard thing is to ask once: two
-volumes may name one claim, and a claim may have a volume on a disk before it is bound.
+volumes may name one claim, a claim may have a volume on a disk before it is bound, and one that is promised
+to another has its disk already.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -13,6 +15,18 @@ from ullage.engine.storage.local_class import PROVISIONER, local_class, stated_c
 from ullage.model.cluster import Snapshot, Volume, Workload
 from ullage.model.disk_plan import DiskRequest
 from ullage.model.drives import LocalClass
+from ullage.model.ledger import node_of
+from ullage.model.ledger_entry import LedgerEntry
+from ullage.model.resources import Resources
+
+
+class Promised(NamedTuple):
+    """A volume that another owner has been promised: where it will be, and what it has there of a disk."""
+
+    request: DiskRequest
+    node: str
+    place: str
+    resources: Resources
 
 
 def disk_requests(workload: Workload, snapshot: Snapshot) -> tuple[DiskRequest, ...]:
@@ -29,16 +43,53 @@ class DiskRequests:
         self._placed = frozenset(
             volume.claim for node in snapshot.nodes for volume in node.placed_volumes if volume.claim
         )
+        self._promised: dict[str, list[LedgerEntry]] = {}
+        for entry in snapshot.reservations:
+            if entry.claim and entry.holds:
+                self._promised.setdefault(entry.claim, []).append(entry)
 
     def of(self, workload: Workload) -> tuple[DiskRequest, ...]:
-        """Return what a workload asks of local disks, in order of names."""
+        """Return what a workload asks of local disks, in order of names; claims have their own names."""
         if not workload.volumes:
             return ()
         found: dict[str, DiskRequest] = {}
-        for request in self._requests(workload):
+        for request in sorted(self._requests(workload), key=lambda each: not each.claim):
             name = _free_name(request.name, found)
             found[name] = request if name == request.name else _renamed(request, name)
         return tuple(found[name] for name in sorted(found))
+
+    def promised(self, workload: Workload) -> tuple[Promised, ...]:
+        """Return the volumes of a workload that others have been promised and that do not exist yet."""
+        if not workload.volumes or not self._promised:
+            return ()
+        found = []
+        for volume in {each.claim: each for each in workload.volumes if each.claim}.values():
+            place = self._place_of(workload, volume)
+            asked = self.asked_by_claim(workload, volume) if place is not None else None
+            if place is not None and asked is not None:
+                found.append(Promised(asked, *place))
+        return tuple(found)
+
+    def _place_of(self, workload: Workload, volume: Volume) -> tuple[str, str, Resources] | None:
+        """Return node and disk where somebody else has been promised the volume of a claim, and how much."""
+        key = claim_key(workload, volume)
+        entries = self._promised.get(key, ())
+        if volume.inline or self._has_volume(key) or all(each.owner == workload.key for each in entries):
+            return None
+        entry = next((each for each in entries if not each.refers), None)
+        node = None if entry is None else self._snapshot.nodes.get(node_of(entry.capacity))
+        if entry is None or node is None:
+            return None
+        groups = {uuid: group.name for group in reversed(node.volume_groups) for uuid in group.drives}
+        known = {drive.uuid: groups.get(drive.uuid, drive.uuid) for drive in node.drives}
+        known.update((group.name, group.name) for group in node.volume_groups)
+        names = (name.partition("/")[2].partition("/")[2] for name in (entry.capacity, *entry.drives))
+        place = next((known[name] for name in names if name in known), None)
+        return None if place is None else (node.name, place, entry.resources)
+
+    def _has_volume(self, key: str) -> bool:
+        claim = self._snapshot.claims.get(key)
+        return key in self._placed or (claim is not None and (claim.bound or bool(claim.volume)))
 
     def _requests(self, workload: Workload) -> Iterator[DiskRequest]:
         asked: set[str] = set()
@@ -61,9 +112,8 @@ class DiskRequests:
 
     def _of_claim(self, workload: Workload, volume: Volume) -> Iterator[DiskRequest]:
         key = claim_key(workload, volume)
-        claim = self._snapshot.claims.get(key)
         comes_along = volume.inline and workload.holds_capacity
-        if not comes_along and (key in self._placed or (claim is not None and (claim.bound or claim.volume))):
+        if not comes_along and (self._has_volume(key) or self._place_of(workload, volume) is not None):
             return
         asked = self.asked_by_claim(workload, volume)
         if asked is not None:
@@ -82,7 +132,8 @@ class DiskRequests:
             return None
         size_bytes = volume.size_bytes if claim is None else claim.size_bytes
         group = volume.storage_group if claim is None else claim.storage_group
-        return DiskRequest(volume.claim, wanted, size_bytes, group, volume.virtual_disk)
+        shared = "" if is_own_claim(workload, volume) else claim_key(workload, volume)
+        return DiskRequest(volume.claim, wanted, size_bytes, group, volume.virtual_disk, shared)
 
     def _class_of(self, name: str) -> LocalClass | None:
         return local_class(self._snapshot.storage_classes.get(name), name)
@@ -91,6 +142,12 @@ class DiskRequests:
 def claim_key(workload: Workload, volume: Volume) -> str:
     """Return the key of the claim that a volume of a workload names."""
     return f"{workload.namespace}/{volume.claim}" if workload.namespace else volume.claim
+
+
+def is_own_claim(workload: Workload, volume: Volume) -> bool:
+    """Whether each replica has a claim of its own: one that goes with it, or one of a StatefulSet."""
+    _, _, owner = workload.owner.partition("/")
+    return volume.inline or (workload.kind == "StatefulSet" and volume.claim == f"{volume.name}-{owner}")
 
 
 def _is_template(workload: Workload, volume: Volume) -> bool:
@@ -105,6 +162,4 @@ def _free_name(name: str, taken: dict[str, DiskRequest]) -> str:
 
 
 def _renamed(request: DiskRequest, name: str) -> DiskRequest:
-    return DiskRequest(
-        name, request.storage_class, request.size_bytes, request.storage_group, request.virtual_disk
-    )
+    return msgspec.structs.replace(request, name=name)
