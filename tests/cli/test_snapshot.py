@@ -19,7 +19,7 @@ def test_what_is_saved_comes_back(ask, tmp_path, ending):
     path = tmp_path / f"demo.{ending}"
     saved = ask("snapshot", "save", path, "-c", "demo")
     assert saved.code == 0
-    assert saved.out.startswith("✓ saved demo to ")
+    assert " ".join(saved.out.split()).startswith("✓ saved demo to ")
     assert ask("snapshot", "diff", "demo", path).code == 0
     assert ask("status", "-c", path, "-o", "json").out == ask("status", "-c", "demo", "-o", "json").out
 

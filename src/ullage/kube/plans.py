@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ullage.engine.ledger.state import LedgerState
 from ullage.model.ledger_entry import LedgerEntry
+from ullage.service.ledger_file import alive
 from ullage.sources.kubernetes.items import Kind
 from ullage.stores.kubernetes_chain import Chain
 from ullage.stores.kubernetes_objects import GROUP, KIND, Part, Step, read_object
@@ -43,11 +44,7 @@ class Plans:
         revision, until, entries = self._standing
         if revision == self.revision and (until is None or at_seconds < until):
             return entries
-        found = tuple(
-            entry
-            for entry in self.state.entries
-            if entry.holds and (entry.expires_seconds is None or entry.expires_seconds > at_seconds)
-        )
+        found = tuple(entry for entry in alive(self.state.entries, at_seconds) if entry.holds)
         ends = [entry.expires_seconds for entry in found if entry.expires_seconds is not None]
         self._standing = (self.revision, min(ends, default=None), found)
         return found

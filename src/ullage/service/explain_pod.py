@@ -171,7 +171,7 @@ def _judged(report: PodExplanation, columns: Columns, workload: Workload) -> Pod
         # With it goes what its standby holds for it.
         columns = Columns(apply(snapshot, Delta(dropped={"workloads": (workload.key,)})))
     placement = rules_for(snapshot.policy, snapshot.resource_types).placement
-    trial = Trial(columns, placement, keeps_spare=True)
+    trial = Trial(columns, placement, keeps_spare=not workload.holds_capacity)
     if workload.holds_capacity and not workload.standby:
         trial.evict(workload)
     elif not workload.holds_capacity:

@@ -7,9 +7,11 @@ from tests.builders import batch, cluster, node, policy, waiting, workload
 
 from ullage.engine.capacity.summary import summarise_groups
 from ullage.engine.columns import Columns
+from ullage.engine.placement.binding_rules import binding_rules
 from ullage.engine.placement.fit import fit
 from ullage.engine.placement.headroom import headroom
 from ullage.engine.placement.node_verdicts import NodeVerdicts
+from ullage.engine.placement.reasons import reasons_of
 from ullage.engine.placement.scheduling import schedule
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Batch
@@ -158,14 +160,25 @@ def test_the_scheduler_evicts_for_it_by_priority():
 
 
 def test_nodes_say_it_to_whoever_asks_and_follow_the_cluster():
-    old = [workload(f"old{n}", cpu="5", node=f"n{n}") for n in range(3)]
+    old = [workload(f"old{n}", cpu=cpu, node=f"n{n}") for n, cpu in enumerate(("6", "6", "2"))]
     columns = three_nodes(*old)
     verdicts = NodeVerdicts(columns)
-    pod = waiting("new", cpu="6")
-    assert set(verdicts.reasons(pod, ["n0", "n1"]).values()) == {"room kept for failover"}
+    pod = waiting("new", cpu="7")
+    assert verdicts.reasons(pod, ["n1", "n2"]) == {"n1": "cpu short", "n2": "room kept for failover"}
     gone = Delta(dropped={"workloads": ("old0",)})
     verdicts.advance(columns.copy().advance(gone), gone)
-    assert verdicts.reasons(pod, ["n0", "n1"]) == {"n0": "", "n1": "cpu short"}
+    assert verdicts.reasons(pod, ["n0", "n1", "n2"]) == {"n0": "", "n1": "cpu short", "n2": ""}
+
+
+def test_what_lacks_room_by_itself_is_told_so_and_the_rest_of_its_group():
+    columns = three_nodes(workload("old0", cpu="9", node="n0"), workload("old1", cpu="6", node="n1"))
+    trial = Trial(columns, keeps_spare=True)
+    shape = trial.shape_of(waiting("new", cpu="6"))
+    reasons = reasons_of(trial, shape)
+    assert [reasons.of(row) for row in range(3)] == ["cpu short", "cpu short", "room kept for failover"]
+    (rule,) = binding_rules(trial, shape)
+    assert (rule.kind, rule.nodes) == ("spare", 3)
+    assert rule.text == "group default has 15 of cpu left and keeps 10 for 1 node to fail: 1 short"
 
 
 # By recomputation

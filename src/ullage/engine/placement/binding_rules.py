@@ -12,6 +12,7 @@ import numpy as np
 
 from ullage.engine.placement.attachments import AttachLimit
 from ullage.engine.placement.counters import Counter
+from ullage.engine.placement.failover_room import FailoverRule
 from ullage.engine.placement.node_columns import Flags
 from ullage.engine.placement.rule_book import HARD
 from ullage.engine.placement.rules import EVERY, SIZE_REASON, Away, Near, Rule, Spread
@@ -24,7 +25,9 @@ from ullage.model.cluster import Workload
 from ullage.model.constraints import LabelSelector, Record, Requirement
 from ullage.model.quantity import readable_bytes
 
-Kind = Literal["port", "anti-affinity", "anti-affinity of others", "affinity", "spread", "volume", "other"]
+Kind = Literal[
+    "port", "anti-affinity", "anti-affinity of others", "affinity", "spread", "volume", "spare", "other"
+]
 NAMES_TOLD: Final = 3
 COUNTS_TOLD: Final = 6
 WORKLOADS_MAX: Final = 100
@@ -78,6 +81,7 @@ def binding_rules(trial: Trial, shape: Shape, but: str = "") -> tuple[BindingRul
         rule
         for rule in (*shape.local_rules, *shape.wide_rules)
         if not rule.reason.startswith((SIZE_REASON, "another node is named"))
+        and not (isinstance(rule, FailoverRule) and (rule.allows(EVERY) | ~shape.open).all())
     ]
     counters = [rule.counter for rule in rules if isinstance(rule, Away)]
     standing = _standing(trial, counters, but)
@@ -145,6 +149,8 @@ def _told(
         return BindingRule("volume", rule.reason, 0, _attached(trial, closed))
     if rule.reason.startswith("no volume for claim"):
         return BindingRule("volume", rule.reason, 0, _opens(closed))
+    if isinstance(rule, FailoverRule):
+        return BindingRule("spare", rule.reason, 0, rule.room.why(shape, shape.open))
     return BindingRule("other", rule.reason, 0, rule.reason)
 
 

@@ -126,9 +126,7 @@ class _Asking:
         self._exact_seconds = exact_seconds
         self._running = bench.running
         chosen = placement or self._rules.placement
-        self._trial = (
-            bench.trial(chosen) if seed is None else Trial(columns, chosen, seed, keeps_spare=True)
-        )
+        self._trial = bench.trial(chosen) if seed is None else Trial(columns, chosen, seed, keeps_spare=True)
         self._trial.devices.expect(batches)
         self._empty = self._trial.mark()
         self._asked = {batch.key: batch.workload for batch in batches}

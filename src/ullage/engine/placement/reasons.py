@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ullage.engine.placement.failover_room import FailoverRule
 from ullage.engine.placement.rules import EVERY, Fixed
 from ullage.engine.placement.shapes import Shape
 from ullage.engine.trial import Trial
@@ -33,7 +34,8 @@ class Reasons(NamedTuple):
 def reasons_of(trial: Trial, shape: Shape) -> Reasons:
     """Return why each node does not take one more workload of a shape, in the order of judgement.
 
-    What a node is comes first, then its size, then the rules between workloads, then what is left on it.
+    What a node is comes first, then its size, then the rules between workloads, then what is left on it, and
+    last what its group keeps.
     """
     trial.scores(shape)
     codes = shape.closed.codes.copy()
@@ -47,10 +49,13 @@ def reasons_of(trial: Trial, shape: Shape) -> Reasons:
 
     close(trial.lost, LOST)
     local = sorted(shape.local_rules, key=lambda rule: not isinstance(rule, Fixed))
-    for rule in (*local, *shape.wide_rules):
+    kept = [rule for rule in shape.wide_rules if isinstance(rule, FailoverRule)]
+    for rule in (*local, *(each for each in shape.wide_rules if each not in kept)):
         close(~rule.allows(EVERY), rule.reason)
     for column, amount in zip(shape.columns.tolist(), shape.amounts.tolist(), strict=True):
         resource, free = trial.columns.resources[column], trial.room.free[column]
         close(free + trial.room.standby[column] < amount, f"{resource} short")
         close(free < amount, f"{resource} held for failover")
+    for rule in kept:
+        close(~rule.allows(EVERY), rule.reason)
     return Reasons(codes, tuple(texts))

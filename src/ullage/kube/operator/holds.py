@@ -11,6 +11,7 @@ from typing import Final
 from ullage.engine.columns import Columns
 from ullage.engine.ledger.matching import broken_promises, kept_promises, promises_on_nodes
 from ullage.engine.ledger.promises import with_promises
+from ullage.engine.ledger.sharing import survivors
 from ullage.engine.ledger.supply import supply_of
 from ullage.engine.ledger.view import key_of
 from ullage.kube.election import Leading
@@ -92,11 +93,11 @@ class HoldKeeper:
         used = [name for name in used_promises(snapshot, live) if name not in gone][:RELEASES_MAX]
         if not (gone or used or self._plans.state.due(at_seconds)):
             return None
-        left = [
-            entry
-            for entry in live
-            if entry.reservation not in gone and not (entry.reservation in used and entry.request == COMPUTE)
-        ]
+
+        def ends_now(entry: LedgerEntry) -> bool:
+            return entry.reservation in gone or (entry.reservation in used and entry.request == COMPUTE)
+
+        left = survivors(live, ends_now)
         kept = {key_of(entry) for entry in left}
         ends = [entry for entry in self._plans.state.entries if entry.holds and key_of(entry) not in kept]
         supply = _supply(snapshot, left, {entry.capacity for entry in ends})
