@@ -7,6 +7,7 @@ C). In mode nos A may claim 15 of what C leaves: one GPU, not two. In mode fair 
 import pytest
 
 from kube_cluster import KubeCluster, elastic_quota, gpu_pod, stays, until
+from plane.settings import CONTROLLERS, KWOK
 
 GPU_MEMORY = "nos.nebuly.com/gpu-memory"
 ARGUMENTS = ("--gpu-memory-gb", "10", "--scheduler-name", "ullage", "--scheduler-name", "nos-scheduler")
@@ -77,6 +78,42 @@ def test_in_mode_nos_one_pod_is_evicted_and_the_second_claim_refused(cluster):
         "events say what happened to B's pods",
     )
     assert any(name == "second" for _, name, _ in cluster.events("a"))
+
+
+@pytest.fixture
+def with_controllers(plane_program):
+    with KubeCluster(plane_program, (KWOK, CONTROLLERS)) as running:
+        running.nodes(1, **{"nvidia.com/gpu": "8"})
+        running.namespaces(*LIMITS)
+        yield running
+
+
+def test_the_place_of_who_was_evicted_is_not_for_who_is_made_in_its_stead(with_controllers):
+    cluster = with_controllers
+    cluster.plane.create_many(
+        [elastic_quota(f"{name}/q", **{GPU_MEMORY: str(amount)}) for name, amount in LIMITS.items()]
+    )
+    cluster.start("scheduler", *ARGUMENTS)
+    own = [f"a/a{number}" for number in range(4)]
+    cluster.plane.create_many([gpu_pod(key) for key in own])
+    cluster.wait_until_placed(*own)
+    template = gpu_pod("b/any")
+    selected = {"matchLabels": {"app": "b"}}
+    pods = {"metadata": {"labels": {"app": "b"}}, "spec": template["spec"]}
+    cluster.plane.create(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "b", "namespace": "b"},
+            "spec": {"replicas": 4, "selector": selected, "template": pods},
+        }
+    )
+    until(lambda: of_b(cluster) == 4, "B borrows what is left")
+    cluster.plane.create(gpu_pod("a/first"))
+    cluster.wait_until_placed("a/first")
+    stays(lambda: of_b(cluster) == 3, "the others of B stay")
+    evicted = [name for reason, name, _ in cluster.events("b") if reason == "Preempted"]
+    assert len(evicted) == 1
 
 
 def test_in_mode_fair_two_pods_are_evicted_and_the_third_claim_refused(cluster):

@@ -52,6 +52,12 @@ def test_only_the_nodes_that_were_asked_about_are_answered(watched, told):
     assert told("filter", asked("p", "n1")).node_names == ["n1"]
 
 
+def test_devices_by_resource_claims_are_for_kube_scheduler_to_allocate(watched, told):
+    watched.node("n1", cpu="4")
+    watched.pod("a/p", cpu="1", spec={"resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}]})
+    assert told("filter", asked("p", "n1")).node_names == ["n1"]
+
+
 def test_a_pod_that_its_quota_does_not_let_in_fits_nowhere(watched, told):
     for name in ("n1", "n2"):
         watched.node(name)
@@ -110,6 +116,13 @@ class TestPreempt:
             watched.pod(f"b/{name}", cpu="1", on="n1")
         watched.pod("a/p", cpu="1")
         assert self.victims(told, "p") in ({"n1": ["uid-b2"]}, {"n1": ["uid-b1"]})
+
+    def test_less_important_ones_go_for_one_whose_devices_others_allocate(self, watched, told):
+        watched.node("n1", cpu="1")
+        watched.pod("a/low", cpu="1", on="n1")
+        claims = [{"name": "gpu", "resourceClaimName": "one"}]
+        watched.pod("a/p", cpu="1", spec={"priority": 10, "resourceClaims": claims})
+        assert self.victims(told, "p") == {"n1": ["uid-low"]}
 
     def test_nobody_goes_for_one_that_its_quota_does_not_let_in(self, watched, told):
         watched.node("n1", cpu="2")

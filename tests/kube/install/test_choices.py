@@ -13,7 +13,6 @@ from ullage.model.errors import InputError
         ({"image": ""}, "'' is no image"),
         ({"image": "a b"}, "'a b' is no image"),
         ({"scheduler_names": ("a_b",)}, "'a_b' is no scheduler name"),
-        ({"scheduler_names": ()}, "no scheduler name is given"),
         ({"replicas": 0}, "0 replicas"),
         ({"replicas": 10}, "10 replicas"),
         ({"components": ("operator", "web")}, "there is no component 'web'"),

@@ -1,4 +1,5 @@
 import click
+import msgspec
 import pytest
 
 from ullage.cli.kube import command as kube
@@ -59,6 +60,8 @@ def test_choices_reach_the_command_line_of_a_process():
     assert arguments("extender", chosen) == ["kube", "extender", *common]
     names = ["--scheduler-name=nos-scheduler", "--scheduler-name=ullage"]
     assert arguments("scheduler", chosen) == ["kube", "scheduler", *common, *names]
+    kept = msgspec.structs.replace(chosen, components=("operator", "extender"))
+    assert arguments("extender", kept) == ["kube", "extender", *common, *names]
     assert deployment("operator", replicas=3)["spec"]["replicas"] == 3
     assert container("operator", image="example.com/u:1")["image"] == "example.com/u:1"
 

@@ -66,20 +66,49 @@ def test_what_processes_left_behind_goes_too(cluster, ullage):
         metadata = {"name": name, "namespace": "ullage-system"}
         cluster.create({"apiVersion": version, "kind": kind, "metadata": metadata})
     answer = ullage("uninstall", "--apply", "--purge")
-    assert called(answer, "deleted") >= {"Secret ullage-webhook-certificate", "Lease ullage-operator"}
+    assert called(answer, "deleted") >= {
+        "Secret ullage-webhook-certificate",
+        "Lease ullage-operator",
+        "Namespace ullage-system",
+    }
 
 
-def test_a_namespace_in_which_others_run_stays(cluster, ullage):
+NAMED = {"name": "guest", "namespace": "ullage-system"}
+GUESTS = {
+    "a pod": ("/api/v1", "pods", POD),
+    "a map": ("/api/v1", "configmaps", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": NAMED}),
+    "a lease": (
+        "/apis/coordination.k8s.io/v1",
+        "leases",
+        {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": NAMED},
+    ),
+    "a quota of nos": (
+        "/apis/nos.nebuly.com/v1alpha1",
+        "elasticquotas",
+        {
+            "apiVersion": "nos.nebuly.com/v1alpha1",
+            "kind": "ElasticQuota",
+            "metadata": NAMED,
+            "spec": {"min": {}},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("base", "plural", "guest"), GUESTS.values(), ids=GUESTS)
+def test_a_namespace_in_which_others_have_something_stays(cluster, ullage, base, plural, guest):
     cluster.wait_for(
         "/api/v1/namespaces",
         lambda found: "ullage-system" not in {item["metadata"]["name"] for item in found["items"]},
     )
     ullage("install", "--apply")
-    cluster.create(POD)
-    answer = ullage("uninstall", "--apply", "--purge")
-    assert "Namespace ullage-system" in called(answer, "kept")
-    cluster.delete("/api/v1/namespaces/ullage-system/pods/guest")
-    assert called(ullage("uninstall", "--apply"), "deleted") == {"Namespace ullage-system"}
+    webhook_away(cluster)
+    cluster.create(guest)
+    answer = ullage("uninstall", "--apply")
+    notes = [each["note"] for each in answer["objects"] if each["kind"] == "Namespace"]
+    assert notes == [f"{guest['kind']} guest of others is in it"]
+    cluster.delete(f"{base}/namespaces/ullage-system/{plural}/guest")
+    assert "Namespace ullage-system" in called(ullage("uninstall", "--apply", "--purge"), "deleted")
 
 
 def test_where_nothing_is_installed_there_is_nothing_to_delete(cluster, ullage):

@@ -1,7 +1,8 @@
 """The scheduler's cycles on a real API server: decisions are acted on, and what fails is given back."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ from builders import waiting
 from kube_cluster import node, pod
 from plane.plane import Plane
 from plane.proxy import Proxy
+from ullage.engine.placement.scheduling import Cycle, schedule
 from ullage.kube.events import Events
 from ullage.kube.following import Following
+from ullage.kube.scheduler import process
 from ullage.kube.scheduler.actions import Actions
 from ullage.kube.scheduler.process import Figures, Scheduler, first_of
 from ullage.sources.kubernetes.api.client import ApiClient
@@ -37,6 +40,9 @@ class Cluster:
 
     def delete(self, name: str) -> None:
         self._bare.delete(f"/api/v1/namespaces/{self._namespace}/pods/{name}")
+
+    def key(self, name: str) -> str:
+        return f"{self._namespace}/{name}"
 
     def pods(self) -> dict[str, dict[str, Any]]:
         found = self._bare.items(f"/api/v1/namespaces/{self._namespace}/pods")
@@ -155,6 +161,71 @@ def test_others_are_evicted_for_an_important_pod_which_runs_when_they_are_gone(b
     assert refused.used == 1
     assert figures.evicted == 1
     assert {"NotEvicted", "Preempted", "WaitingForRoom"} <= cluster.reasons()
+
+
+@asynccontextmanager
+async def followed(proxy: Proxy) -> AsyncIterator[tuple[Following, Scheduler]]:
+    """A scheduler that knows the cluster and does nothing by itself."""
+    access = find_access(kubeconfig=str(proxy.kubeconfig()))
+    client = ApiClient(access)
+    following = Following(access, client)
+    scheduler = Scheduler(
+        following, Actions(client, Events(client, component="test", identity="test")), names=("ullage",)
+    )
+    await following.start()
+    try:
+        yield following, scheduler
+    finally:
+        await following.stop()
+        await client.close()
+
+
+async def runs_until(scheduler: Scheduler, holds: Callable[[], bool]) -> None:
+    """Let a scheduler run until something holds."""
+    task = asyncio.create_task(scheduler.run())
+    try:
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not await asyncio.to_thread(holds):  # noqa: ASYNC110 - it asks the API server
+                await asyncio.sleep(POLL_SECONDS)
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def made_anew(cluster: Cluster, following: Following, name: str) -> None:
+    """Replace a pod by another one of its name that no node takes, and wait until that is known."""
+    key = cluster.key(name)
+    before = following.mirror.facts(key)
+    await asyncio.to_thread(cluster.delete, name)
+    await asyncio.to_thread(cluster.create, name, nodeSelector={"no": "where"})
+    while following.mirror.facts(key) in {None, before}:  # noqa: ASYNC110 - a watch of its own brings it
+        await asyncio.sleep(POLL_SECONDS)
+
+
+@pytest.mark.parametrize("moment", ["decided", "judged"])
+def test_a_pod_that_was_made_anew_is_judged_anew(proxy, cluster, monkeypatch, moment):
+    cluster.create("a")
+
+    async def run() -> None:
+        async with followed(proxy) as (following, scheduler):
+            loop = asyncio.get_running_loop()
+
+            def replaced_meanwhile(*parts: Any, **named: Any) -> Cycle:
+                done = schedule(*parts, **named)
+                asyncio.run_coroutine_threadsafe(made_anew(cluster, following, "a"), loop).result()
+                return done
+
+            with monkeypatch.context() as patched:
+                if moment == "judged":
+                    patched.setattr(process, "schedule", replaced_meanwhile)
+                assert [each.workload for each in (await scheduler.cycle()).bound] == [cluster.key("a")]
+            if moment == "decided":
+                await made_anew(cluster, following, "a")
+            await runs_until(scheduler, lambda: bool(cluster.why("a")))
+
+    asyncio.run(run())
+    assert cluster.bound() == set()
+    assert "node selector" in cluster.why("a")
 
 
 def test_a_cycle_takes_the_most_important_first_with_all_of_their_gangs():

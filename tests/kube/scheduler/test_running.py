@@ -1,19 +1,24 @@
 """The scheduler as a process: it lets go of its Lease when it ends, and who takes over looks anew at pods."""
 
-import re
 import urllib.request
 
-from kube_cluster import KubeCluster, free_port_numbers, pod
+from prometheus_client.parser import text_string_to_metric_families
+
+from kube_cluster import KubeCluster, free_port_numbers, pod, until
 
 LEADS = '"leads"'
 
 
+def figures(port: int) -> dict[str, float]:
+    """Return what a process tells Prometheus."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        families = list(text_string_to_metric_families(answer.read().decode()))
+    return {sample.name: sample.value for family in families for sample in family.samples}
+
+
 def lists(port: int) -> int:
     """Return how often a process has listed a kind of objects."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
-        found = re.search(r"^ullage_lists_total (\d+)", answer.read().decode(), re.MULTILINE)
-    assert found is not None
-    return int(found[1])
+    return int(figures(port)["ullage_lists_total"])
 
 
 def test_who_takes_over_lists_pods_anew_and_goes_on(kube_cluster: KubeCluster):
@@ -41,3 +46,21 @@ def test_only_pods_that_name_one_of_its_names_are_placed(kube_cluster: KubeClust
     kube_cluster.plane.create_many([pod("default/one", "one"), pod("default/two", "two")])
     placed = kube_cluster.wait_until_placed("default/one", "default/two")
     assert placed.keys() == {"default/one", "default/two"}
+
+
+def test_prometheus_is_told_what_was_bound_and_who_waits(kube_cluster: KubeCluster):
+    kube_cluster.nodes(1)
+    (port,) = free_port_numbers(1)
+    kube_cluster.start("scheduler", "--port", str(port), ready=LEADS)
+    pods = {"small": "1", "huge": "100", "vast": "200"}
+    kube_cluster.plane.create_many([pod(f"default/{name}", cpu=cpu) for name, cpu in pods.items()])
+    kube_cluster.wait_until_placed("default/small")
+    wanted = {
+        "ullage_scheduler_pods_bound_total": 1,
+        "ullage_scheduler_pods_waiting": 2,
+        "ullage_scheduler_pods_nominated": 0,
+        "ullage_scheduler_pods_evicted_total": 0,
+        "ullage_scheduler_binds_failed_total": 0,
+    }
+    until(lambda: wanted.items() <= figures(port).items(), f"the figures are {wanted}")
+    assert figures(port)["ullage_scheduler_cycles_total"] >= 1

@@ -23,7 +23,7 @@ POD = waiting("web/p", volumes=(Volume("a", claim="a"),))
 ON_NODE = Bound("web/p", "n1")
 ON_DRIVE = Bound("web/p", "n1", (Served("a", "n1", "d1", "HDDLVG", 5 * GIB, fresh=True),))
 BY_HAND = Bound("web/p", "n1", chosen=(ChosenVolume("a", "disk"),))
-AT_REVISION_9 = [answer(200, b'{"metadata": {"resourceVersion": "9"}}')]
+AT_REVISION_9 = [answer(200, b'{"metadata": {"resourceVersion": "9", "uid": "made-1"}}')]
 CONFLICT = [answer(409, b'{"reason": "Conflict", "message": "it has changed"}')]
 
 
@@ -247,6 +247,82 @@ def test_a_reservation_of_another_pod_that_is_called_the_same_is_left_alone():
     doing(work)
 
 
+class TestReservationsThatAreCalledTheSame:
+    """`web/x-p` and `web-x/p` both call theirs `web-x-p`: one after the other has it."""
+
+    FIRST = waiting("web-x/p", volumes=POD.volumes)
+    SECOND = waiting("web/x-p", volumes=POD.volumes)
+    OF_FIRST, OF_SECOND = (ON_DRIVE._replace(workload=key) for key in ("web-x/p", "web/x-p"))
+
+    def begin(self, world: World) -> None:
+        world.see(pod("web-x", "p", metadata={"uid": "pod-2"}))
+        world.see(pod("web", "x-p", metadata={"uid": "pod-3"}))
+
+    def reservation(self, world: World, namespace: str) -> None:
+        spec = {"Namespace": namespace, "Status": "RESERVED"}
+        metadata = {"uid": "made-7", "resourceVersion": "7"}
+        world.see(
+            stored(BAREMETAL, "AvailableCapacityReservation", "web-x-p", metadata=metadata, spec=spec)
+        )
+
+    def test_while_one_is_made_ready_the_other_is_told_so_and_nothing_is_written_for_it(self):
+        async def work(world: World) -> None:
+            self.begin(world)
+            first = asyncio.create_task(world.volumes.prepare(self.FIRST, self.OF_FIRST))
+            await asyncio.sleep(0)
+            with pytest.raises(NotDoneError, match="reservation web-x-p is that of pod web-x/p") as found:
+                await world.volumes.prepare(self.SECOND, self.OF_SECOND)
+            assert not found.value.is_for_good
+            await world.volumes.give_back(self.SECOND, self.OF_SECOND)
+            while not world.volumes.waiting:  # noqa: ASYNC110 - the server has no event for it
+                await asyncio.sleep(0.001)
+            assert [verb for verb, _, _ in world.asked()] == ["PATCH"]
+            first.cancel()
+            await world.volumes.give_back(self.FIRST, self.OF_FIRST)
+            world.claim(3, bound=True)
+            await world.volumes.prepare(self.SECOND, self.OF_NODE)
+
+        doing(work)
+
+    OF_NODE = Bound("web/x-p", "n1")
+
+    def test_what_another_process_was_first_to_write_is_neither_changed_nor_deleted(self):
+        async def work(world: World) -> None:
+            self.begin(world)
+            with pytest.raises(NotDoneError, match="reservation web-x-p was written by somebody else"):
+                await world.volumes.prepare(self.SECOND, self.OF_SECOND)
+            self.reservation(world, "web-x")
+            await world.volumes.give_back(self.SECOND, self.OF_SECOND)
+            (asked,) = world.server.asked
+            assert b"fieldManager=ullage-web&force=false" in asked
+
+        doing(work, CONFLICT)
+
+    @pytest.mark.parametrize("namespace", ["web", "web-y"])
+    def test_one_of_its_own_or_of_a_pod_that_is_gone_is_overwritten_unless_it_has_changed(self, namespace):
+        async def work(world: World) -> None:
+            self.begin(world)
+            self.reservation(world, namespace)
+            with pytest.raises(NotDoneError, match="was written by somebody else meanwhile"):
+                await world.volumes.prepare(self.SECOND, self.OF_SECOND)
+            ((_, _, document),) = world.asked()
+            assert document["metadata"]["resourceVersion"] == "7"
+            assert b"force=true" in world.server.asked[0]
+
+        doing(work, CONFLICT)
+
+    def test_one_whose_answer_was_lost_is_deleted_where_it_is_seen(self):
+        async def work(world: World) -> None:
+            self.begin(world)
+            with pytest.raises(NotDoneError, match="out of order"):
+                await world.volumes.prepare(self.SECOND, self.OF_SECOND)
+            self.reservation(world, "web")
+            await world.volumes.give_back(self.SECOND, self.OF_SECOND)
+            assert world.asked()[1:] == [("DELETE", "web-x-p", {"preconditions": {"uid": "made-7"}})]
+
+        doing(work, [answer(422, b'{"message": "out of order"}')], AT_REVISION_9)
+
+
 def free(**fields: Any) -> list:
     spec = {"spec": {"claimRef": fields}} if fields else {}
     return [answer(200, json.dumps({"metadata": {"resourceVersion": "7"}, **spec}).encode())]
@@ -306,7 +382,7 @@ class TestGivingBack:
             await world.volumes.give_back(POD, ON_DRIVE)
             assert world.asked()[2:] == [
                 ("PATCH", "a", {"metadata": {"resourceVersion": "9", **selecting(None)}}),
-                ("DELETE", "web-p", None),
+                ("DELETE", "web-p", {"preconditions": {"uid": "made-1"}}),
             ]
             await world.volumes.give_back(POD, ON_DRIVE)
             assert len(world.asked()) == 4, "what was given back is not given back again"

@@ -3,7 +3,7 @@
 import pytest
 
 from builders import node, waiting, workload
-from ullage.kube.scheduler.waiting_line import AGAIN_SECONDS, SECONDS_MAX, WaitingLine
+from ullage.kube.scheduler.waiting_line import AGAIN_SECONDS, SECONDS_MAX, SOON_SECONDS, WaitingLine
 from ullage.model.constraints import Constraints
 from ullage.model.delta import Delta
 
@@ -49,6 +49,28 @@ def test_who_is_being_bound_has_no_turn(line, taken):
     line.seen(Delta(workloads=(pod("a"), pod("b"))))
     taken.add("a")
     assert names(line) == ["b"]
+
+
+def test_who_has_a_place_later_has_a_turn_soon_after_each_move_however_often_it_waited(line):
+    line.seen(Delta(workloads=(pod("a"),)))
+    for _ in range(5):
+        line.had_no_place("a", now=0.0)
+    line.has_place_later("a", now=0.0)
+    assert names(line, 5.0) == []
+    line.moved()
+    assert names(line, SOON_SECONDS / 2) == []
+    assert names(line, SOON_SECONDS) == ["a"]
+    assert line.tries("a") == 5
+
+
+@pytest.mark.parametrize("changed", [{"cpu": 2}, {"priority": 3}, {"labels": {"team": "b"}}])
+def test_who_asks_for_something_else_has_a_turn_at_once(line, changed):
+    line.seen(Delta(workloads=(pod("a"),)))
+    line.had_no_place("a", now=0.0)
+    line.seen(Delta(workloads=(pod("a"),)))
+    assert names(line) == []
+    line.seen(Delta(workloads=(pod("a", **changed),)))
+    assert names(line) == ["a"]
 
 
 def test_who_had_no_place_waits_until_something_happens_and_some_time_more(line):

@@ -18,6 +18,8 @@ from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
 
 SCHEDULED: Final = "PodScheduled"
 UNSCHEDULABLE: Final = "Unschedulable"
+NOT_BOUND: Final = "SchedulerError"
+"""Why a pod has no node that has a place: as kube-scheduler says it."""
 ASK_AGAIN_SECONDS: Final = 0.5
 _TOO_MANY: Final = 429
 _OUT_OF_ORDER: Final = 500
@@ -129,45 +131,50 @@ class Actions:
     async def nominate(self, key: str, facts: PodFacts, node: str) -> None:
         """Say on which node a pod will run; nothing is written where that is said already."""
         if facts.nominated_node != node:
-            await self._patch_status(key, {"nominatedNodeName": node or None})
+            await self._patch_status(key, facts.uid, {"nominatedNodeName": node or None})
 
     async def say_why_not(self, key: str, facts: PodFacts, message: str) -> None:
-        """Say why a pod does not run; nothing is written where that is said already."""
+        """Say why a pod has no place; nothing is written where that is said already."""
+        self.say(key, facts.uid, "FailedScheduling", message, is_warning=True)
+        await self._say_condition(key, facts, UNSCHEDULABLE, message)
+
+    async def say_not_bound(self, key: str, facts: PodFacts, message: str) -> None:
+        """Say why a pod is not bound to its place; nothing is written where that is said already."""
+        self.say(key, facts.uid, "FailedBinding", message, is_warning=True)
+        await self._say_condition(key, facts, NOT_BOUND, message)
+
+    async def _say_condition(self, key: str, facts: PodFacts, reason: str, message: str) -> None:
         told = message[:MESSAGE_CHARACTERS_MAX]
-        namespace, name = _parts(key)
-        subject = Subject("Pod", name, namespace, facts.uid)
-        self._events.say(subject, "FailedScheduling", told, is_warning=True)
         known = next((each for each in _conditions(facts) if each.type == SCHEDULED), None)
-        if known is not None and (known.status, known.reason, known.message) == (
-            "False",
-            UNSCHEDULABLE,
-            told,
-        ):
+        if known is not None and (known.status, known.reason, known.message) == ("False", reason, told):
             return
         stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         condition: dict[str, Any] = {
             "type": SCHEDULED,
             "status": "False",
-            "reason": UNSCHEDULABLE,
+            "reason": reason,
             "message": told,
         }
         if known is None or known.status != "False":
             condition["lastTransitionTime"] = stamp
-        await self._patch_status(key, {"conditions": [condition]})
+        await self._patch_status(key, facts.uid, {"conditions": [condition]})
 
-    async def _patch_status(self, key: str, status: dict[str, Any]) -> None:
+    async def _patch_status(self, key: str, uid: str, status: dict[str, Any]) -> None:
+        """Change the status of a pod; another one of its name stays as it is."""
         self._require_lead()
         namespace, name = _parts(key)
         path = f"/api/v1/namespaces/{namespace}/pods/{name}/status"
         try:
-            await self._client.patch(path, {"status": status}, STRATEGIC_PATCH)
+            document = {"metadata": {"uid": uid}, "status": status}
+            await self._client.patch(path, document, STRATEGIC_PATCH)
         except (RefusedError, BrokenError) as error:
             raise NotDoneError(str(error)) from None
 
     def say(self, key: str, uid: str, reason: str, note: str, *, is_warning: bool = False) -> None:
         """Write an event about a pod."""
         namespace, name = _parts(key)
-        self._events.say(Subject("Pod", name, namespace, uid), reason, note, is_warning=is_warning)
+        told = note[:MESSAGE_CHARACTERS_MAX]
+        self._events.say(Subject("Pod", name, namespace, uid), reason, told, is_warning=is_warning)
 
 
 def _says_nothing(error: RefusedError) -> bool:

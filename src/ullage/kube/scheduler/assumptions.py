@@ -44,6 +44,11 @@ class Assumptions:
         """Whether a pod is being evicted."""
         return key in self._leaving
 
+    def identifier(self, key: str) -> str:
+        """Return which pod of a name is being bound or evicted; '' where none is."""
+        known = self._bound.get(key) or self._leaving.get(key)
+        return known.identifier if known is not None else ""
+
     def bind(self, workload: Workload, node: str) -> Workload:
         """Take a pod that waits for one that runs on a node."""
         key = workload.key

@@ -47,6 +47,7 @@ class _Held:
 
     def __init__(self, workload: Workload, node: str, entries: dict[str, LedgerEntry]) -> None:
         self.reservation = reservation_name(workload.namespace, workload.name)
+        self.owner = workload.key
         self.node = node
         self.entries = entries
         self.made: set[str] = set()
@@ -175,13 +176,18 @@ class Holds:
             if held.ends is not None and any(self._seen_of(held)):
                 held.ends = max(held.ends, now + LINGER_SECONDS)
             is_over = held.ends is not None and now >= held.ends
-            is_made = held.made.issuperset(held.entries) and held.reservation not in self._shown
+            is_made = held.made.issuperset(held.entries) and not self._shown_of(held)
             if is_over or is_made:
                 del self._held[key]
 
+    def _shown_of(self, held: _Held) -> dict[str, LedgerEntry]:
+        """Return what the watch shows of a pod's own; that of another pod may be called the same."""
+        shown = self._shown.get(held.reservation, {})
+        return {key: entry for key, entry in shown.items() if entry.owner == held.owner}
+
     def _seen_of(self, held: _Held) -> Iterator[str]:
         """Yield the requests that the watch shows as held, leaving aside what was there before."""
-        for key, entry in self._shown.get(held.reservation, {}).items():
+        for key, entry in self._shown_of(held).items():
             if entry.holds and key not in held.older:
                 yield entry.request
 
@@ -196,8 +202,8 @@ class Holds:
         wanted: dict[str, LedgerEntry] = {}
         hidden: set[str] = set()
         for held in self._held.values():
-            shown = self._shown.get(held.reservation, {})
-            hidden.update(key for key, entry in shown.items() if entry.request in held.made)
+            shown = self._shown_of(held).items()
+            hidden.update(key for key, entry in shown if entry.request in held.made)
             seen = {*self._seen_of(held), *held.made}
             for request, entry in held.entries.items():
                 if request not in seen and entry.key not in self._reservation_of:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from ullage.engine.columns import Columns
+from ullage.engine.placement.gangs import gang_key
 from ullage.engine.placement.outcome import Evicted
 from ullage.engine.placement.scheduling import Bound, Cycle, Nominated, schedule
 from ullage.kube.following import Following
@@ -48,10 +49,11 @@ class Figures(NamedTuple):
 
 
 class _Binding(NamedTuple):
-    """A pod as it was judged, and what was decided."""
+    """A pod as it was judged, what was decided, and which pod of its name that was."""
 
     workload: Workload
     bound: Bound
+    uid: str
 
 
 class Preparing(Protocol):
@@ -94,6 +96,11 @@ class Scheduler:
         self._acts: set[asyncio.Task[None]] = set()
         self.figures = Figures()
 
+    @property
+    def waiting(self) -> tuple[int, int]:
+        """How many pods wait for a place, and for how many of them room is being made."""
+        return len(self._line), len(self._nominated)
+
     def is_binding(self) -> bool:
         """Whether pods wait to be bound that have a place."""
         return not self._binding.empty()
@@ -131,6 +138,7 @@ class Scheduler:
         waiting = self._line.ready(self._now())
         if not waiting or not self._actions.leading.leads:
             return Cycle()
+        waiting += self._nominated_besides(waiting)
         columns, waiting = await self._keep_promises(columns, first_of(waiting, self._nominated))
         done = await self._judged(columns, waiting, names_remedies=False)
         self.figures = self.figures._replace(cycles=self.figures.cycles + 1)
@@ -144,6 +152,12 @@ class Scheduler:
         if news:
             await self._explain(columns, news, asked)
         return done
+
+    def _nominated_besides(self, waiting: Iterable[Workload]) -> list[Workload]:
+        """Return the pods that have a place later and no turn now: nobody else may have it meanwhile."""
+        asked = {each.key for each in waiting}
+        besides = (self._line.get(key) for key in self._nominated if key not in asked)
+        return [each for each in besides if each is not None and not self._assumptions.is_bound(each.key)]
 
     async def _keep_promises(
         self, columns: Columns, waiting: list[Workload]
@@ -222,11 +236,18 @@ class Scheduler:
 
     def _assume(self, columns: Columns, done: Cycle, asked: Mapping[str, Workload]) -> Columns:
         """Take for granted what was decided, begin to do it, and return the cluster after it."""
-        rows = [self._assumptions.bind(asked[each.workload], each.node) for each in done.bound]
-        self._line.take(each.workload for each in done.bound)
-        for each in done.bound:
+        changed = self._following.mirror.has_changed  # who is not any more as it was judged is judged anew
+        gangs = {gang_key(each) for key, each in asked.items() if each.gang and changed(key)}
+        bound = [
+            each
+            for each in done.bound
+            if not changed(each.workload) and gang_key(asked[each.workload]) not in gangs
+        ]
+        rows = [self._assumptions.bind(asked[each.workload], each.node) for each in bound]
+        self._line.take(each.workload for each in bound)
+        for each in bound:
             self._nominated.pop(each.workload, None)
-            binding = _Binding(asked[each.workload], each)
+            binding = _Binding(asked[each.workload], each, self._uid(each.workload))
             if binding.workload.volumes:  # which may take long: it keeps no others waiting
                 held = self._holds.hold(binding.workload, each, columns.snapshot)
                 columns = self._advance(held)
@@ -234,12 +255,15 @@ class Scheduler:
             else:
                 self._binding.put_nowait(binding)
         for later in done.nominated:
-            self._line.had_no_place(later.workload, self._now())
+            if changed(later.workload):
+                continue
+            self._line.has_place_later(later.workload, self._now())
             self._nominated[later.workload] = later.node
             victims = []
             for victim in later.evicted:
                 running = columns.snapshot.workloads.get(victim.workload)
-                if running is not None and not self._assumptions.is_leaving(victim.workload):
+                is_other = self._following.mirror.is_renewed(victim.workload)
+                if running is not None and not is_other and not self._assumptions.is_leaving(victim.workload):
                     rows.append(self._assumptions.evict(running))
                     victims.append(victim)
             self._begin(self._make_room(later, victims))
@@ -265,46 +289,48 @@ class Scheduler:
             self._binding.task_done()
 
     async def _bind(self, binding: _Binding) -> None:
-        workload, bound = binding
-        facts = self._facts(bound.workload)
-        if facts is None:
-            await self._give_back(workload, bound, NotDoneError("the pod is gone", is_for_good=True))
+        workload, bound, uid = binding
+        if self._uid(bound.workload) != uid:
+            await self._give_back(binding, NotDoneError("the pod is gone", is_for_good=True))
             return
         try:
             if self._preparing is not None and workload.volumes:
                 await self._preparing.prepare(workload, bound)
-            await self._actions.bind(bound.workload, facts.uid, bound.node)
+            await self._actions.bind(bound.workload, uid, bound.node)
         except NotDoneError as error:
-            await self._give_back(workload, bound, error)
+            await self._give_back(binding, error)
         else:
             if self._preparing is not None:
                 self._preparing.done(workload, bound)
             self._holds.settle(bound.workload)
             self.figures = self.figures._replace(bound=self.figures.bound + 1)
             note = f"assigned {bound.workload} to {bound.node}"
-            self._actions.say(bound.workload, facts.uid, "Scheduled", note)
+            self._actions.say(bound.workload, uid, "Scheduled", note)
 
-    async def _give_back(self, workload: Workload, bound: Bound, error: NotDoneError) -> None:
-        """Let a pod wait again that was not bound, with all that was held for it."""
+    async def _give_back(self, binding: _Binding, error: NotDoneError) -> None:
+        """Let a pod wait again that was not bound, with all that was held for it.
+
+        Another one of its name may be on its way already: of that nothing is given back.
+        """
+        workload, bound, uid = binding
         self.figures = self.figures._replace(failed=self.figures.failed + 1)
         if self._preparing is not None and workload.volumes:
             await self._preparing.give_back(workload, bound)
-        self._holds.let_go(bound.workload)
-        seen = self._assumptions.forget(bound.workload)
-        if seen is not None:
-            self._given_back[bound.workload] = seen
-            self._following.changed.set()
+        if self._assumptions.identifier(bound.workload) in {"", uid}:
+            self._holds.let_go(bound.workload)
+            self._take_back(bound.workload)
         facts = self._facts(bound.workload)
-        if facts is not None and not error.is_for_good:
+        if facts is not None and facts.uid == uid and not error.is_for_good:
             note = f"not bound to {bound.node}: {error}"
-            self._actions.say(bound.workload, facts.uid, "FailedBinding", note, is_warning=True)
+            with contextlib.suppress(NotDoneError):
+                await self._actions.say_not_bound(bound.workload, facts, note)
 
     async def _make_room(self, later: Nominated, victims: Sequence[Evicted]) -> None:
         """Say where a pod will run, and evict those that are in its way."""
         facts = self._facts(later.workload)
         if facts is None:
             for victim in victims:
-                self._spare(victim.workload)
+                self._take_back(victim.workload)
             return
         with contextlib.suppress(NotDoneError):
             await self._actions.nominate(later.workload, facts, later.node)
@@ -313,22 +339,22 @@ class Scheduler:
             await self._evict(victim, later)
 
     async def _evict(self, victim: Evicted, later: Nominated) -> None:
-        facts = self._facts(victim.workload)
-        if facts is None:
+        uid = self._assumptions.identifier(victim.workload)
+        if not uid:  # it has gone by itself
             return
         try:
-            await self._actions.evict(victim.workload, facts.uid)
+            await self._actions.evict(victim.workload, uid)
         except NotDoneError as error:
-            self._spare(victim.workload)
+            self._take_back(victim.workload)
             note = f"not evicted for {later.workload}: {error}"
-            self._actions.say(victim.workload, facts.uid, "NotEvicted", note, is_warning=True)
+            self._actions.say(victim.workload, uid, "NotEvicted", note, is_warning=True)
         else:
             self.figures = self.figures._replace(evicted=self.figures.evicted + 1)
             note = why_evicted(victim.reason, later.workload, later.node)
-            self._actions.say(victim.workload, facts.uid, "Preempted", note, is_warning=True)
+            self._actions.say(victim.workload, uid, "Preempted", note, is_warning=True)
 
-    def _spare(self, key: str) -> None:
-        """Let a pod run on that was not evicted after all."""
+    def _take_back(self, key: str) -> None:
+        """Show a pod as it was last seen: what was taken for granted of it has not happened."""
         seen = self._assumptions.forget(key)
         if seen is not None:
             self._given_back[key] = seen

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ullage.kube.election import ALONE
+from ullage.kube.metrics import Metrics
 from ullage.kube.running import Options, Process, run
 from ullage.kube.scheduler.actions import Actions
 from ullage.kube.scheduler.process import Scheduler
@@ -19,9 +20,24 @@ def run_scheduler(options: Options, names: Sequence[str]) -> None:
         volumes = Volumes(process.client, process.following.mirror, leading)
         scheduler = Scheduler(process.following, actions, names=names, preparing=volumes)
         process.events.is_busy = scheduler.is_binding
+        show_figures(process.metrics, scheduler)
         if process.election.took_over:
             # the last bindings of the one before may not have been seen yet, and room be given away twice
             await process.following.look_again(POD)
         await scheduler.run()
 
     run(options, work)
+
+
+def show_figures(metrics: Metrics, scheduler: Scheduler) -> None:
+    """Show Prometheus what a scheduler has done, and who waits."""
+    metrics.counter("scheduler_cycles", "Looks at all that waits.", lambda: scheduler.figures.cycles)
+    metrics.counter("scheduler_pods_bound", "Pods that were bound.", lambda: scheduler.figures.bound)
+    metrics.counter("scheduler_pods_evicted", "Pods that made room.", lambda: scheduler.figures.evicted)
+    metrics.counter(
+        "scheduler_binds_failed", "Pods that were not bound after all.", lambda: scheduler.figures.failed
+    )
+    metrics.gauge("scheduler_pods_waiting", "Pods that wait for a place.", lambda: scheduler.waiting[0])
+    metrics.gauge(
+        "scheduler_pods_nominated", "Waiting pods for which room is made.", lambda: scheduler.waiting[1]
+    )

@@ -20,7 +20,7 @@ from ullage.kube.install.choices import SCHEDULER, metadata
 from ullage.kube.scheduler.actions import NotDoneError
 from ullage.kube.scheduler.holds import claim_names, reservation_name
 from ullage.model.cluster import Workload
-from ullage.sources.kubernetes.api.client import ApiClient, RefusedError, segment
+from ullage.sources.kubernetes.api.client import FIELD_MANAGER, ApiClient, RefusedError, segment
 from ullage.sources.kubernetes.api.connection import BrokenError
 from ullage.sources.kubernetes.api.mirror import Mirror
 from ullage.sources.kubernetes.api.mirrored_claims import ClaimFacts, revision_number
@@ -39,6 +39,7 @@ _VOLUMES: Final = "/api/v1/persistentvolumes"
 
 
 class _Metadata(msgspec.Struct, rename="camel"):
+    uid: str = ""
     resource_version: str = ""
 
 
@@ -67,6 +68,7 @@ class _Begun:
         self.bound = bound
         self.uid = uid
         self.reservation = ""
+        self.reservation_uid = ""
         self.claims: dict[str, int] = {}
         self.volumes: dict[str, int] = {}
 
@@ -89,6 +91,7 @@ class Volumes:
         self._seconds_max = seconds_max
         self._now = now
         self._begun: dict[str, _Begun] = {}
+        self._reserving: dict[str, str] = {}
         self._waiters: dict[str, set[asyncio.Event]] = {}
         self.waiting = 0
         mirror.hear_claims(self._heard)
@@ -119,7 +122,7 @@ class Volumes:
     def done(self, workload: Workload, bound: Bound) -> None:
         """Take note that a pod is bound."""
         if self._is_of(workload, bound):
-            del self._begun[workload.key]
+            self._forget_name(workload.key, self._begun.pop(workload.key))
 
     async def give_back(self, workload: Workload, bound: Bound) -> None:
         """Undo what was begun for a pod; what cannot be undone now is left to the operator."""
@@ -138,7 +141,8 @@ class Volumes:
             }
             await self._try(self._client.patch(f"{_VOLUMES}/{segment(name)}", change))
         if begun.reservation:
-            await self._try(self._client.delete(reservation_path(begun.reservation)))
+            await self._release(workload.key, begun)
+        self._forget_name(workload.key, begun)
 
     def _is_of(self, workload: Workload, bound: Bound) -> bool:
         """Whether what was begun last for a pod of this name was begun for this decision."""
@@ -153,13 +157,51 @@ class Volumes:
         if not served:
             return
         name = reservation_name(workload.namespace, workload.name)
+        holder = self._reserving.get(name, workload.key)
+        if holder != workload.key:
+            raise NotDoneError(_is_taken(name, holder))
         known = self._mirror.reservation(name)
         if known is not None and known.owner != workload.key and self._mirror.facts(known.owner) is not None:
-            raise NotDoneError(f"reservation {name} is that of pod {known.owner}")
+            raise NotDoneError(_is_taken(name, known.owner))
         document = self._reservation(name, workload, served)
+        if known is not None:
+            document["metadata"]["resourceVersion"] = known.revision
+        self._reserving[name] = workload.key
         begun.reservation = name
         self._require_lead()
-        await self._client.apply(reservation_path(name), document)
+        begun.reservation_uid = await self._write_reservation(name, workload, document)
+
+    async def _write_reservation(self, name: str, workload: Workload, document: dict[str, Any]) -> str:
+        """Write a reservation and return its identifier; raises where it is that of another pod.
+
+        Pods of two namespaces may call theirs the same. So each namespace writes under a name of its own, and
+        what another one has written meanwhile is a conflict, as is any change to one that was seen.
+        """
+        was_seen = "resourceVersion" in document["metadata"]
+        manager = f"{FIELD_MANAGER}-{workload.namespace}"
+        try:
+            answer = await self._client.apply(
+                reservation_path(name), document, field_manager=manager, force=was_seen
+            )
+        except RefusedError as error:
+            if error.is_conflict:
+                raise NotDoneError(f"reservation {name} was written by somebody else meanwhile") from None
+            raise
+        return _OBJECT.decode(answer).metadata.uid
+
+    async def _release(self, key: str, begun: _Begun) -> None:
+        """Delete the reservation of a pod; where its answer was lost, one that is seen to be of the pod."""
+        uid, known = begun.reservation_uid, self._mirror.reservation(begun.reservation)
+        if not uid and known is not None and known.owner == key:
+            uid = known.uid
+        if uid:
+            path = reservation_path(begun.reservation)
+            await self._try(self._client.delete(path, {"preconditions": {"uid": uid}}))
+
+    def _forget_name(self, key: str, begun: _Begun) -> None:
+        """Let others have the name of a reservation that is not being made any more."""
+        if self._reserving.get(begun.reservation) == key and key not in self._begun:
+            del self._reserving[begun.reservation]
 
     def _has_volume(self, workload: Workload, served: Served) -> bool:
         """Whether what is served is a claim that has its volume and is to be larger."""
@@ -339,6 +381,10 @@ class Volumes:
 def reservation_path(name: str) -> str:
     """Return where a reservation of csi-baremetal is."""
     return f"/apis/{BAREMETAL}/v1/availablecapacityreservations/{segment(name)}"
+
+
+def _is_taken(name: str, owner: str) -> str:
+    return f"reservation {name} is that of pod {owner}, which comes first"
 
 
 def _claim_path(key: str) -> str:

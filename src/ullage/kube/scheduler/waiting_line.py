@@ -13,6 +13,7 @@ from ullage.model.delta import Delta
 
 FIRST_SECONDS: Final = 1.0
 SECONDS_MAX: Final = 10.0
+SOON_SECONDS: Final = 0.25
 AGAIN_SECONDS: Final = 60.0
 """How long a pod waits at most for something to happen."""
 
@@ -61,7 +62,7 @@ class WaitingLine:
             if self._waits(row):
                 known = self._waiting.get(row.key)
                 self._waiting[row.key] = row
-                if known is not None and known.constraints != row.constraints:
+                if known is not None and _asks(known) != _asks(row):
                     self._turns.pop(row.key, None)
             else:
                 self._forget(row.key)
@@ -104,6 +105,10 @@ class WaitingLine:
         wait = min(FIRST_SECONDS * 2 ** min(tries - 1, 10), SECONDS_MAX)
         self._turns[key] = _Turn(now + wait, now + AGAIN_SECONDS, self._moves, tries)
 
+    def has_place_later(self, key: str, now: float) -> None:
+        """Take note that a pod has a place as soon as others have left: it is judged whenever one leaves."""
+        self._turns[key] = _Turn(now + SOON_SECONDS, now + AGAIN_SECONDS, self._moves, self.tries(key))
+
     def ready(self, now: float) -> list[Workload]:
         """Return the pods that have a turn now; whoever is in a gang with one of them has one too."""
         found = {
@@ -132,6 +137,11 @@ class WaitingLine:
             turn.not_before if self._moves > turn.moves else turn.at_last for turn in self._turns.values()
         ]
         return max(0.0, min(times) - now) if times else None
+
+
+def _asks(row: Workload) -> tuple[object, ...]:
+    """Return all of a pod that decides where it may go."""
+    return row.constraints, row.requests, row.volumes, row.priority, row.labels
 
 
 _HELPING: Final = (

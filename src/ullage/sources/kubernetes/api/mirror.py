@@ -244,6 +244,14 @@ class Mirror:
         """Return what is known of a pod beyond its workload."""
         return self._pods.facts(key)
 
+    def is_renewed(self, key: str) -> bool:
+        """Whether a pod is gone, or another one of its name, since the last delta."""
+        return self._pods.is_renewed(key)
+
+    def has_changed(self, key: str) -> bool:
+        """Whether there is anything new of a pod since the last delta."""
+        return self._pods.has_changed(key)
+
     def claim(self, key: str) -> ClaimFacts | None:
         """Return what is known of a claim beyond its row."""
         return self._rows.claims.get(key)

@@ -79,6 +79,7 @@ class MirroredPods:
         self._in_gang: dict[str, set[str]] = {}
         self._with_own_claims: set[str] = set()
         self._stale: set[str] = set()
+        self._renewed: set[str] = set()
         self._read_anew()
 
     def _read_anew(self) -> None:
@@ -104,6 +105,9 @@ class MirroredPods:
         )
         before = self._pods.get(key)
         classless = classless_volumes(spec) if waits and workload.volumes else frozenset[str]()
+        if before is not None and before.facts.uid != facts.uid:
+            self._renewed.add(key)
+            self._stale.add(key)
         self._pods[key] = _Held(workload, facts, classless)
         if before is None or before.workload != workload or before.classless != classless:
             if before is not None:
@@ -117,6 +121,15 @@ class MirroredPods:
         if held is not None:
             self._unindex(key, held.workload)
             self._stale.add(key)
+            self._renewed.add(key)
+
+    def is_renewed(self, key: str) -> bool:
+        """Whether a pod is gone, or another one of its name, since changes were asked for last."""
+        return key in self._renewed
+
+    def has_changed(self, key: str) -> bool:
+        """Whether there is anything new of a pod since changes were asked for last."""
+        return key in self._stale
 
     def keys(self) -> list[str]:
         """Return the keys of all pods."""
@@ -180,11 +193,12 @@ class MirroredPods:
                     del self._shown[key]
                     rows[key] = None
                     moved.append(before)
-            elif row != before:
+            elif row != before or key in self._renewed:
                 self._shown[key] = rows[key] = row
                 if before is None or before.volumes != row.volumes:
                     moved.append(row)
         self._stale.clear()
+        self._renewed.clear()
         return Changed(rows, moved)
 
     def _index(self, key: str, workload: Workload) -> None:
