@@ -112,5 +112,6 @@ constraints = st.one_of(
         tuples_of(spreads, 1),
         tuples_of(st.builds(HostPort, st.integers(1, 65535), st.sampled_from(("TCP", "UDP")), texts), 1),
         tuples_of(texts, 1),
+        tuples_of(texts, 1),
     ),
 )

@@ -57,6 +57,7 @@ claims = st.builds(
     texts,
     st.booleans(),
     texts,
+    texts,
 )
 persistent_volumes = st.builds(
     PersistentVolume,

@@ -124,7 +124,8 @@ def nodes(name: st.SearchStrategy[str] = names) -> st.SearchStrategy[Node]:
 groups = st.builds(Group, names, label_maps, optional(ganeti_groups))
 parts = resource_maps(st.integers(0, 1 << 44))
 containers = st.builds(Container, texts, st.sampled_from(("main", "init", "sidecar")), parts, resources)
-volumes = st.builds(Volume, texts, texts, texts, sizes, st.booleans(), texts, storage_groups, st.booleans())
+flags = st.booleans()
+volumes = st.builds(Volume, texts, texts, texts, sizes, flags, texts, storage_groups, flags, flags)
 workload_states = st.sampled_from(("init", "ok", "error", "paused", "deleted"))
 
 

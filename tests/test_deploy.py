@@ -123,6 +123,10 @@ def rendered(text):
             ),
         ),
         (["components={extender}"], Choices(components=("extender",))),
+        (
+            ["components={extender}", "schedulerNames={mine}"],
+            Choices(components=("extender",), scheduler_names=("mine",)),
+        ),
     ],
 )
 def test_the_chart_renders_to_what_is_installed(helm, settings, choices):

@@ -171,6 +171,34 @@ def test_a_node_where_no_volume_can_be_made_is_given_back_and_tried_again(kube_c
         settled(kube_cluster)
 
 
+def test_pods_whose_reservations_are_called_the_same_run_one_after_the_other(kube_cluster):
+    kube_cluster.namespaces("a", "a-b")
+    kube_cluster.nodes(2)
+    for name in ("n0", "n1"):
+        kube_cluster.plane.create_many(drives(name, HDD=[100]))
+    scheduler = kube_cluster.start("scheduler")
+    keys = {"a/b-c", "a-b/c"}
+    kube_cluster.plane.create_many([claim("a/data", "hdd", 50), claim("a-b/data", "hdd", 50)])
+    scheduler.signal(signal.SIGSTOP)
+    kube_cluster.plane.create_many([pod(key, cpu="50m", spec=mounted("data")) for key in sorted(keys)])
+    scheduler.signal(signal.SIGCONT)
+    until(lambda: any(kube_cluster.told(*keys).values()), "one of them is told what it waits for")
+    (second,) = (key for key, why in kube_cluster.told(*keys).items() if why)
+    (first,) = keys - {second}
+    assert f"reservation a-b-c is that of pod {first}" in kube_cluster.why(second)
+    until(
+        lambda: any(
+            reason == "FailedBinding" for reason, _, _ in kube_cluster.events(second.partition("/")[0])
+        ),
+        "an event says so",
+    )
+    assert {each["Namespace"] for each in reservations(kube_cluster).values()} == {first.partition("/")[0]}
+    with BaremetalDriver(kube_cluster.plane) as driver:
+        kube_cluster.wait_until_placed(*keys)
+        settled(kube_cluster)
+    assert driver.faults == []
+
+
 def test_claims_that_come_with_their_pod_are_waited_for(kube_cluster):
     kube_cluster.nodes(1)
     kube_cluster.plane.create_many(drives("n0", HDD=[100]))
@@ -182,6 +210,17 @@ def test_claims_that_come_with_their_pod_are_waited_for(kube_cluster):
         kube_cluster.wait_until_placed("web/p")
         settled(kube_cluster)
     assert driver.faults == []
+
+
+def test_a_claim_that_only_has_the_name_of_a_pod_s_own_is_not_taken(kube_cluster):
+    kube_cluster.nodes(1)
+    kube_cluster.plane.create_many([hand_made("disk", "n0"), claim("web/p-own", "by-hand", 5)])
+    kube_cluster.start("scheduler")
+    volume = {"name": "own", "ephemeral": {"volumeClaimTemplate": {"spec": claim("x", "by-hand", 5)["spec"]}}}
+    kube_cluster.plane.create(pod("web/p", cpu="50m", spec={"volumes": [volume]}))
+    kube_cluster.wait_until_told("web/p", "claim p-own was not created for it")
+    kube_cluster.plane.delete("/api/v1/namespaces/web/persistentvolumeclaims/p-own")
+    kube_cluster.wait_until_placed("web/p")
 
 
 def test_each_claim_has_the_free_volume_of_its_node(kube_cluster):

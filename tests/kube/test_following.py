@@ -6,11 +6,11 @@ import json
 import pytest
 
 from ullage.kube.following import FOLLOWED, Following, Stated
-from ullage.kube.policies import CAPACITY_POLICY
 from ullage.kube.resource_types import RESOURCE_TYPE
 from ullage.model.policy import Layer
 from ullage.model.resources import ResourceType, ResourceTypes
 from ullage.model.settings import rules_for
+from ullage.sources.kubernetes.capacity_policies import CAPACITY_POLICY
 from ullage.sources.kubernetes.items import NODE, POD, Kind
 from ullage.sources.kubernetes.kubeconfig import Access, ClusterEntry, UserEntry
 from ullage.sources.kubernetes.object_kinds import OWN_GROUP

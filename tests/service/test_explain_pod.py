@@ -86,6 +86,18 @@ def test_a_gate_is_named_and_the_nodes_are_judged_all_the_same(mixed):
     assert (report.taking, report.first_choice) == (1, "free")
 
 
+@pytest.mark.parametrize(("memory", "taking", "tried"), [("6Gi", 1, []), ("900Gi", 0, ["request", "node"])])
+def test_claimed_devices_are_named_and_the_nodes_are_judged_all_the_same(mixed, memory, taking, tried):
+    claiming = waiting(
+        "web/claims", cpu="2", memory=memory, pods=1, constraints=Constraints(resource_claims=("nic", "gpu"))
+    )
+    report = pod_report(mixed, claiming)
+    assert report.held_back == "asks for devices by resource claims (gpu, nic), which are not modelled"
+    assert report.remedy == "let kube-scheduler place it"
+    assert report.taking == taking
+    assert [each.kind for each in report.remedies] == tried
+
+
 def test_a_set_that_a_quota_keeps_out_says_so():
     bound = ResourceQuota("most", "web", hard={"pods": "1"})
     full = cluster(

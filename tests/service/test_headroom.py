@@ -99,6 +99,10 @@ def test_an_empty_file_and_gates(small, asked):
     gated = pod("one", cpu="1", constraints=Constraints(scheduling_gates=("wait",)))
     report = headroom_of(small, wants(batch(1, gated)), asked, HeadroomQuestion()).data()
     assert any("gates" in each for each in report["notSimulated"])
+    assert not any("resource claims" in each for each in report["notSimulated"])
+    claiming = pod("one", cpu="1", constraints=Constraints(resource_claims=("gpu",)))
+    report = headroom_of(small, wants(batch(1, claiming)), asked, HeadroomQuestion()).data()
+    assert any("resource claims" in each for each in report["notSimulated"])
 
 
 def test_the_policy_says_how_nodes_are_chosen_unless_the_question_does(small, asked):

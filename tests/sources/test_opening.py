@@ -244,6 +244,13 @@ def test_a_document_that_is_no_cluster_is_refused(folder):
         assert said in refusal(f"{folder(a_yaml=text)}/a.yaml")
 
 
+def test_a_policy_of_kubernetes_may_stand_beside_a_dump(folder):
+    text = b"apiVersion: ullage.dev/v1\nkind: CapacityPolicy\nmetadata: {name: p}\n"
+    text += b"spec: {cluster: {spare-nodes: 1}}\n"
+    found = open_source(folder(a_yaml=text, b_json=DUMP)).read()
+    assert [layer.origin for layer in found.policy.layers] == ["profile kubernetes", "CapacityPolicy p"]
+
+
 def test_a_folder_of_two_clusters_is_refused(folder):
     assert "2 clusters where one is expected" in refusal(
         folder(a_yaml=snapshot_text(SMALL), b_yaml=snapshot_text(SMALL))

@@ -85,6 +85,7 @@ def test_every_reference_has_the_pseudonym_of_what_it_refers_to():
         (TopologySpread(1, "rack", label_selector=selector, match_label_keys=("app",)),),
         (HostPort(80), HostPort(81, "UDP", "10.0.0.1")),
         ("hold",),
+        ("gpu",),
     )
     redacted_by_name = NodeSelectorTerm(
         match_fields=(Requirement("metadata.name", "In", (names.of("node", "n1"),)),)
@@ -104,6 +105,7 @@ def test_every_reference_has_the_pseudonym_of_what_it_refers_to():
         ),
         (HostPort(80), HostPort(81, "UDP", names.of("address", "10.0.0.1"))),
         (names.of("gate", "hold"),),
+        (names.of("device-claim", "gpu"),),
     )
 
 

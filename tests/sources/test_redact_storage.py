@@ -25,11 +25,12 @@ def redactor():
 
 
 def test_a_claim_and_its_volume_name_each_other(redactor):
-    claim = redactor.claim(Claim("data", "ml", "fast", 5, volume="pv-1", selected_node="n1"))
+    claim = redactor.claim(Claim("data", "ml", "fast", 5, volume="pv-1", selected_node="n1", controller="a1"))
     volume = redactor.volume(PersistentVolume("pv-1", "fast", 5, claim="ml/data"))
     assert (claim.volume, volume.claim) == (volume.name, claim.key)
     assert claim.storage_class == volume.storage_class == redactor.storage_class(StorageClass("fast")).name
     assert claim.selected_node == NAMES.of("node", "n1")
+    assert claim.controller == NAMES.of("uid", "a1")
     assert (claim.size_bytes, volume.size_bytes) == (5, 5)
 
 

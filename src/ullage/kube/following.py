@@ -15,7 +15,6 @@ import msgspec
 from ullage.engine.columns import Columns
 from ullage.kube.held_room import HeldRoom
 from ullage.kube.plans import PLAN, Plans
-from ullage.kube.policies import CAPACITY_POLICY, DEFAULT_PROFILE, Policies
 from ullage.kube.resource_types import RESOURCE_TYPE, TypeObjects
 from ullage.model.cluster import Snapshot
 from ullage.model.delta import Delta
@@ -26,6 +25,7 @@ from ullage.model.resources import ResourceTypes
 from ullage.sources.kubernetes.api.client import ApiClient
 from ullage.sources.kubernetes.api.mirror import KINDS, Mirror
 from ullage.sources.kubernetes.api.watching import Watch
+from ullage.sources.kubernetes.capacity_policies import CAPACITY_POLICY, DEFAULT_PROFILE, Policies
 from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.kubeconfig import Access
 from ullage.sources.kubernetes.live_discovery import Listed, discover

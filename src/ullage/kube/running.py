@@ -22,13 +22,13 @@ from ullage.kube.election import Election
 from ullage.kube.events import Events
 from ullage.kube.following import FOLLOWED, Following
 from ullage.kube.metrics import Metrics
-from ullage.kube.policies import DEFAULT_PROFILE
 from ullage.kube.resource_types import types_of_cluster
 from ullage.kube.serving import TEXT, Response, Served, serve
 from ullage.model.errors import InputError
 from ullage.model.policy import Layer
 from ullage.model.resources import ResourceTypes
 from ullage.sources.kubernetes.api.client import ApiClient
+from ullage.sources.kubernetes.capacity_policies import DEFAULT_PROFILE
 from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.kubeconfig import Access, find_access
 

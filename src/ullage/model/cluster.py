@@ -121,7 +121,8 @@ class Container(Record, frozen=True):
 class Volume(Record, frozen=True):
     """Disk space that a workload asks for: by a claim of its own, or inline and gone with it.
 
-    On a local disk it may want one of a `storage_group`, or be a `virtual_disk`: a file beside others.
+    On a local disk it may want one of a `storage_group`, or be a `virtual_disk`: a file beside others. It
+    has a `foreign_claim` where the claim that should be its own was made for another.
     """
 
     name: str
@@ -132,6 +133,7 @@ class Volume(Record, frozen=True):
     driver: str = ""
     storage_group: str = ""
     virtual_disk: bool = False
+    foreign_claim: bool = False
 
 
 class Workload(Record, frozen=True):

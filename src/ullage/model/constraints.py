@@ -127,7 +127,10 @@ class HostPort(Record, frozen=True):
 
 
 class Constraints(Record, frozen=True):
-    """Everything that limits the nodes of a workload apart from resources."""
+    """Everything that limits the nodes of a workload apart from resources.
+
+    `resource_claims` are the names of those by which it asks for devices.
+    """
 
     node_selector: Mapping[str, str] = {}
     affinity: Affinity | None = None
@@ -135,6 +138,7 @@ class Constraints(Record, frozen=True):
     topology_spread: tuple[TopologySpread, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
     scheduling_gates: tuple[str, ...] = ()
+    resource_claims: tuple[str, ...] = ()
 
 
 UNCONSTRAINED = Constraints()

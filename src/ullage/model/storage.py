@@ -12,7 +12,8 @@ class Claim(Record, frozen=True):
     """A PersistentVolumeClaim: disk space promised to whoever names it.
 
     `volume` is the PersistentVolume it is bound to; a claim that waits for its first consumer has none. One
-    that is being deleted takes no new workloads. Only drives of its `storage_group` serve it.
+    that is being deleted takes no new workloads. Only drives of its `storage_group` serve it. `controller`
+    is the identifier of the object that it was made for.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Claim(Record, frozen=True):
     selected_node: str = ""
     terminating: bool = False
     storage_group: str = ""
+    controller: str = ""
 
     @property
     def key(self) -> str:

@@ -14,6 +14,7 @@ from ullage.engine.capacity.admission import admit, shortfall_of
 from ullage.engine.columns import Columns
 from ullage.engine.placement.before import BeforePlacement
 from ullage.engine.placement.binding_rules import BindingRule, binding_rules
+from ullage.engine.placement.device_claims import REMEDY, what_it_claims, without_device_claims
 from ullage.engine.placement.fit import fit
 from ullage.engine.placement.reasons import Reasons, reasons_of
 from ullage.engine.placement.rules import EVERY, SIZE_REASON
@@ -159,9 +160,9 @@ def pod_report(snapshot: Snapshot, workload: Workload) -> PodExplanation:
 
 
 def _free(workload: Workload) -> Workload:
-    """Return a workload without its gates."""
+    """Return a workload without its gates and the devices that it claims."""
     constraints = msgspec.structs.replace(workload.constraints, scheduling_gates=())
-    return msgspec.structs.replace(workload, constraints=constraints)
+    return without_device_claims(msgspec.structs.replace(workload, constraints=constraints))
 
 
 def _judged(report: PodExplanation, columns: Columns, workload: Workload) -> PodExplanation:
@@ -241,23 +242,24 @@ def _with_remedies(report: PodExplanation, columns: Columns, workload: Workload)
     (outcome,) = fit(columns, (Batch(_free(workload)),)).outcomes
     refusal = outcome.refusal
     gates = workload.constraints.scheduling_gates
-    held = f"held back by scheduling gates ({', '.join(sorted(gates))})" if gates else ""
-    if refusal is not None and report.taking:
-        held = "; ".join(filter(None, (held, refusal.reason)))
+    gated = f"held back by scheduling gates ({', '.join(sorted(gates))})" if gates else ""
+    claimed = what_it_claims(workload)
+    bound = refusal.reason if refusal is not None and report.taking else ""
     return msgspec.structs.replace(
         report,
-        held_back=held,
+        held_back="; ".join(filter(None, (gated, claimed, bound))),
         remedies=refusal.remedies if refusal else (),
-        remedy=_remedy(refusal, gates),
+        remedy=_remedy(refusal, gated, claimed),
         evicts=tuple(each.workload for each in outcome.evicted),
         waits_for=tuple(each.workload for each in outcome.waits_for),
     )
 
 
-def _remedy(refusal: Refusal | None, gates: tuple[str, ...]) -> str:
+def _remedy(refusal: Refusal | None, gated: str, claimed: str) -> str:
     """Return what is to be done that is no change which could be tried."""
     untried = refusal.remedy if refusal is not None and not refusal.remedies else ""
-    return "; ".join(filter(None, ("remove its scheduling gates" if gates else "", untried)))
+    known = ("remove its scheduling gates" if gated else "", REMEDY if claimed else "", untried)
+    return "; ".join(filter(None, known))
 
 
 def _not_simulated(snapshot: Snapshot, workload: Workload) -> tuple[str, ...]:

@@ -208,10 +208,12 @@ def _not_simulated(snapshot: Snapshot, wanted: Wanted, question: HeadroomQuestio
     namespaces = {batch.workload.namespace for batch in wanted.batches}
     asked = [batch.workload.constraints for batch in wanted.batches]
     gated = any(each.scheduling_gates for each in asked)
+    claiming = any(each.resource_claims for each in asked)
     bound = question.together or any(each.affinity or each.topology_spread for each in asked)
     return (
         "eviction of others, where priority would allow it",
         *(["scheduling gates: counted as if they were removed"] if gated else []),
+        *(["devices by resource claims: counted as if nobody asked for them"] if claiming else []),
         *(
             ["other orders of placing, which may hold more where rules or several sizes bind"]
             if bound

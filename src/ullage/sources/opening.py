@@ -284,7 +284,7 @@ def _kind(documents: "list[Document]") -> str:
     header = read_header(first)
     if is_own(header):
         # An object of Kubernetes that is called so; a cluster needs more than these.
-        return KUBERNETES if header.kind == "ResourceType" else header.kind or "unknown"
+        return KUBERNETES if header.kind in {"CapacityPolicy", "ResourceType"} else header.kind or "unknown"
     if header.api_version is None and header.kind is None and read_bare_spec(first) is not None:
         return "bare"
     return KUBERNETES

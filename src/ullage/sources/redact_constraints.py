@@ -95,6 +95,9 @@ class ConstraintRedactor:
             topology_spread=tuple(self._spread(each) for each in constraints.topology_spread),
             host_ports=tuple(self._port(each) for each in constraints.host_ports),
             scheduling_gates=tuple(self.names.of("gate", each) for each in constraints.scheduling_gates),
+            resource_claims=tuple(
+                self.names.of("device-claim", each) for each in constraints.resource_claims
+            ),
         )
         if len(self._constraints) < _SHARED_MAX:
             # The original is kept beside its copy: while it lives, its identity is nobody else's.

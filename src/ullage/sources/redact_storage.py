@@ -64,6 +64,7 @@ class StorageRedactor:
             selector=self._constraints.selector(claim.selector),
             selected_node=self._name("node", claim.selected_node),
             storage_group=self.storage_group(claim.storage_group),
+            controller=self._name("uid", claim.controller),
         )
 
     def volume(self, volume: PersistentVolume) -> PersistentVolume:

@@ -199,7 +199,9 @@ def test_one_alone_is_refused_for_good_when_every_node_was_tried():
     assert certificates(found) == ["impossible"]
 
 
-@pytest.mark.parametrize("constraints", [Constraints(scheduling_gates=("wait",))])
+@pytest.mark.parametrize(
+    "constraints", [Constraints(scheduling_gates=("wait",)), Constraints(resource_claims=("gpu",))]
+)
 def test_what_is_refused_for_what_it_is_needs_no_search(constraints):
     found = ask([node("x", cpu="4")], batch(1, waiting("a", cpu="2", constraints=constraints)))
     assert certificates(found) == ["impossible"]

@@ -13,6 +13,7 @@ from ullage.engine.placement.fit import fit
 from ullage.engine.placement.node_verdicts import SCORE_BEST, UNKNOWN_NODE, NodeVerdicts
 from ullage.engine.placement.scheduling import HELD_BACK, schedule
 from ullage.model.cluster import Batch, Snapshot, Workload
+from ullage.model.constraints import Constraints
 from ullage.model.delta import Delta, apply
 from ullage.model.storage import StorageClass
 
@@ -167,6 +168,14 @@ def test_one_of_a_gang_has_a_place_only_where_all_have():
     assert said(cluster(node("n1", cpu="2"), *members), members[0]) == {"n1": ""}
     half = cluster(node("n1", cpu="2").holding(pod("web/g1", cpu=1, gang="g", gang_min=2)), members[0])
     assert said(half, members[0]) == {"n1": ""}
+
+
+def test_claimed_devices_are_for_whoever_asks_to_allocate():
+    claims = Constraints(resource_claims=("gpu",))
+    alone = waiting("web/p", cpu=1, constraints=claims)
+    assert said(cluster(node("n1", cpu="1"), alone), alone) == {"n1": ""}
+    gang = [waiting(f"web/g{index}", cpu=1, gang="g", gang_min=2, constraints=claims) for index in range(2)]
+    assert said(cluster(node("n1", cpu="2"), *gang), gang[0]) == {"n1": ""}
 
 
 def test_nodes_that_are_not_known_are_named():

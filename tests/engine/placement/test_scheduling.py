@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from builders import batch, cluster, entry, node, policy, quota, volume, waiting, workload
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import fit
-from ullage.engine.placement.scheduling import Cycle, schedule
+from ullage.engine.placement.scheduling import Cycle, explain, schedule
+from ullage.model.admission import DisruptionBudget
 from ullage.model.cluster import Snapshot, Workload
+from ullage.model.constraints import LabelSelector
 
 
 def cycle(snapshot: Snapshot, *pods: Workload, nominated: tuple[str, ...] = ()) -> Cycle:
@@ -51,6 +53,17 @@ def test_each_refusal_names_its_own_waiting():
     assert sorted(each.refusal.subject for each in done.unplaced) == ["a", "b", "c"]
 
 
+def test_each_of_many_that_are_alike_is_told_what_would_help_it_alone():
+    one = waiting("p", cpu=2)
+    pods = [msgspec.structs.replace(one, name=f"p{index}") for index in range(20)]
+    asked = cluster(node("n1", cpu=1), *pods)
+    told = explain(Columns(asked), pods, 1)
+    assert {key: each.subject for key, each in told.items()} == {each.key: each.key for each in pods}
+    assert all("it then fits" in each.remedy and "all 20" not in each.remedy for each in told.values())
+    other = waiting("z", cpu=3)
+    assert "z" not in explain(Columns(cluster(node("n1", cpu=1), *pods, other)), [*pods, other], 1)
+
+
 class TestPriority:
     """Workloads that no quota counts go by priority."""
 
@@ -83,6 +96,19 @@ class TestPriority:
         done = cycle(cluster(busy), important("x", 9, cpu=1), important("y", 9, cpu=1))
         victims = [each.workload for later in done.nominated for each in later.evicted]
         assert sorted(victims) == ["a", "b"]
+
+    @pytest.mark.parametrize(("allowed", "named"), [(0, "web/keep"), (1, "")])
+    def test_a_budget_that_keeps_the_only_place_is_named(self, allowed, named):
+        labels = {"app": "x"}
+        pods = [workload(f"web/{name}", cpu=1, labels=labels) for name in ("a", "b")]
+        budget = DisruptionBudget("keep", "web", LabelSelector(labels), "1", disruptions_allowed=allowed)
+        kept = cluster(node("n1", cpu=2).holding(*pods), budget)
+        done = cycle(kept, important("web/high", 9, cpu=1))
+        told = [each.refusal.reason for each in done.unplaced]
+        wanted = f"it would fit on n1 if disruption budget {named} let web/a go"
+        assert [wanted in each for each in told] == ([True] if named else [])
+        shy = cycle(kept, important("web/high", 9, cpu=1, preempts=False)).unplaced
+        assert "budget" not in shy[0].refusal.reason
 
     def test_what_a_quota_counts_is_not_evicted_by_priority(self):
         counted = node("n1", cpu=1).holding(workload("team/low", cpu=1))

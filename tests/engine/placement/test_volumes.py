@@ -111,6 +111,11 @@ RULES = {
         asks("data"),
         [],
     ),
+    "a claim that was created for another takes nobody, bound or not": (
+        [*TWO, FAST, disk("d", "n1"), has("data", "d")],
+        waiting("web/new", volumes=(Volume("scratch", "data", inline=True, foreign_claim=True),)),
+        [],
+    ),
     "a free volume draws a waiting claim": (
         [*TWO, BY_HAND, disk("d", "n2"), waits("data")],
         asks("data"),
@@ -220,6 +225,11 @@ def test_a_refusal_says_why():
     trial = Trial(Columns(cluster(*TWO)))
     [rule] = trial.shape_of(asks("data")).local_rules
     assert rule.reason == "claim data is unknown"
+    own = waiting(
+        "web/new", volumes=(volume("scratch", "1Gi", claim="data", inline=True, foreign_claim=True),)
+    )
+    [rule] = Trial(Columns(cluster(*TWO, waits("data")))).shape_of(own).local_rules
+    assert rule.reason == "claim data was not created for it"
 
 
 def test_nothing_is_made_where_no_workload_has_volumes():

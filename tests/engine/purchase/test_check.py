@@ -1,6 +1,7 @@
 """A purchase checked in the cluster itself: placed by the policy, by a plan, by search; and after losses."""
 
 import msgspec
+import pytest
 
 from builders import batch, cluster, node, pod, policy, size, volume, waiting
 from ullage.engine.purchase.catalog import Catalog, DriveItem, Item
@@ -71,9 +72,11 @@ def test_replicas_that_run_already_ask_for_nothing_new():
     assert dict(found.outcomes[0].nodes)["x"] == 1
 
 
-def test_what_is_held_back_is_no_demand():
-    gated = waiting("a", cpu="1", constraints=Constraints(scheduling_gates=("wait",)))
-    _, asked = check([node("x", cpu="2")], batch(1, gated))
+@pytest.mark.parametrize(
+    "constraints", [Constraints(scheduling_gates=("wait",)), Constraints(resource_claims=("gpu",))]
+)
+def test_what_is_held_back_is_no_demand(constraints):
+    _, asked = check([node("x", cpu="2")], batch(1, waiting("a", cpu="1", constraints=constraints)))
     assert asked.demand == []
     assert not asked.of(()).holds
 

@@ -1,9 +1,11 @@
 """Rules of lost drives: what counts as lost, who is asked about, and where they could start again."""
 
+import msgspec
 import pytest
 
 from builders import claim, cluster, node, persistent_volume, pod, quota, volume
 from ullage.engine.redundancy.drive_losses import drive_loss
+from ullage.model.constraints import Constraints
 from ullage.model.drives import Drive, PlacedVolume, VolumeGroup
 from ullage.model.storage import StorageClass
 
@@ -42,6 +44,14 @@ def test_whoever_used_a_lost_volume_starts_again_where_cpu_and_a_disk_are():
         (("data", "b"),),
     )
     assert not loss.homeless
+
+
+def test_devices_that_it_claims_are_left_aside():
+    used = server("n1", hdd("a", clean=False), volumes=(PlacedVolume("v", "a", 10 * GIB, claim="web/data"),))
+    claims = Constraints(resource_claims=("gpu",))
+    running = msgspec.structs.replace(database(), constraints=claims)
+    loss = drive_loss(cluster(used.holding(running), server("n2", hdd("b")), *claimed()), [("n1", "a")])
+    assert [each.to_node for each in loss.rehomed] == ["n2"]
 
 
 def test_without_another_disk_it_has_no_place():

@@ -10,9 +10,9 @@ from ullage.kube.extender.claiming import Claiming
 from ullage.kube.extender.outlook import Outlook
 from ullage.kube.extender.telling import Telling
 from ullage.kube.following import Following
-from ullage.kube.policies import CAPACITY_POLICY
 from ullage.kube.scheduler.actions import NotDoneError
 from ullage.model.policy import Layer
+from ullage.sources.kubernetes.capacity_policies import CAPACITY_POLICY
 from ullage.sources.kubernetes.items import NODE, POD, Kind
 from ullage.sources.kubernetes.kubeconfig import Access, ClusterEntry, UserEntry
 

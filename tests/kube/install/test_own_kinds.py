@@ -4,11 +4,11 @@ import msgspec
 import pytest
 
 from ullage.kube.install.own_kinds import OWN, own_definitions
-from ullage.kube.policies import _Spec as PolicySpec
 from ullage.model.policy import PROFILE_NAMES
 from ullage.model.resources import ResourceType
 from ullage.model.settings import default_settings
 from ullage.sources.kubernetes import wire
+from ullage.sources.kubernetes.capacity_policies import _Spec as PolicySpec
 from ullage.sources.own_records import PolicyDocument, QuotaSpec
 
 BY_KIND = {each["spec"]["names"]["kind"]: each for each in own_definitions()}

@@ -1,10 +1,15 @@
+import json
+
 import click
 import msgspec
 import pytest
 
 from ullage.cli.kube import command as kube
+from ullage.cli.kube.process import options_of
 from ullage.kube.install.choices import COMPONENTS, Choices
 from ullage.kube.install.processes import arguments, processes
+from ullage.model.resources import ResourceTypes
+from ullage.sources.kubernetes.capacity_policies import installed_layer
 
 
 def deployment(component, **chosen):
@@ -71,3 +76,14 @@ def test_the_command_of_a_process_takes_its_command_line(component):
     context = click.Context(kube)
     command = kube.get_command(context, component)
     assert command.make_context(component, arguments(component, Choices())[2:], parent=context)
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+@pytest.mark.parametrize("chosen", [{}, {"gpu_memory_gigabytes": 10, "sequential_volume_groups": False}])
+def test_questions_about_a_cluster_are_answered_by_the_settings_of_its_processes(component, chosen):
+    context = click.Context(kube)
+    words = arguments(component, Choices(**chosen))[2:]
+    given = kube.get_command(context, component).make_context(component, words, parent=context).params
+    layer = installed_layer(json.dumps(deployment(component, **chosen)).encode(), ResourceTypes())
+    assert layer is not None
+    assert layer.cluster == options_of(component, given).settings

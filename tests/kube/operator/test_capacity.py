@@ -9,9 +9,9 @@ from ullage.engine.columns import Columns
 from ullage.kube.following import Following, Stated
 from ullage.kube.operator.capacity import GROUPS_MAX, CapacityKeeper, over_committed, room_of
 from ullage.kube.operator.writing import Writing
-from ullage.kube.policies import CAPACITY_POLICY
 from ullage.model.delta import Delta
 from ullage.model.resources import ResourceTypes
+from ullage.sources.kubernetes.capacity_policies import CAPACITY_POLICY
 from ullage.sources.kubernetes.kubeconfig import Access, ClusterEntry, UserEntry
 
 NODES = (

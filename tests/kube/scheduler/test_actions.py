@@ -201,6 +201,21 @@ def test_why_a_pod_waits_and_where_it_will_run_is_written_once(bare, proxy, wait
     assert proxy.count("PATCH", "/status") == written == 2
 
 
+def test_why_a_pod_that_has_a_place_is_not_bound_is_written_once(bare, proxy, waiting):
+    key, _ = waiting
+
+    def say() -> None:
+        known = facts(bare, key)
+        act(proxy, lambda actions: actions.say_not_bound(key, known, "not bound to one: too late"))
+
+    say()
+    (condition,) = found(bare, key)["status"]["conditions"]
+    assert (condition["status"], condition["reason"]) == ("False", "SchedulerError")
+    assert condition["message"] == "not bound to one: too late"
+    say()
+    assert proxy.count("PATCH", "/status") == 1
+
+
 def test_a_nomination_is_taken_back(bare, proxy, waiting):
     key, _ = waiting
     act(proxy, lambda actions: actions.nominate(key, facts(bare, key), "one"))

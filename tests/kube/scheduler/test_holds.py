@@ -224,6 +224,18 @@ def test_an_older_reservation_of_the_pod_does_not_stand_for_the_new_one(world):
     assert world.held() == {"h1": 30 * GIB}
 
 
+def test_a_reservation_of_another_pod_that_is_called_the_same_is_not_taken_for_its_own(world):
+    other = msgspec.structs.replace(reserved("a"), owner="web-x/p")
+    world.hold()
+    world.see(nodes=(made("a"),), reservations=(other,))
+    assert other in list(world.snapshot.reservations), "it holds, though there is a volume for one like it"
+    world.holds.let_go("web/p")
+    world.see()
+    world.seconds += LINGER_SECONDS
+    world.see()
+    assert list(world.snapshot.reservations) == [other]
+
+
 def test_volumes_without_claims_are_held_until_as_many_are_seen(world):
     pod = waiting("web/p", cpu=1, volumes=(Volume("x", inline=True), Volume("y", inline=True)))
     served = tuple(Served(f"p-{name}", "n1", "h1", "HDDLVG", GIB, fresh=True) for name in "xy")

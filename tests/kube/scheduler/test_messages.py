@@ -14,9 +14,25 @@ def test_a_refusal_says_how_many_nodes_why_and_what_would_help():
     assert why_not(refusal, 40) == "0/40 nodes: quota q is full; smallest change: raise its max to 5"
 
 
-def test_the_number_of_nodes_is_said_once():
-    refusal = Refusal("a", 1, "0/2 nodes have room (cpu short on 2)")
-    assert why_not(refusal, 2) == "0/2 nodes: (cpu short on 2)"
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("0/2 nodes have room (cpu short on 2)", "cpu short on 2"),
+        (
+            "0/3 nodes have room (cpu short on 3; closed to it: 1 shut (by hand)); nearest: node a: 1 free",
+            "cpu short on 3; closed to it: 1 shut (by hand); nearest: node a: 1 free",
+        ),
+        (
+            "0/3 nodes may take it (kept off: 3 taints); nearest: node a",
+            "kept off: 3 taints; nearest: node a",
+        ),
+        ("none of 4 nodes may take it; closed to it: 4 cordoned", "closed to it: 4 cordoned"),
+        ("none of 0 nodes may take it", "none of 0 nodes may take it"),
+        ("0/3 nodes may take it ()", "0/3 nodes may take it ()"),
+    ],
+)
+def test_the_number_of_nodes_is_said_once(reason, said):
+    assert why_not(Refusal("a", 1, reason), 4) == f"0/4 nodes: {said}"
 
 
 def test_a_long_reason_is_cut():

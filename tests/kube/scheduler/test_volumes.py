@@ -252,6 +252,7 @@ class TestReservationsThatAreCalledTheSame:
 
     FIRST = waiting("web-x/p", volumes=POD.volumes)
     SECOND = waiting("web/x-p", volumes=POD.volumes)
+    OF_NODE = Bound("web/x-p", "n1")
     OF_FIRST, OF_SECOND = (ON_DRIVE._replace(workload=key) for key in ("web-x/p", "web/x-p"))
 
     def begin(self, world: World) -> None:
@@ -261,9 +262,7 @@ class TestReservationsThatAreCalledTheSame:
     def reservation(self, world: World, namespace: str) -> None:
         spec = {"Namespace": namespace, "Status": "RESERVED"}
         metadata = {"uid": "made-7", "resourceVersion": "7"}
-        world.see(
-            stored(BAREMETAL, "AvailableCapacityReservation", "web-x-p", metadata=metadata, spec=spec)
-        )
+        world.see(stored(BAREMETAL, "AvailableCapacityReservation", "web-x-p", metadata=metadata, spec=spec))
 
     def test_while_one_is_made_ready_the_other_is_told_so_and_nothing_is_written_for_it(self):
         async def work(world: World) -> None:
@@ -283,8 +282,6 @@ class TestReservationsThatAreCalledTheSame:
             await world.volumes.prepare(self.SECOND, self.OF_NODE)
 
         doing(work)
-
-    OF_NODE = Bound("web/x-p", "n1")
 
     def test_what_another_process_was_first_to_write_is_neither_changed_nor_deleted(self):
         async def work(world: World) -> None:

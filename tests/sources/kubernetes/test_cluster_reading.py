@@ -7,6 +7,7 @@ import pytest
 from sources.kubernetes.kube import TYPES, amounts, container, dumped, listed, node, pod, refused, thing
 from ullage.engine.quota.validation import findings
 from ullage.model.errors import InputError
+from ullage.model.settings import rules_for
 from ullage.sources.documents import documents_of
 from ullage.sources.kubernetes.cluster_reading import ClusterReading
 from ullage.sources.kubernetes.dump import read_dump
@@ -195,3 +196,40 @@ def test_a_dump_was_taken_no_earlier_than_the_newest_moment_in_it(created, start
     conditions = [{"type": "Ready", "status": "True", "lastHeartbeatTime": beat}]
     held = pod("p", metadata={"creationTimestamp": created}, status={"startTime": started}, nodeName="n1")
     assert dumped(node("n1", conditions=conditions), held).taken_seconds == taken
+
+
+def own_policy(name: str, **settings: str) -> dict:
+    return thing("ullage.dev/v1", "CapacityPolicy", name, spec={"cluster": settings})
+
+
+def test_a_cluster_is_under_its_own_policies_and_what_its_processes_were_started_with():
+    labels = {"app.kubernetes.io/name": "ullage"}
+    template = {"spec": {"containers": [container(args=["kube", "operator", "--gpu-memory-gb=10"])]}}
+    deployed = thing(
+        "apps/v1",
+        "Deployment",
+        "ullage-operator",
+        namespace="here",
+        spec={"replicas": 0, "template": template},
+    )
+    deployed["metadata"]["labels"] = labels
+    assert not dumped(node()).policy.layers
+    found = dumped(node(), own_policy("b", **{"spare-nodes": "2"}), deployed, own_policy("a")).policy
+    origins = [layer.origin for layer in found.layers if not layer.built_in]
+    assert origins == ["Deployment here/ullage-operator", "CapacityPolicy a", "CapacityPolicy b"]
+    rules = rules_for(found, TYPES)
+    assert (rules.spare_nodes, rules.gpu_memory_gigabytes) == (2, 10)
+
+
+def test_a_policy_that_is_wrong_is_not_used_and_named():
+    found = dumped(node(), own_policy("odd", **{"memory-ratio": "much"}))
+    assert not found.policy.layers
+    (line,) = found.unknowns
+    assert line.startswith("not used: CapacityPolicy odd: ")
+    assert "memory-ratio" in line
+
+
+def test_a_second_policy_of_a_name_is_refused_unless_it_is_the_same():
+    once = own_policy("a", **{"spare-nodes": "1"})
+    assert dumped(node(), once, once).policy.layers
+    assert "a second CapacityPolicy named a" in refused(node(), once, own_policy("a", **{"spare-nodes": "2"}))

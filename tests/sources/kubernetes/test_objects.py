@@ -55,6 +55,16 @@ CLAIMS = {
         },
         Claim("data", "a", "old", 2 * GIB, selected_node="n1", terminating=True),
     ),
+    "of the object that controls it": (
+        {
+            **claim(spec=ASKED),
+            "metadata": {
+                "name": "data", "namespace": "a",
+                "ownerReferences": [{"uid": "one"}, {"uid": "two", "controller": True}],
+            },
+        },
+        Claim("data", "a", "fast", 2 * GIB, controller="two"),
+    ),
     "bound by its annotation, before its phase says so": (
         {**claim(spec=ASKED | {"volumeName": "v"}), "metadata": BINDING_COMPLETED},
         Claim("data", "a", "fast", 2 * GIB, bound=True, volume="v"),

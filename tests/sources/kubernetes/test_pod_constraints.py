@@ -99,6 +99,10 @@ READ = {
         {"schedulingGates": [{"name": "a"}, {"name": "b"}]},
         Constraints(scheduling_gates=("a", "b")),
     ),
+    "resource claims, by the names that the pod gives them": (
+        {"resourceClaims": [{"name": "gpu", "resourceClaimName": "x"}, {"name": "nic"}]},
+        Constraints(resource_claims=("gpu", "nic")),
+    ),
     "host ports": (
         {"containers": [container("a", ports=[{"containerPort": 1, "hostPort": 80, "hostIP": "127.0.0.1"}])]},
         Constraints(host_ports=(HostPort(80, "TCP", "127.0.0.1"),)),

@@ -128,6 +128,30 @@ def test_a_volume_has_the_class_and_size_of_its_claim():
     assert found.volumes == (Volume("v", "data", "fast", 2 * GIB),)
 
 
+@pytest.mark.parametrize(
+    ("pod_uid", "owner", "where", "is_foreign"),
+    [
+        ("one", {"uid": "one", "controller": True}, {}, False),
+        ("one", {"uid": "one"}, {}, True),
+        ("one", {"uid": "before", "controller": True}, {}, True),
+        ("one", None, {}, True),
+        ("one", None, {"nodeName": "n1"}, False),
+        (None, None, {}, False),
+    ],
+)
+def test_a_claim_is_a_waiting_pod_s_own_only_if_it_was_made_for_this_very_pod(
+    pod_uid, owner, where, is_foreign
+):
+    claim = thing("v1", "PersistentVolumeClaim", "p-v", namespace="team", spec=CLAIM_SPEC)
+    claim["metadata"]["ownerReferences"] = None if owner is None else [owner]
+    volumes = [
+        {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": CLAIM_SPEC}}},
+        {"name": "w", "persistentVolumeClaim": {"claimName": "p-v"}},
+    ]
+    found = only_pod(node(), pod("p", metadata={"uid": pod_uid}, volumes=volumes, **where), claim)
+    assert [each.foreign_claim for each in found.volumes] == [is_foreign, False]
+
+
 # Each row: a change to a pod, and the message about it.
 WRONG = {
     "no name": ({"metadata": {}}, "items[0].metadata: the object has no name; add metadata.name"),

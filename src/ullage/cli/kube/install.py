@@ -52,9 +52,9 @@ that are there already stay as they are.
     "scheduler_names",
     metavar="NAME",
     multiple=True,
-    default=("ullage",),
-    show_default=True,
-    help="Pods with this schedulerName are placed; may be given more than once.",
+    default=(),
+    help="Pods with this schedulerName are served, by the scheduler (default: ullage) or, where that is not "
+    "installed, by the extender (default: default-scheduler); may be given more than once.",
 )
 @click.option(
     "--gpu-memory-gb",

@@ -15,6 +15,7 @@ from ullage.engine.placement.batches import place_replicas
 from ullage.engine.placement.before import BeforePlacement
 from ullage.engine.placement.certified import certified
 from ullage.engine.placement.chosen_volumes import with_volumes
+from ullage.engine.placement.device_claims import REMEDY, what_it_claims
 from ullage.engine.placement.disk_holders import served_on
 from ullage.engine.placement.gang_outcomes import naming, of_gang, with_enough_of_gangs
 from ullage.engine.placement.gangs import Gang, GangKey, Gangs, gang_key, gangs_of, units_of
@@ -258,11 +259,19 @@ class Judging:
             parts = bound.split("; ")
             facts, fixes = parts[::2], parts[1::2]
             return Refusal(workload.key, replicas, "; ".join(facts), remedy=" and ".join(fixes))
+        claimed = what_it_claims(workload)
+        if claimed and not self._runs_there(workload):
+            return Refusal(workload.key, replicas, f"it {claimed}", remedy=REMEDY)
         gates = workload.constraints.scheduling_gates
         if gates:
             reason = f"it is held back by scheduling gates ({', '.join(sorted(gates))})"
             return Refusal(workload.key, replicas, reason, remedy="remove the gates")
         return None
+
+    def _runs_there(self, workload: Workload) -> bool:
+        """Whether a workload runs where it is asked for, with all that it was given."""
+        itself = self._trial.columns.snapshot.workloads.get(workload.key)
+        return itself is not None and itself.holds_capacity and workload.node in {"", itself.node}
 
     def _resize(self, running: Workload, asked: Workload, outcome: Outcome) -> Outcome:
         """Judge a workload that runs already: only what it grows by is new."""
@@ -356,6 +365,8 @@ class Judging:
             outcome = outcome._replace(placed=sum(counts.values()), nodes=nodes)
             if self._preemption:
                 outcome = self._preemption.placed(asked, shape, outcome)
+                if outcome.placed < outcome.replicas and self._remedies_left > 0:
+                    barred = self._preemption.barred_by_budgets(asked, shape)
         if outcome.placed == outcome.replicas:
             return outcome
         refusal = explain_refusal(trial, shape, taking, outcome.replicas - outcome.placed)

@@ -3,7 +3,7 @@
 A trial, and what quotas use, cost a pass over the whole cluster; here both are kept, and follow it delta by
 delta. The hard thing is what they cannot follow: nodes, quotas and policies make them anew, and volumes do
 as soon as a workload that has some is asked about. Whoever has a right to a place that others still leave
-is `held`: it counts there for everybody else.
+is `held`: it counts there for everybody else. Devices by resource claims are for whoever asks to allocate.
 """
 
 from collections.abc import Iterable, Iterator, KeysView, Mapping
@@ -17,6 +17,7 @@ from ullage.engine.capacity.units import refused_by_kind
 from ullage.engine.columns import Columns
 from ullage.engine.placement.before import BeforePlacement
 from ullage.engine.placement.chosen_volumes import with_volumes
+from ullage.engine.placement.device_claims import without_device_claims
 from ullage.engine.placement.gangs import gang_key
 from ullage.engine.placement.outcome import Outcome
 from ullage.engine.placement.reasons import reasons_of
@@ -223,7 +224,8 @@ class _Asking(NamedTuple):
             return ""
         key = gang_key(one)
         waiting = [each for each in snapshot.workloads if each.state == "init" and gang_key(each) == key]
-        cycle = schedule(self.columns.copy(), waiting, names_remedies=False)
+        asked = [without_device_claims(each) for each in waiting]
+        cycle = schedule(self.columns.copy(), asked, names_remedies=False)
         if any(each.workload == one.key for each in cycle.bound):
             return ""
         refusals = [each.refusal.reason for each in cycle.unplaced if each.workload == one.key]

@@ -89,6 +89,19 @@ class Preemption:
         gone = tuple(Evicted(each.key, each.node, "", "", each.requests) for each in victims)
         return self._with(outcome, shape, victims, evicted=gone)
 
+    def barred_by_budgets(self, asked: Workload, shape: Shape) -> str:
+        """Say whose place one more replica could have if budgets let them go; empty for nobody's."""
+        if not asked.preempts:
+            return ""
+        victims = self._victims.fewest(
+            shape, asked.priority - 1, self._counted, self._gone, heeds_budgets=False
+        )
+        budgets = ", ".join(self._victims.barring(victims, self._gone))
+        if not budgets:
+            return ""
+        names = ", ".join(each.key for each in victims)
+        return f"it would fit on {victims[0].node} if disruption budget {budgets} let {names} go"
+
     def _once_they_left(self, asked: Workload, shape: Shape) -> list[Workload]:
         """Return those of one node whose place it can have once they are gone, less important ones alone."""
         trial = self._trial

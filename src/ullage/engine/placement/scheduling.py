@@ -104,6 +104,21 @@ def schedule(
     return Cycle(tuple(bound), (*waits, *held), tuple(unplaced))
 
 
+def explain(columns: Columns, refused: Sequence[Workload], kinds_max: int) -> dict[str, Refusal]:
+    """Return why workloads have no place, and what would help each of them by itself.
+
+    Those that are alike are told the same, and only so many kinds of them are looked at.
+    """
+    book = Book(in_force(columns.snapshot.quotas))
+    groups = {members[0].key: members for members in _alike(sorted(refused, key=_turn), book, ())}
+    first = [members[0] for members in groups.values()][:kinds_max]
+    return {
+        member.key: msgspec.structs.replace(unplaced.refusal, subject=member.key)
+        for unplaced in schedule(columns, first).unplaced
+        for member in groups[unplaced.workload]
+    }
+
+
 def _with_their_gangs(
     columns: Columns, waiting: Sequence[Workload], bound: Sequence[Bound], waits: Sequence[Nominated]
 ) -> tuple[list[Bound], list[Nominated]]:

@@ -73,7 +73,13 @@ class Victims:
         return rest <= int(most.min(initial=rest))
 
     def fewest(
-        self, shape: Shape, priority_max: int, kept: Collection[str], gone: Sequence[Workload]
+        self,
+        shape: Shape,
+        priority_max: int,
+        kept: Collection[str],
+        gone: Sequence[Workload],
+        *,
+        heeds_budgets: bool = True,
     ) -> list[Workload]:
         """Return the fewest workloads of one node whose place one more of a shape could have; none for none.
 
@@ -91,7 +97,7 @@ class Victims:
             if key in self._place_of:
                 may_go[self._place_of[key]] = False
         places = np.flatnonzero(may_go)
-        allowed = self._allowed(gone)
+        allowed = self._allowed(gone) if heeds_budgets else [len(self._workloads)] * len(self._budgets.all)
         for look in (self._single, self._several):
             for each in sorted(look(shape, places, lacking, allowed))[:ROWS_TRIED_MAX]:
                 victims = [self._workloads[place] for place in each.places]
@@ -155,6 +161,12 @@ class Victims:
             for number in self._budgets.of(victim):
                 allowed[number] -= 1
         return allowed
+
+    def barring(self, victims: Sequence[Workload], gone: Sequence[Workload]) -> list[str]:
+        """Return the budgets that do not let all of these go."""
+        left = self._allowed([*gone, *victims])
+        concerned = {number for victim in victims for number in self._budgets.of(victim)}
+        return sorted(self._budgets.all[number].key for number in concerned if left[number] < 0)
 
     def _makes_room(self, shape: Shape, row: int, victims: Sequence[Workload]) -> bool:
         trial = self._trial

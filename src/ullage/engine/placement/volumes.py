@@ -124,6 +124,8 @@ class Volumes:
         """Return why a claim stops its workload on every node; nothing where it does not."""
         if record is None:
             return "" if volume.inline or volume.size_bytes else f"claim {volume.claim} is unknown"
+        if volume.foreign_claim:
+            return f"claim {record.name} was not created for it"
         if record.terminating:
             return f"claim {record.name} is being deleted"
         if record.bound:

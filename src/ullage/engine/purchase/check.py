@@ -79,7 +79,7 @@ class Check:
         self.demand = [
             (before.completed(batch.workload), self._new_replicas(batch))
             for batch in batches
-            if not batch.workload.constraints.scheduling_gates
+            if not (batch.workload.constraints.scheduling_gates or batch.workload.constraints.resource_claims)
         ]
 
     def _new_replicas(self, batch: Batch) -> int:

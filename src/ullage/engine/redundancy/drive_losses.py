@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from ullage.engine.columns import Columns
+from ullage.engine.placement.device_claims import without_device_claims
 from ullage.engine.placement.fit import fit
 from ullage.engine.storage.capacities import class_of_place
 from ullage.engine.storage.edits import group_on, volumes_on
@@ -148,7 +149,9 @@ def _most_important_first(workload: Workload) -> tuple[int, int, str]:
 
 
 def _anew(workload: Workload, *, stays: bool) -> Workload:
-    return msgspec.structs.replace(workload, node=workload.node if stays else "", state="init")
+    """Return a workload as one that wants a place; its devices are left aside, as in every loss."""
+    asked = without_device_claims(workload)
+    return msgspec.structs.replace(asked, node=workload.node if stays else "", state="init")
 
 
 def _on_its_own(volume: LostVolume, node: Node) -> Workload:

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from ullage.engine.placement.device_claims import without_device_claims
 from ullage.engine.placement.node_verdicts import NodeVerdicts
 from ullage.engine.placement.scheduling import schedule
 from ullage.kube.extender.outlook import Outlook
@@ -109,7 +110,8 @@ class Answers:
             return PreemptionResult()
         pod, columns = found[1], self._outlook.columns()
         others = [self._outlook.pod(key) for key in self._outlook.held if key != pod.key]
-        waiting = [pod, *(each for each in others if each is not None)]
+        # devices that they claim are kube-scheduler's to allocate
+        waiting = [without_device_claims(each) for each in (pod, *others) if each is not None]
         cycle = await asyncio.to_thread(
             schedule, columns, waiting, nominated=frozenset(self._outlook.held), names_remedies=False
         )

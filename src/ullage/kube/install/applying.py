@@ -188,7 +188,7 @@ async def _pruned(client: ApiClient, wanted: set[Identity]) -> list[Done]:
         which = identity(item)
         if which not in wanted and which.kind not in {DEFINITION, NAMESPACE}:
             await delete_object(client, which)
-            done.append(Done("deleted", which, "this version does not have it"))
+            done.append(Done("deleted", which, "not part of what is installed now"))
     return done
 
 

@@ -52,7 +52,11 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     image: str = f"{NAME}:{__version__}"
     replicas: int = 2
     components: tuple[str, ...] = (OPERATOR, SCHEDULER)
-    scheduler_names: tuple[str, ...] = (NAME,)
+    scheduler_names: tuple[str, ...] = ()
+    """Whose pods are served: by the scheduler, or by the extender where there is none of ours.
+
+    None are named: the scheduler serves `ullage`, the extender `default-scheduler`.
+    """
     gpu_memory_gigabytes: int = GPU_MEMORY_GIGABYTES
     sequential_volume_groups: bool = True
     definitions: bool = True
@@ -70,8 +74,6 @@ def checked(choices: Choices) -> Choices:
     unknown = sorted(set(choices.components) - set(COMPONENTS))
     if unknown:
         raise InputError(f"there is no component {unknown[0]!r}", remedy=f"use {', '.join(COMPONENTS)}")
-    if not choices.scheduler_names:
-        raise InputError("no scheduler name is given", remedy=f"for example {NAME}")
     if choices.gpu_memory_gigabytes < 1:
         raise InputError(f"{choices.gpu_memory_gigabytes} GB per GPU", remedy="use 1 or more")
     return choices

@@ -58,12 +58,14 @@ def arguments(component: str, choices: Choices) -> list[str]:
     """Return the command line of a process, without the name of the program."""
     sequential = "--sequential-lvg" if choices.sequential_volume_groups else "--no-sequential-lvg"
     named = [f"--scheduler-name={name}" for name in choices.scheduler_names]
+    # two that claim for the same pods would evict twice
+    serving = SCHEDULER if SCHEDULER in choices.components else EXTENDER
     return [
         "kube",
         component,
         f"--gpu-memory-gb={choices.gpu_memory_gigabytes}",
         sequential,
-        *(named if component == SCHEDULER else []),
+        *(named if component == serving else []),
     ]
 
 

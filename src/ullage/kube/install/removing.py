@@ -2,9 +2,10 @@
 
 A definition goes with all its objects, so one that has any stays unless a purge is asked for; those of nos
 and csi-baremetal, which others may use by now, stay in any case without one. A namespace goes last, and only
-if it was made here and nothing of others runs in it.
+if it was made here and nothing of others is in it, whatever its kind: the server is asked which there are.
 """
 
+from collections.abc import AsyncIterator
 from typing import Final
 
 from ullage.kube.install.applying import (
@@ -24,9 +25,17 @@ from ullage.kube.install.choices import (
     component_name,
 )
 from ullage.kube.install.places import DEFINITION, NAMESPACE, PLACES, Identity, identity
-from ullage.sources.kubernetes.api.client import ApiClient, segment
+from ullage.sources.kubernetes.api.client import ApiClient, RefusedError, segment
+from ullage.sources.places import one_line
 
-_OF_OTHERS: Final = f"{NAME_LABEL}!={NAME}"
+_OF_OTHERS: Final = {"labelSelector": f"{NAME_LABEL}!={NAME}", "limit": "50"}
+_MADE_BY_PROCESSES: Final = (
+    ("Secret", CERTIFICATE_SECRET),
+    *(("Lease", component_name(component)) for component in COMPONENTS),
+)
+_IN_EVERY_NAMESPACE: Final = frozenset((("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")))
+_FLEETING: Final = frozenset(("Event", "PodMetrics"))
+"""Kinds that say something about others, and go by themselves."""
 
 
 async def removal(client: ApiClient, *, purge: bool) -> list[Done]:
@@ -36,10 +45,7 @@ async def removal(client: ApiClient, *, purge: bool) -> list[Done]:
     made_by_processes = [
         Identity(kind, namespace, name)
         for namespace in sorted(namespaces)
-        for kind, name in (
-            ("Secret", CERTIFICATE_SECRET),
-            *(("Lease", component_name(component)) for component in COMPONENTS),
-        )
+        for kind, name in _MADE_BY_PROCESSES
     ]
     left = [each for each in made_by_processes if await read_object(client, each.path) is not None]
     planned = [await _judged(client, item, purge=purge) for item in found]
@@ -62,16 +68,30 @@ async def _judged(client: ApiClient, item: Document, *, purge: bool) -> Done:
             return Done("kept", which, "others may use it; --purge deletes it with its objects")
         if await is_listed(client, item["spec"], empty=False):
             return Done("kept", which, "it has objects; --purge deletes it with them")
-    if which.kind == NAMESPACE and await _is_used(client, which.name):
-        return Done("kept", which, "something of others is in it")
-    return Done("deleted", which)
+    why = await _why_used(client, which.name) if which.kind == NAMESPACE else ""
+    return Done("kept", which, why) if why else Done("deleted", which)
 
 
-async def _is_used(client: ApiClient, namespace: str) -> bool:
-    """Whether a namespace has anything of others that runs or stores."""
-    for plural in ("pods", "persistentvolumeclaims"):
-        query = {"limit": "1", "labelSelector": _OF_OTHERS}
-        found = await read_object(client, f"/api/v1/namespaces/{segment(namespace)}/{plural}", query)
-        if found is not None and found.get("items"):
-            return True
-    return False
+async def _why_used(client: ApiClient, namespace: str) -> str:
+    """Return what of others is in a namespace; one whose content cannot be read is kept, too."""
+    try:
+        async for path, kind in _lists_of(client, namespace):
+            found = await read_object(client, path, _OF_OTHERS)
+            for item in (found or {}).get("items") or ():
+                name = item["metadata"]["name"]
+                if (kind, name) not in {*_MADE_BY_PROCESSES, *_IN_EVERY_NAMESPACE}:
+                    return f"{kind} {one_line(name)} of others is in it"
+    except RefusedError as refused:
+        return f"what is in it cannot be read: {one_line(str(refused))}"
+    return ""
+
+
+async def _lists_of(client: ApiClient, namespace: str) -> AsyncIterator[tuple[str, str]]:
+    """Yield the path of each list that a namespace has, and the kind of its objects."""
+    groups = (await read_object(client, "/apis") or {}).get("groups") or ()
+    versions = ["/api/v1", *(f"/apis/{group['preferredVersion']['groupVersion']}" for group in groups)]
+    for version in versions:
+        served = (await read_object(client, version) or {}).get("resources") or ()
+        for each in served:
+            if each["namespaced"] and "list" in each["verbs"] and each["kind"] not in _FLEETING:
+                yield f"{version}/namespaces/{segment(namespace)}/{each['name']}", each["kind"]

@@ -14,9 +14,9 @@ from ullage.engine.columns import Columns, Flags
 from ullage.kube.following import Following
 from ullage.kube.operator.statuses import Statuses, Verdict, Wanted, valid
 from ullage.kube.operator.writing import Pace, Writing
-from ullage.kube.policies import CAPACITY_POLICY
 from ullage.model.delta import Delta
 from ullage.model.resources import ResourceTypes
+from ullage.sources.kubernetes.capacity_policies import CAPACITY_POLICY
 
 ROOM_SECONDS: Final = 10.0
 AGAIN_SECONDS: Final = 5.0

@@ -11,12 +11,12 @@ import msgspec
 from msgspec import Raw
 
 from ullage.engine.quota.validation import refuse_errors
-from ullage.kube.policies import CAPACITY_POLICY, Policies
 from ullage.kube.serving import Response
 from ullage.model.cluster import Quota
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
 from ullage.sources.kubernetes.amounts import Amounts
+from ullage.sources.kubernetes.capacity_policies import CAPACITY_POLICY, Policies
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.object_kinds import OBJECT_KINDS, QUOTA_KINDS

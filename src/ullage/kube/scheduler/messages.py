@@ -1,11 +1,16 @@
 """What pods are told: how many nodes were looked at, what is missing, and what would help, on one line."""
 
+import re
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 
 from ullage.engine.placement.scheduling import Nominated
 from ullage.model.plan import Refusal
 
+_OF_NODES: Final = re.compile(
+    r"0/\d+ nodes (?:have room|may take it) (?P<bracket>\()|none of \d+ nodes may take it; "
+)
 MESSAGE_CHARACTERS_MAX: Final = 1000
 NAMED_MAX: Final = 5
 
@@ -13,9 +18,20 @@ NAMED_MAX: Final = 5
 def why_not(refusal: Refusal, nodes: int) -> str:
     """Return why a pod has no place."""
     change = f"; smallest change: {refusal.remedy}" if refusal.remedy else ""
-    # where room is what is missing, the reason begins with how many nodes have it
-    counted = refusal.reason.removeprefix(f"0/{nodes} nodes have room ")
-    return shortened(f"0/{nodes} nodes: {counted}{change}")
+    return shortened(f"0/{nodes} nodes: {_counted_once(refusal.reason)}{change}")
+
+
+def _counted_once(reason: str) -> str:
+    """Return a reason without how many nodes it is about, some of which are counted as closed in it."""
+    begins = _OF_NODES.match(reason)
+    if begins is None:
+        return reason
+    rest = reason[begins.end() :]
+    if begins["bracket"]:
+        depth = accumulate((letter == "(") - (letter == ")") for letter in rest)
+        end = next((at for at, value in enumerate(depth) if value < 0), -1)
+        rest = rest[:end] + rest[end + 1 :] if end > 0 else ""
+    return rest or reason
 
 
 def why_later(nominated: Nominated) -> str:

@@ -16,7 +16,7 @@ import msgspec
 from ullage.engine.columns import Columns
 from ullage.engine.placement.gangs import gang_key
 from ullage.engine.placement.outcome import Evicted
-from ullage.engine.placement.scheduling import Bound, Cycle, Nominated, schedule
+from ullage.engine.placement.scheduling import Bound, Cycle, Nominated, explain, schedule
 from ullage.kube.following import Following
 from ullage.kube.scheduler.actions import Actions, NotDoneError
 from ullage.kube.scheduler.assumptions import Assumptions
@@ -36,7 +36,7 @@ IDLE_SECONDS: Final = 5.0
 GATHER_SECONDS: Final = 0.005
 """How long a change waits for others, so that they are judged together."""
 EXPLAINED_MAX: Final = 20
-"""Pods of one cycle of which it is looked for what would help."""
+"""Kinds of pods of one cycle of which it is looked for what would help."""
 
 
 class Figures(NamedTuple):
@@ -140,7 +140,7 @@ class Scheduler:
             return Cycle()
         waiting += self._nominated_besides(waiting)
         columns, waiting = await self._keep_promises(columns, first_of(waiting, self._nominated))
-        done = await self._judged(columns, waiting, names_remedies=False)
+        done = await self._judged(columns, waiting)
         self.figures = self.figures._replace(cycles=self.figures.cycles + 1)
         asked = {each.key: each for each in waiting}
         columns = self._assume(columns, done, asked)
@@ -172,7 +172,7 @@ class Scheduler:
             return columns, waiting
         columns = self._lend(each.key for each in served)
         there = [msgspec.structs.replace(each, node=places[each.key]) for each in served]
-        done = (await self._judged(columns, there, names_remedies=False))._replace(unplaced=())
+        done = (await self._judged(columns, there))._replace(unplaced=())
         self._assume(columns, done, {each.key: each for each in served})
         decided = {each.workload for each in done.bound} | {each.workload for each in done.nominated}
         left = [each for each in waiting if each.key not in decided]
@@ -197,19 +197,16 @@ class Scheduler:
         self, columns: Columns, news: Mapping[str, Refusal], asked: Mapping[str, Workload]
     ) -> None:
         """Say why pods have no place that were not told so yet, and of the first of them what would help."""
-        first = [asked[key] for key in news if not asked[key].gang][:EXPLAINED_MAX]
-        explained = await self._judged(columns, first, names_remedies=True)
-        refusals = {**news, **{each.workload: each.refusal for each in explained.unplaced}}
+        alone = [asked[key] for key in news if not asked[key].gang]
+        refusals = {**news, **await asyncio.to_thread(explain, columns, alone, EXPLAINED_MAX)}
         for key, refusal in refusals.items():
             self._told[key] = news[key].reason
             self._begin(self._say_why_not(key, why_not(refusal, len(columns.nodes))))
 
-    async def _judged(self, columns: Columns, waiting: list[Workload], *, names_remedies: bool) -> Cycle:
+    async def _judged(self, columns: Columns, waiting: list[Workload]) -> Cycle:
         """Judge in another thread, so that binding goes on; nothing is changed meanwhile."""
         nominated = frozenset(self._nominated)
-        return await asyncio.to_thread(
-            schedule, columns, waiting, nominated=nominated, names_remedies=names_remedies
-        )
+        return await asyncio.to_thread(schedule, columns, waiting, nominated=nominated, names_remedies=False)
 
     def _catch_up(self) -> Columns:
         """Take what has changed into account, and what did not happen after all."""

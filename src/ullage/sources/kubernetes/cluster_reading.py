@@ -12,6 +12,7 @@ import msgspec
 from ullage.model.checks import check_snapshot
 from ullage.model.cluster import Node, Snapshot, Workload
 from ullage.model.errors import InputError
+from ullage.model.policy import Policy
 from ullage.model.resources import Resources, ResourceTypes
 from ullage.model.storage import Claim
 from ullage.model.table import Table
@@ -21,6 +22,13 @@ from ullage.sources.kubernetes import dynamic_devices, wire
 from ullage.sources.kubernetes.amounts import Amounts
 from ullage.sources.kubernetes.baremetal_objects import DECODERS as BAREMETAL
 from ullage.sources.kubernetes.baremetal_objects import Baremetal
+from ullage.sources.kubernetes.capacity_policies import (
+    CAPACITY_POLICY,
+    DEPLOYMENT,
+    OBJECT,
+    Policies,
+    installed_layer,
+)
 from ullage.sources.kubernetes.classes import Classes, ClassNames, class_names
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.items import NODE, POD, Item, Kind
@@ -69,6 +77,7 @@ class ClusterReading:
         self._groups = PodGroups()
         self._asking_for_devices: list[str] = []
         self._classless: dict[str, frozenset[str]] = {}
+        self._uids: dict[str, str] = {}
         self._unresolved: dict[str, ClassNames] = {}
         self._seen: dict[str, dict[str, Seen]] = {}
         self._newest_seconds: int | None = None
@@ -87,6 +96,7 @@ class ClusterReading:
             Kind("metrics.k8s.io", "NodeMetrics"): self._node_metrics,
             **dict.fromkeys(BAREMETAL, self._disk_object),
             Kind(TYPES_GROUP, ONE_TYPE): _read_before,
+            CAPACITY_POLICY: self._policy,
         }
 
     @property
@@ -104,6 +114,7 @@ class ClusterReading:
         self._objects = ObjectRows(self._amounts)
         self._kueue = Kueue(self._amounts)
         self._queued_jobs = KueueWorkloads(self._pod_reader)
+        self._policies = Policies(types)
 
     def prepare(self, file: InputFile) -> None:
         """Take the resource types of a file before its objects; raises an InputError."""
@@ -160,6 +171,7 @@ class ClusterReading:
             pod_groups=Table(self._groups.rows()),
             unknowns=self.unknowns.lines(),
             taken_seconds=self._newest_seconds,
+            policy=self._policies.policy() if self._policies.says_anything else Policy(),
         )
         objects = {name: Table(rows) for name, rows in tables.items()}
         return check_snapshot(msgspec.structs.replace(snapshot, **objects))
@@ -207,14 +219,15 @@ class ClusterReading:
         if names is not None:
             self._unresolved[key] = names
         if not workload.node:
-            self._take_wishes(key, spec)
+            self._take_wishes(key, spec, (decoded.metadata or wire.Metadata()).uid or "")
 
-    def _take_wishes(self, key: str, spec: wire.PodSpec) -> None:
+    def _take_wishes(self, key: str, spec: wire.PodSpec, uid: str) -> None:
         """Take note of what a pod that waits asks for and others decide."""
         if spec.resource_claims != wire.NULL:
             self._asking_for_devices.append(key)
         if spec.volumes:
             self._classless[key] = classless_volumes(spec)
+            self._uids[key] = uid
 
     def _misfiled_pod(self, item: Item) -> None:
         self._pod(item)
@@ -281,7 +294,17 @@ class ClusterReading:
                 self._pods[key] = msgspec.structs.replace(self._pods[key], node="")
         self.unknowns.lost(running)
 
+    def _policy(self, item: Item) -> None:
+        name = item.decode(OBJECT).metadata.name
+        changed = self._policies.put(item.content)
+        self._once(item, CAPACITY_POLICY.name, name, again=not changed)
+        if name in self._policies.problems:
+            self.unknowns.say(f"not used: CapacityPolicy {one_line(name)}: {self._policies.problems[name]}")
+
     def _set(self, item: Item) -> None:
+        layer = installed_layer(item.content, self._types) if item.kind == DEPLOYMENT else None
+        if layer is not None:
+            self._policies.lies_on(layer)
         if not self._sets.take(item):
             self.unknowns.not_read(item.kind)
 
@@ -314,7 +337,7 @@ class ClusterReading:
             return
         for key, pod in self._pods.items():
             if pod.volumes:
-                volumes = with_claims(pod.volumes, claims.get, pod.namespace)
+                volumes = with_claims(pod.volumes, claims.get, pod.namespace, self._uids.get(key, ""))
                 self._pods[key] = msgspec.structs.replace(pod, volumes=volumes)
 
     def _whole_nodes(self) -> list[Node]:

@@ -69,6 +69,7 @@ def read_claim(wire: ClaimWire, amounts: Amounts, namespace: str = DEFAULT_NAMES
         selected_node=annotations.get(SELECTED_NODE_ANNOTATION, ""),
         terminating=wire.metadata.deletion_timestamp is not None,
         storage_group=(wire.metadata.labels or {}).get(STORAGE_GROUP, ""),
+        controller=next((each.uid for each in wire.metadata.owner_references or () if each.controller), ""),
     )
 
 
@@ -97,13 +98,21 @@ def names_no_class(wire: ClaimWire) -> bool:
 
 
 def with_claims(
-    volumes: Iterable[Volume], find: Callable[[str], Claim | None], namespace: str
+    volumes: Iterable[Volume], find: Callable[[str], Claim | None], namespace: str, uid: str = ""
 ) -> tuple[Volume, ...]:
-    """Return volumes with the class and size of their claims, where these are found."""
+    """Return volumes with the class and size of their claims, where these are found.
+
+    `uid` is that of a pod that waits: a claim of its own is its own only if it was made for this very pod.
+    """
     return tuple(
         volume
         if not volume.claim or (claim := find(f"{namespace}/{volume.claim}")) is None
-        else msgspec.structs.replace(volume, storage_class=claim.storage_class, size_bytes=claim.size_bytes)
+        else msgspec.structs.replace(
+            volume,
+            storage_class=claim.storage_class,
+            size_bytes=claim.size_bytes,
+            foreign_claim=bool(uid) and volume.inline and claim.controller != uid,
+        )
         for volume in volumes
     )
 

@@ -30,7 +30,7 @@ class _Port(Wire):
     host_ip: str | None = msgspec.field(default=None, name="hostIP")
 
 
-class _Gate(Wire):
+class _OfName(Wire):
     name: str
 
 
@@ -38,7 +38,7 @@ _SELECTOR: Final = reader(msgspec.json.Decoder(dict[str, str] | None))
 _AFFINITY: Final = reader(msgspec.json.Decoder(Affinity | None))
 _TOLERATIONS: Final = reader(msgspec.json.Decoder(tuple[Toleration, ...] | None))
 _SPREAD: Final = reader(msgspec.json.Decoder(tuple[TopologySpread, ...] | None))
-_GATES: Final = reader(msgspec.json.Decoder(tuple[_Gate, ...] | None))
+_NAMES: Final = reader(msgspec.json.Decoder(tuple[_OfName, ...] | None))
 _PORTS: Final = reader(msgspec.json.Decoder(tuple[_Port, ...] | None))
 _FLAG: Final = reader(msgspec.json.Decoder(bool | None))
 _ALL: Final = LabelSelector()
@@ -54,6 +54,7 @@ def constraint_texts(spec: PodSpec) -> list[Raw | bytes]:
         spec.tolerations,
         spec.topology_spread_constraints,
         spec.scheduling_gates,
+        spec.resource_claims,
         spec.host_network,
     ]
     texts += [container.ports for container in spec.containers or ()]
@@ -70,7 +71,6 @@ def read_constraints(spec: PodSpec) -> Constraints:
             values[name] = read(bytes(raw))
         except Fault as fault:
             raise fault.under("spec", name) from None
-    gates = values["schedulingGates"] or ()
     affinity = values["affinity"]
     found = Constraints(
         node_selector=values["nodeSelector"] or {},
@@ -78,7 +78,8 @@ def read_constraints(spec: PodSpec) -> Constraints:
         tolerations=values["tolerations"] or (),
         topology_spread=values["topologySpreadConstraints"] or (),
         host_ports=_host_ports(spec, on_host_network=bool(values["hostNetwork"])),
-        scheduling_gates=tuple(gate.name for gate in gates),
+        scheduling_gates=tuple(gate.name for gate in values["schedulingGates"] or ()),
+        resource_claims=tuple(claim.name for claim in values["resourceClaims"] or ()),
     )
     return UNCONSTRAINED if found == UNCONSTRAINED else found
 
@@ -101,7 +102,8 @@ def _parts(spec: PodSpec) -> dict[str, tuple[Callable[[bytes], Any], Raw]]:
         "affinity": (_AFFINITY, spec.affinity),
         "tolerations": (_TOLERATIONS, spec.tolerations),
         "topologySpreadConstraints": (_SPREAD, spec.topology_spread_constraints),
-        "schedulingGates": (_GATES, spec.scheduling_gates),
+        "schedulingGates": (_NAMES, spec.scheduling_gates),
+        "resourceClaims": (_NAMES, spec.resource_claims),
         "hostNetwork": (_FLAG, spec.host_network),
     }
 

@@ -35,9 +35,10 @@ class Owner(Wire):
 
 
 class Metadata(Wire):
-    """What every object has; `annotations` and `uid` matter on nodes alone, and are left out elsewhere."""
+    """What every object has; `annotations` matter on nodes alone, and are left out elsewhere."""
 
     name: str | None = None
+    uid: str | None = None
     generate_name: str | None = None
     namespace: str | None = None
     labels: Raw = NULL
@@ -251,6 +252,13 @@ class ClaimStatus(Wire):
     capacity: Raw = NULL
 
 
+class Controller(Wire):
+    """Whom a claim was made for, where it says that this is who controls it."""
+
+    uid: str = ""
+    controller: bool | None = None
+
+
 class ClaimMetadata(Named):
     """What is known of a claim apart from its disk space."""
 
@@ -259,6 +267,7 @@ class ClaimMetadata(Named):
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     deletion_timestamp: Time | None = None
+    owner_references: list[Controller] | None = None
 
 
 class ClaimWire(Wire):

@@ -69,6 +69,10 @@ def _pods() -> Iterator[Stored]:
         yield pod(namespace, name, nodeName="n2", volumes=[_claim_volume("c"), _ephemeral(**space)])
         yield pod(namespace, name, volumes=[_ephemeral(**space)])
         yield pod(namespace, name, volumes=[_ephemeral(storageClassName="fast", **space)])
+        for uid in ("u", "v"):
+            yield pod(namespace, name, metadata={"uid": uid}, volumes=[_ephemeral(**space)])
+        yield pod(namespace, name, metadata={"uid": "v"}, nodeName="n2", volumes=[_ephemeral(**space)])
+        yield pod(namespace, name, resourceClaims=[{"name": "gpu", "resourceClaimName": "one"}])
         yield pod(namespace, name, **gang)
         yield pod(namespace, name, nodeName="n1", **gang)
         yield pod(namespace, name, schedulingGroup={"podGroupName": "g"}, cpu="1500m")
@@ -111,6 +115,8 @@ def _claims() -> Iterator[Stored]:
         yield stored("v1", "PersistentVolumeClaim", name, namespace=namespace, bad=True, spec=asked)
         bound = {"phase": "Bound", "capacity": {"storage": "4Gi"}}
         yield stored("v1", "PersistentVolumeClaim", name, namespace=namespace, status=bound)
+        owner = {"ownerReferences": [{"uid": "v"}, {"uid": "u", "controller": True}]}
+        yield stored("v1", "PersistentVolumeClaim", name, namespace=namespace, metadata=owner, spec={})
     for name in ("fast", "slow"):
         for default, year in itertools.product(("true", "false"), (2024, 2025)):
             metadata = {

@@ -194,6 +194,11 @@ SAYS_OF_ANOTHER = {
         stored("v1", "PersistentVolumeClaim", "c", namespace="team", spec={"storageClassName": "fast"}),
         WORKLOAD,
     ),
+    "a claim, of the pod whose own claim has its name": (
+        [pod("team", "a", metadata={"uid": "u"}, **OWN)],
+        stored("v1", "PersistentVolumeClaim", "a-own", namespace="team", spec={}),
+        WORKLOAD,
+    ),
     "a group, of the pods of a gang": (
         [pod("team", "a", **GANG)],
         stored("scheduling.x-k8s.io/v1", "PodGroup", "g", namespace="team", spec={"minMember": 2}),

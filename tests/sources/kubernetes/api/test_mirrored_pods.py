@@ -54,6 +54,20 @@ def test_conditions_are_kept_of_pods_that_wait_alone(pods):
     assert pods.facts("team/a").conditions == b""
 
 
+@pytest.mark.parametrize("fields", [{"nodeName": "n1"}, {}])
+def test_whose_a_claim_is_matters_to_pods_that_wait_alone(pods, fields):
+    put(pods, "team", "a", metadata={"uid": "u"}, **OWN, **fields)
+    row = changes(pods, "n1", claims={"team/a-own": Claim("a-own", "team", controller="v")}).rows["team/a"]
+    assert [each.foreign_claim for each in row.volumes] == [not fields]
+
+
+def test_pods_that_differ_in_claimed_devices_alone_are_told_apart(pods):
+    put(pods, "team", "a")
+    put(pods, "team", "b", resourceClaims=[{"name": "gpu"}])
+    rows = changes(pods).rows
+    assert [rows[key].constraints.resource_claims for key in ("team/a", "team/b")] == [(), ("gpu",)]
+
+
 def test_a_pod_that_is_bound_moves_nothing_that_depends_on_who_is_there(pods):
     put(pods, "team", "a", **OWN)
     assert len(changes(pods, "n1").moved) == 1

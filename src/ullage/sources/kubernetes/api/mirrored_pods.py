@@ -251,7 +251,8 @@ def _resolved(
         volumes = workload.volumes
         if held.classless and default_class:
             volumes = with_class(volumes, held.classless, default_class)
-        volumes = with_claims(volumes, claim, workload.namespace)
+        waits = not held.workload.node
+        volumes = with_claims(volumes, claim, workload.namespace, held.facts.uid if waits else "")
         if volumes != workload.volumes:
             workload = msgspec.structs.replace(workload, volumes=volumes)
     return workload

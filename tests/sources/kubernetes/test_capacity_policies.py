@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from ullage.kube.policies import Policies
 from ullage.model.policy import Layer
 from ullage.model.resources import ResourceTypes
 from ullage.model.settings import rules_for
+from ullage.sources.kubernetes.capacity_policies import Policies, installed_layer
 
 TYPES = ResourceTypes()
 
@@ -72,3 +72,38 @@ def test_what_is_put_again_changes_nothing():
     assert found.put(document("a", cluster={"spare-nodes": 1}))
     assert not found.put(document("a", cluster={"spare-nodes": 1}))
     assert found.put(document("a"))
+
+
+def deployment(*arguments: str, name: str = "ullage") -> bytes:
+    labels = {"app.kubernetes.io/name": name}
+    template = {"spec": {"containers": [{"name": "main", "args": ["kube", "operator", *arguments]}]}}
+    metadata = {"name": "ullage-operator", "namespace": "here", "labels": labels}
+    return json.dumps({"metadata": metadata, "spec": {"template": template}}).encode()
+
+
+INSTALLED = {
+    "joined": (("--gpu-memory-gb=10", "--no-sequential-lvg"), {"gpu-memory": "10", "few-drives": "no"}),
+    "apart": (("--gpu-memory-gb", "10", "--sequential-lvg"), {"gpu-memory": "10", "few-drives": "yes"}),
+    "twice": (("--gpu-memory-gb=10", "--gpu-memory-gb=20"), {"gpu-memory": "20"}),
+}
+
+
+@pytest.mark.parametrize(("arguments", "settings"), INSTALLED.values(), ids=INSTALLED)
+def test_what_processes_were_started_with_is_a_layer_under_all_policies(arguments, settings):
+    layer = installed_layer(deployment(*arguments), TYPES)
+    assert layer == Layer("Deployment here/ullage-operator", cluster=settings, stated=True)
+
+
+NONE_OF_OURS = {
+    "of others": deployment("--gpu-memory-gb=10", name="web"),
+    "nothing is said": deployment(),
+    "no number": deployment("--gpu-memory-gb=many"),
+    "an end too early": deployment("--gpu-memory-gb"),
+    "another form": b'{"metadata": {"name": "x", "labels": {"app.kubernetes.io/name": "ullage"}}, "spec": 1}',
+    "no form": b"[]",
+}
+
+
+@pytest.mark.parametrize("content", NONE_OF_OURS.values(), ids=NONE_OF_OURS)
+def test_other_deployments_decide_nothing(content):
+    assert installed_layer(content, TYPES) is None

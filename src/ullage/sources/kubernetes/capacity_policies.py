@@ -1,7 +1,8 @@
 """CapacityPolicies of a cluster as the one policy that decides: a profile, and a layer for each of them.
 
-Layers lie on each other in the order of their names. The hard thing is a policy that is wrong: the others go
-on without it, and why it does not count is kept for its status.
+Layers lie on each other in the order of their names; under them lies what our processes were started with,
+which the arguments of their Deployments tell. The hard thing is a policy that is wrong: the others go on
+without it, and why it does not count is kept for its status.
 """
 
 from typing import Any, Final
@@ -21,6 +22,11 @@ from ullage.sources.policies import load_policy, texts
 
 CAPACITY_POLICY: Final = Kind(OWN_GROUP, "CapacityPolicy")
 DEFAULT_PROFILE: Final = "kubernetes"
+DEPLOYMENT: Final = Kind("apps", "Deployment")
+_NAME_LABEL: Final = "app.kubernetes.io/name"
+_OURS: Final = "ullage"
+_GPU_MEMORY: Final = "--gpu-memory-gb"
+_SWITCHES: Final = {"--sequential-lvg": ("few-drives", "yes"), "--no-sequential-lvg": ("few-drives", "no")}
 
 
 class _Spec(Wire):
@@ -30,13 +36,48 @@ class _Spec(Wire):
     nodes: dict[str, dict[str, SettingValue]] | None = None
 
 
-class _PolicyObject(Wire):
+class PolicyObject(Wire):
+    """A CapacityPolicy; what it says is read on its own, so that a wrong one still has a name."""
+
     metadata: Named
     spec: msgspec.Raw = NULL
 
 
-_OBJECT: Final = msgspec.json.Decoder(_PolicyObject)
+OBJECT: Final = msgspec.json.Decoder(PolicyObject)
 _SPEC: Final = msgspec.json.Decoder(_Spec | None)
+
+
+class _Labelled(Named):
+    labels: dict[str, str] | None = None
+
+
+class _Container(Wire):
+    args: list[str] | None = None
+
+
+class _PodSpec(Wire):
+    containers: list[_Container] | None = None
+
+
+class _Template(Wire):
+    spec: _PodSpec | None = None
+
+
+class _DeploymentSpec(Wire):
+    template: _Template | None = None
+
+
+class _LabelledObject(Wire):
+    metadata: _Labelled
+
+
+class _Deployment(Wire):
+    metadata: _Labelled
+    spec: _DeploymentSpec | None = None
+
+
+_LABELLED: Final = msgspec.json.Decoder(_LabelledObject)
+_DEPLOYMENT: Final = msgspec.json.Decoder(_Deployment)
 
 
 class Policies:
@@ -54,7 +95,7 @@ class Policies:
 
     def put(self, content: Any) -> bool:
         """Take one that is new or changed; return whether they say something else with it."""
-        found = _OBJECT.decode(content)
+        found = OBJECT.decode(content)
         name = found.metadata.name
         before = self._specs.pop(name, None)
         self.problems.pop(name, None)
@@ -73,6 +114,15 @@ class Policies:
         """Forget one that is gone."""
         self._specs.pop(name, None)
         self.problems.pop(name, None)
+
+    def lies_on(self, layer: Layer) -> None:
+        """Put another layer over the profile and under all of them."""
+        self._layer = layer
+
+    @property
+    def says_anything(self) -> bool:
+        """Whether there is more than the profile."""
+        return bool(self._specs) or self._layer is not None
 
     def names(self) -> set[str]:
         """Return the names of all that are there."""
@@ -102,3 +152,36 @@ class Policies:
         for settings in every:
             for key, text in texts(settings).items():
                 check_setting(key, text, self._types)
+
+
+def installed_layer(content: Any, types: ResourceTypes) -> Layer | None:
+    """Return what a Deployment of ours gives its process to decide by; nothing where it is of others."""
+    try:
+        if (_LABELLED.decode(content).metadata.labels or {}).get(_NAME_LABEL) != _OURS:
+            return None
+        found = _DEPLOYMENT.decode(content)
+    except (msgspec.DecodeError, RecursionError):
+        return None  # how it is wrong is said where its pods are read
+    template = found.spec.template if found.spec else None
+    containers = (template.spec.containers if template and template.spec else None) or ()
+    settings = _settings_of([word for each in containers for word in each.args or ()])
+    try:
+        for key, text in settings.items():
+            check_setting(key, text, types)
+    except InputError:
+        return None  # its process does not run
+    origin = f"Deployment {found.metadata.namespace or 'default'}/{found.metadata.name}"
+    return Layer(origin, cluster=settings, stated=True) if settings else None
+
+
+def _settings_of(arguments: list[str]) -> dict[str, str]:
+    """Return the settings that a command line of ours makes; the last of several counts."""
+    settings: dict[str, str] = {}
+    for place, word in enumerate(arguments):
+        name, equals, text = word.partition("=")
+        if name == _GPU_MEMORY:
+            settings["gpu-memory"] = text if equals else "".join(arguments[place + 1 : place + 2])
+        elif word in _SWITCHES:
+            key, value = _SWITCHES[word]
+            settings[key] = value
+    return settings
