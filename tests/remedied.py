@@ -16,6 +16,7 @@ from ullage.model.cluster import Batch, Snapshot, Workload
 from ullage.model.constraints import NodeAffinity
 from ullage.model.delta import Delta, apply
 from ullage.model.plan import Remedy
+from ullage.model.policy import Layer
 
 replace = msgspec.structs.replace
 
@@ -35,6 +36,10 @@ def applied(remedy: Remedy, snapshot: Snapshot, batch: Batch) -> tuple[Snapshot,
         added = tuple(node_like(remedy.node, number) for number in range(remedy.count))
         daemons = tuple(daemons_on(added, daemons_of(snapshot)))
         return apply(snapshot, Delta(nodes=added, workloads=daemons)), batch
+    if remedy.kind == "spare":
+        none = {"spare-nodes": "0"}
+        layer = Layer("remedy", cluster=none, groups={node.group: none for node in snapshot.nodes})
+        return replace(snapshot, policy=snapshot.policy.with_layer(layer)), batch
     if remedy.toleration is not None:
         tolerations = (*workload.constraints.tolerations, remedy.toleration)
         return snapshot, _constrained(batch, tolerations=tolerations)

@@ -8,6 +8,7 @@ from properties.small_clusters import clusters, resource_maps
 from remedied import applied
 from ullage.engine.capacity.admission import Place, admit
 from ullage.engine.capacity.bounds import figures_of
+from ullage.engine.capacity.summary import Summary, summarise_groups
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import FitAnswer, fit
 from ullage.engine.placement.room import STEPS
@@ -128,8 +129,14 @@ def test_an_empty_node_more_never_lowers_how_many_fit(snapshot, asked, replicas)
 def test_one_replica_fits_where_some_ready_node_admits_it(snapshot, asked):
     workload = Workload("a", requests=asked, state="init")
     columns = Columns(snapshot)
+    groups = {each.name: each for each in summarise_groups(columns)}
+
+    def can_promise(group: Summary) -> bool:
+        bounded = [name for name, amount in asked.items() if amount and name in group.ullage]
+        return not group.spare_nodes or all(asked[name] <= group.ullage.of(name) for name in bounded)
+
     admitted = [
-        admit(columns.place_of(row), workload).admitted
+        admit(columns.place_of(row), workload).admitted and can_promise(groups[node.group])
         for row, node in enumerate(columns.nodes)
         if node.state == "ready"
     ]

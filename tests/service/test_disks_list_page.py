@@ -20,10 +20,10 @@ def test_failing_drives_and_reasons(small, asked, read):
     assert text.splitlines()[-1] == "Next: ullage disks fragmentation -c small.json"
 
 
-def grouped(health="GOOD"):
+def grouped(health="GOOD", name="vg"):
     """A group, and a drive of this health that a volume has to itself."""
-    group = VolumeGroup("vg", "HDD", 10 * GIB, 4 * GIB, drives=("a",))
-    volumes = (PlacedVolume("v", "vg", 6 * GIB, claim="web/c"), PlacedVolume("w", "z", GIB, owner="web/p"))
+    group = VolumeGroup(name, "HDD", 10 * GIB, 4 * GIB, drives=("a",))
+    volumes = (PlacedVolume("v", name, 6 * GIB, claim="web/c"), PlacedVolume("w", "z", GIB, owner="web/p"))
     made = node("n1").with_(
         drives=(Drive("z", "HDD", GIB, health, clean=False), Drive("a", "HDD", 10 * GIB, clean=False)),
         volume_groups=(group,),
@@ -31,7 +31,7 @@ def grouped(health="GOOD"):
     )
     taken = Resources({VOLUME_SPACE: GIB})
     return cluster(
-        made, LedgerEntry("r", "new", "group/n1/vg", "web/q", taken, "RESERVED", expires_seconds=77)
+        made, LedgerEntry("r", "new", f"group/n1/{name}", "web/q", taken, "RESERVED", expires_seconds=77)
     )
 
 
@@ -45,11 +45,12 @@ def test_drives_stand_below_their_group_and_volumes_with_whom_they_serve(asked, 
     assert "r web/q new 1Gi n1 vg 1970-01-01T00:01:17Z" in rows
 
 
+@pytest.mark.parametrize("name", ["vg", "a"])
 @pytest.mark.parametrize(("health", "first"), [("GOOD", "a"), ("BAD", "z")])
 def test_the_next_question_is_the_loss_of_a_drive_with_volumes_a_failing_one_first(
-    asked, read, health, first
+    asked, read, health, first, name
 ):
-    text = read(disks_list_of(grouped(health=health), asked))
+    text = read(disks_list_of(grouped(health, name), asked))
     assert text.splitlines()[-1] == f"Next: ullage check --lose drive/{first} -c small.json"
 
 

@@ -172,6 +172,21 @@ def test_what_does_not_fit_waits_if_it_may(place):
     assert committed(place, name="b", waits=True).yes
 
 
+def test_who_waits_already_waits_longer_only_where_that_is_asked_for(place, monkeypatch):
+    committed(place)
+    committed(place, name="b", waits=True)
+
+    def ends(**commit):
+        report = committed(place, name="b", waits=True, **commit).data()["commit"]
+        assert (report["accepted"], len(report["waiting"])) == (True, 1)
+        return [each["expiresSeconds"] for each in report["waiting"]]
+
+    monkeypatch.setenv("ULLAGE_NOW", "1030")
+    assert ends() == [1060]
+    assert ends(extends=True) == [1090]
+    assert ends(extends=True, hold_seconds=10) == [1090], "never cut short"
+
+
 def test_who_waits_does_so_one_by_one(place):
     with pytest.raises(InputError, match="--wait: those who wait are held one by one"):
         committed(place, cpu="2", replicas=3, atomic=True, waits=True)

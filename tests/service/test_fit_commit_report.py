@@ -5,10 +5,13 @@ import msgspec
 from ullage.engine.ledger.state import LedgerState
 from ullage.model.ledger import Decision, Outcome
 from ullage.model.ledger_entry import LedgerEntry
+from ullage.model.resources import Resources
 from ullage.service.fit_commit_report import NOT_ALL, Telling
 
 HELD = LedgerEntry("r", "compute", "node/n1", "web/a", state="RESERVED", expires_seconds=60)
 WAITS = LedgerEntry("w", "compute", "", "web/b", state="WAITING", expires_seconds=60, queue_position=1)
+
+TWO = Resources({"ullage.dev/volume-space": 2})
 
 
 def telling(*entries, kept=(), in_line=(), at=10, owners=frozenset(("web/a", "web/b"))):
@@ -71,3 +74,22 @@ def test_who_has_the_bytes_of_a_shared_claim_from_now_on_was_not_in_line():
     heir = LedgerEntry("z", "data", "drive/n1/d", "web/z", state="RESERVED", claim="web/data")
     report = telling(heir).done(outcome(given_back, heir))
     assert (report.held, report.others, report.released) == ((), (), (given_back,))
+
+
+def test_who_shares_a_claim_that_is_of_another_size_now_is_told():
+    has = LedgerEntry("r", "data", "drive/n1/d", "web/a", TWO, state="RESERVED", claim="web/data")
+    refers = msgspec.structs.replace(has, reservation="s", owner="web/b", resources=Resources())
+    grown = msgspec.structs.replace(has, resources=Resources({"ullage.dev/volume-space": 3}))
+    before, told = LedgerState(entries=(has, refers)), telling(grown, refers)
+    report = told._replace(before=before).done(outcome(grown))
+    assert (report.held, report.resized) == ((grown,), ("s",))
+    assert told.done(outcome(grown)).resized == (), "nobody knows"
+    assert told._replace(before=before).done(outcome(grown, repeated=True)).resized == ()
+    moved = msgspec.structs.replace(refers, resources=TWO)
+    heir = telling(moved)._replace(before=before)
+    assert heir.done(outcome(msgspec.structs.replace(has, state="RELEASED"), moved)).resized == ()
+
+
+def test_what_was_refused_in_its_turn_is_not_held():
+    refused = msgspec.structs.replace(HELD, reservation="x", state="REJECTED", capacity="")
+    assert not telling(HELD).done(outcome(HELD, refused)).all_held

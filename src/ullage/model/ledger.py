@@ -65,13 +65,16 @@ class Capacity(Record, frozen=True):
 class Hold(Record, frozen=True):
     """What one request takes of one capacity.
 
-    A volume that others may share names its `claim`, and what that takes in all, whoever else holds it.
+    A volume that others may share names its `claim`, and what that takes in all, whoever else holds it. The
+    first ledgers did not write claims down: `adopts` is the reservation that has the claim there since then,
+    and is known to have it from now on.
     """
 
     request: str
     capacity: str
     resources: Resources
     claim: str = ""
+    adopts: str = ""
 
 
 class Supply(Record, frozen=True, tag="supply", tag_field="command"):
@@ -87,7 +90,8 @@ class Reserve(Record, frozen=True, tag="reserve", tag_field="command"):
     `holds` are taken as they are. `requests` and `volumes` are taken on the best of `nodes` that has room for
     all of them, on `copies` of them where several are to be kept until one is chosen. In mode compat, with
     `few_drives`, shares of one class are decided one reservation after the other. One that `waits` stands in
-    line where there is no room, and is held as soon as there is; any other is refused.
+    line where there is no room, and is held as soon as there is; any other is refused. If it `lets_pass`,
+    those behind it have their turn meanwhile.
     """
 
     reservation: str
@@ -101,6 +105,7 @@ class Reserve(Record, frozen=True, tag="reserve", tag_field="command"):
     few_drives: bool = True
     copies: int = 1
     waits: bool = False
+    lets_pass: bool = False
 
 
 class Bind(Record, frozen=True, tag="bind", tag_field="command"):
@@ -161,10 +166,13 @@ class Together(Record, frozen=True, tag="together", tag_field="command"):
     """All of these in order, or none: what a plan is committed as.
 
     `question` tells one question from another where it is asked under a key: commands depend on what is held.
+    With `line_last` nobody in line has a turn before all is done, so that all supply is known by then; else,
+    as ledgers of the first versions have it, whoever waits for a turn has it after each command.
     """
 
     commands: tuple[Supply | Reserve | Bind | Release | Extend | Expire | Pause | Resize | Refuse, ...]
     question: str = ""
+    line_last: bool = False
 
 
 Command = Supply | Reserve | Bind | Release | Extend | Expire | Pause | Resize | Refuse | Together

@@ -6,7 +6,7 @@ from typing import Final
 from ullage.engine.columns import Columns
 from ullage.engine.redundancy.drive_losses import DriveLoss, Homeless, drive_loss
 from ullage.engine.redundancy.losses import is_unowned
-from ullage.engine.storage.hollow_promises import promised_words, promises_on
+from ullage.engine.storage.hollow_promises import promised_words, promises_on, to_release
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
 from ullage.model.ledger_entry import LedgerEntry
@@ -128,7 +128,7 @@ def _lost_promises(loss: DriveLoss, promised: Sequence[LedgerEntry]) -> Iterator
     """Yield what is reserved on lost drives for volumes that do not exist yet."""
     if promised:
         message = f"{_what(loss.drives)}: {promised_words(promised)}, and lost with it"
-        remedy = f"release {min(each.reservation for each in promised)} then, and ask again"
+        remedy = f"then release {to_release(promised)}"
         yield Finding("loss-promise", "error", "cluster", message, remedy)
 
 

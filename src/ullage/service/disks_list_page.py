@@ -70,11 +70,11 @@ def _verdict(report: "DiskListReport") -> str:
 
 def _next_words(report: "DiskListReport") -> str:
     """Return the loss that hurts most: that of a drive with volumes, a failing one first."""
-    by_name = {(each.node, each.name): each for each in report.disks}
+    groups = {(each.node, each.name): each for each in report.disks if each.kind == "group"}
     holding = [
         each
         for each in report.disks
-        if each.kind == "drive" and (each.volumes or (each.group and by_name[each.node, each.group].volumes))
+        if each.kind == "drive" and (each.volumes or (each.group and groups[each.node, each.group].volumes))
     ]
     first = min(holding, key=lambda each: not each.failing, default=None)
     return f"check --lose drive/{first.name}" if first else "disks fragmentation"

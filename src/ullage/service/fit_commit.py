@@ -81,7 +81,7 @@ def fit_and_commit(asked: Asked, question: FitQuestion, choice: Choice, commit: 
     )
     command, in_line = lined_up(plan.command, asking)
     if commit.extends:
-        command = _extended(command, plan.kept, entries, until)
+        command = _extended(command, (*plan.kept, *in_line), entries, until)
     asked_under = question_of(asked, question, wanted, commit) if commit.key else ""
     done = known_under(path, commit.key, asked_under, wanted)
     if done is None and command is not None and (found.fits or not wanted.atomic):
@@ -96,7 +96,7 @@ def fit_and_commit(asked: Asked, question: FitQuestion, choice: Choice, commit: 
                 raise
     now = state if done is None else read_ledger(path)
     owners = frozenset(batch.key for batch in wanted.batches)
-    telling = Telling(told_path(path), commit.key, now, at_seconds, plan.kept, in_line, owners)
+    telling = Telling(told_path(path), commit.key, now, at_seconds, plan.kept, in_line, owners, state)
     told = (
         telling.undone(nothing_to_do=command is None, fits=found.fits) if done is None else telling.done(done)
     )
@@ -130,7 +130,7 @@ def _check(wanted: Wanted, commit: Commit) -> None:
 def _extended(
     command: Together | None, kept: Iterable[str], entries: Iterable[LedgerEntry], until: int
 ) -> Together | None:
-    """Return the commands of a plan, and those that hold as long what is held already."""
+    """Return the commands of a plan, and those that hold as long what is held, or in line, already."""
     parts = command.commands if command is not None else ()
     names = {*kept, *(each.reservation for each in parts if isinstance(each, Resize))}
     ends: dict[str, int] = {}
@@ -140,4 +140,4 @@ def _extended(
     extends = [Extend(name, until) for name in sorted(ends) if ends[name] < until]
     if not extends:
         return command
-    return Together((*(parts or (Expire(),)), *extends))
+    return Together((*(parts or (Expire(),)), *extends), line_last=True)

@@ -67,6 +67,8 @@ def _held(commit: "CommitReport") -> str:
         parts.append(f"{was}; use a new key to hold it again")
     elif reservations:
         parts.append(f"{plural(len(reservations), 'reservation')} held{again}{until}")
+    if commit.resized:
+        parts.append(f"resized with it by a shared claim: {several(commit.resized)}")
     if commit.kept:
         parts.append(f"held already: {several(commit.kept)}{_until(commit.kept_expires)}")
     if commit.waiting:

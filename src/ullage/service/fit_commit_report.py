@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from ullage.engine.ledger.sharing import carrier
 from ullage.engine.ledger.state import LedgerState
 from ullage.model.constraints import Record
 from ullage.model.ledger import Outcome
@@ -21,7 +22,8 @@ class CommitReport(Record, frozen=True):
     stand in line. `expires` is the time until which what is held is, or what is kept where nothing else is,
     and `kept_expires` the one of what is kept. `repeated` says that the key was known and this is the answer
     of the first time, of which `ended` has been given back since; `moved` that others had been quicker since
-    the plan was made. `others` is what somebody else in line holds since this made room for it.
+    the plan was made. `others` is what somebody else in line holds since this made room for it, and `resized`
+    are reservations beside those that hold more, or less, because a claim that they share is of another size.
     """
 
     ledger: str
@@ -41,15 +43,19 @@ class CommitReport(Record, frozen=True):
     ended: tuple[str, ...] = ()
     kept_expires: str = ""
     others: tuple[LedgerEntry, ...] = ()
+    resized: tuple[str, ...] = ()
 
     @property
     def all_held(self) -> bool:
         """Whether everything is held as asked for: none was refused, waits, or has ended since."""
-        return self.accepted and not self.waiting and not self.ended
+        return self.accepted and not self.rejected and not self.waiting and not self.ended
 
 
 class Telling(NamedTuple):
-    """Tells what came of a commit; the state is the ledger's after it, and `owners` who was asked about."""
+    """Tells what came of a commit; the state is the ledger's after it, and `owners` who was asked about.
+
+    `before` is the ledger's state before it, where that is known.
+    """
 
     ledger: str
     key: str
@@ -58,6 +64,7 @@ class Telling(NamedTuple):
     kept: tuple[str, ...]
     in_line: tuple[str, ...]
     owners: frozenset[str] = frozenset()
+    before: LedgerState | None = None
 
     def done(self, done: Outcome) -> CommitReport:
         """Return what came of a step; what a refused one would have held is no part of it."""
@@ -89,6 +96,7 @@ class Telling(NamedTuple):
             ended=tuple(name for name in names if not self._alive(name)) if done.repeated else (),
             kept_expires=self._until(kept),
             others=tuple(each for each in everybody if each.reservation in in_line_before and each.holds),
+            resized=() if done.repeated else tuple(sorted(self._resized(everybody) - {*names})),
         )
 
     def undone(self, *, nothing_to_do: bool, fits: bool) -> CommitReport:
@@ -117,6 +125,15 @@ class Telling(NamedTuple):
         """Whether an entry changed because the line moved: who is evicted has given back, and no more."""
         ended = entry.state in {"RELEASED", "EXPIRED"}
         return bool(self.owners) and entry.owner not in self.owners and not ended
+
+    def _resized(self, changed: Iterable[LedgerEntry]) -> set[str]:
+        """Return who shares the claims that are of another size than before."""
+        found: set[str] = set()
+        for entry in changed:
+            had = None if self.before is None else carrier(self.before, entry.claim)
+            if had is not None and entry.holds and not entry.refers and entry.resources != had.resources:
+                found |= {each.reservation for each in self.state.sharing(entry.claim)}
+        return found
 
     def _alive(self, name: str) -> tuple[LedgerEntry, ...]:
         return alive(self.state.entries_of(name), self.at_seconds)

@@ -88,7 +88,7 @@ def expire(asked: Asked, *, orphans: bool) -> Answer:
                 remedy="name a cluster that lists its workloads, or use ledger release",
             )
         words = f"expire, and {plural(len(gone), 'reservation')} without an owner"
-        command = Together((Expire(), *_given_back(snapshot, state, gone)))
+        command = Together((Expire(), *_given_back(snapshot, state, gone)), line_last=True)
     return _taken(asked.ledger, words, command, asked)
 
 

@@ -112,6 +112,7 @@ shares = st.builds(
     ).map(lambda each: (each,)),
     mode=st.just("compat"),
     waits=st.booleans(),
+    lets_pass=st.booleans(),
 )
 """Reservations of one small logical volume, which wait for each other."""
 singles = st.one_of(
@@ -137,7 +138,7 @@ commands = st.one_of(
     singles,
     singles,
     waiters,
-    st.builds(Together, st.lists(singles, min_size=1, max_size=4).map(tuple)),
+    st.builds(Together, st.lists(singles, min_size=1, max_size=4).map(tuple), line_last=st.booleans()),
 )
 """Every command."""
 
@@ -168,7 +169,7 @@ changes = _changes()
 def at(command, now):
     """Return a command with its times counted from now."""
     if isinstance(command, Together):
-        return Together(tuple(at(each, now) for each in command.commands))
+        return msgspec.structs.replace(command, commands=tuple(at(each, now) for each in command.commands))
     if isinstance(command, Reserve | Extend):
         return msgspec.structs.replace(command, expires_seconds=now + command.expires_seconds)
     return command

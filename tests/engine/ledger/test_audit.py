@@ -49,9 +49,36 @@ def test_what_was_cut_or_has_gone_under_promises_is_named():
             "warning",
             "node/n",
             "node/n: 3 of cpu promised, 2 more than the 1 that it offers now",
-            "release 2, or supply more",
+            "release 2 of what was promised last: ullage ledger release r; or supply more",
         ),
     ]
+
+
+def cut(*entries, cpu=1000):
+    """What is said to do when a node of so much offers no more than that."""
+    return audit(LedgerState((capacity("node/n", cpu=cpu),), entries))[-1].remedy.split(": ", 1)[1]
+
+
+def test_the_newest_promises_are_named_to_be_released_those_in_use_last():
+    used = entry(reservation="used", state="BOUND", expires_seconds=None, created_seconds=9)
+    old, new = (entry(reservation=name, created_seconds=at) for name, at in (("old", 1), ("new", 5)))
+    assert cut(used, old, new, cpu=4000) == "ullage ledger release new; or supply more"
+    assert cut(used, old, new, cpu=3000) == (
+        "ullage ledger release new; ullage ledger release old; or supply more"
+    )
+    assert cut(used, old, new, cpu=0).endswith("release old; ullage ledger release used; or supply more")
+    many = [entry(reservation=f"r{number}", created_seconds=number) for number in range(9)]
+    assert cut(*many, cpu=0).endswith("ullage ledger release r4; and more; or supply more")
+
+
+def test_all_who_share_a_claim_are_named_to_be_released():
+    has = {"capacity": "drive/n/d", "claim": "shop/data"}
+    sharing = (
+        entry(**has, reservation="a", resources=Resources({VOLUME_SPACE: 2 * GIB})),
+        entry(**has, reservation="b", resources=Resources()),
+    )
+    (short,) = audit(LedgerState((drive("n", "d", GIB),), sharing))
+    assert short.remedy.endswith("ullage ledger release a; ullage ledger release b; or supply more")
 
 
 def test_all_names_of_the_same_bytes_are_added_up():
@@ -179,3 +206,25 @@ def test_findings_come_the_worst_first():
         ("error", "ledger-no-owner"),
         ("warning", "ledger-capacity-gone"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("disk", "states"),
+    [("drive/m/d", ("RESERVED", "RESERVED")), ("group/m/g", ("BOUND", "BOUND"))],
+)
+def test_a_reservation_whose_disks_are_on_another_node_is_named(disk, states):
+    space = Resources({VOLUME_SPACE: 1})
+    on_node = entry(request="compute", state=states[0])
+    on_disk = entry(request="data", capacity=disk, resources=space, state=states[1])
+    offered = (capacity("node/n", cpu=9000), capacity(disk, **{VOLUME_SPACE: 1}))
+    assert (
+        "ledger-apart",
+        "warning",
+        "r",
+        "r is on node n, its disks on m",
+        "release r, and ask for it again",
+    ) in (found(LedgerState(offered, (on_node, on_disk))))
+    there = msgspec.structs.replace(on_node, capacity="node/m")
+    codes = [code for code, *_ in found(LedgerState(offered, (on_node, there, on_disk)))]
+    assert "ledger-apart" not in codes
+    assert "ledger-apart" not in [code for code, *_ in found(LedgerState(offered, (on_disk,)))]

@@ -5,14 +5,25 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from engine.ledger import commands as drawn
-from engine.ledger.ledgers import Ledger, capacity, hold, reserve
+from engine.ledger.ledgers import MIB, Ledger, capacity, drive, hold, reserve, volume
 from simulation.linearizability import Sums
 from ullage.engine.ledger.apply import apply
 from ullage.engine.ledger.audit import audit
 from ullage.engine.ledger.decide import decide
 from ullage.engine.ledger.replay import differences, replay
 from ullage.engine.ledger.state import LedgerState
-from ullage.model.ledger import Bind, Expire, JournalRow, Refuse, Release, Resize, Supply, Together
+from ullage.engine.storage.extents import group_bytes
+from ullage.model.ledger import (
+    VOLUME_SPACE,
+    Bind,
+    Expire,
+    JournalRow,
+    Refuse,
+    Release,
+    Resize,
+    Supply,
+    Together,
+)
 from ullage.model.ledger_entry import FINAL
 from ullage.model.resources import Resources
 
@@ -125,6 +136,50 @@ def test_together_is_one_after_the_other_or_nothing(together, before):
         )  # fmt: skip
     keys = [(entry.reservation, entry.request, entry.capacity) for entry in decision.changed]
     assert len(keys) == len(set(keys))
+
+
+comers = st.builds(
+    lambda name, size, seconds, passes: reserve(
+        name,
+        expires=seconds,
+        nodes=("a",),
+        volumes=(volume("v", "HDDLVG", size * MIB),),
+        mode="compat",
+        waits=True,
+        lets_pass=passes,
+    ),
+    drawn.names,
+    st.sampled_from((4, 24, 40)),
+    st.sampled_from((2, 20)),
+    st.booleans(),
+)
+steps = st.tuples(
+    st.sampled_from((0, 3)),
+    st.sampled_from((8, 32, 64)),
+    st.lists(comers, min_size=1, max_size=3, unique_by=lambda each: each.reservation),
+    st.integers(0, 9),
+)
+"""How much time passes, how large the drive is then in MiB, who comes, and which entry is given back."""
+
+
+@settings(max_examples=200)
+@given(st.lists(steps, min_size=3, max_size=8))
+def test_whoever_has_a_turn_has_what_is_offered_at_the_end_of_the_step(steps):
+    ledger = Ledger(drive("a", "d", 64 * MIB))
+    ledger.do(reserve("first", expires=13, nodes=("a",), volumes=(volume("v", "HDDLVG", MIB),)))
+    for seconds, size, came, place in steps:
+        now = ledger.at_seconds + seconds
+        due = {entry.key for entry in ledger.state.due(now)}
+        stand = sorted({entry.reservation for entry in ledger.state.entries if entry.key not in due})
+        gone = [Release(stand[place])] if place < len(stand) else []
+        new = [drawn.at(each, now) for each in came if each.reservation not in stand]
+        parts = (Expire(), Supply((drive("a", "d", size * MIB),)), *gone, *new)
+        decision = ledger.do(Together(parts, line_last=True), now)
+        known = {entry.reservation for entry in decision.changed if entry.holds}
+        promised = ledger.state.held("drive/a/d").get(VOLUME_SPACE, 0)
+        assert not (decision.accepted and known) or promised <= group_bytes(size * MIB)
+        assert [finding for finding in audit(ledger.state) if finding.severity == "error"] == []
+    assert list(differences(ledger.rows)) == []
 
 
 small = st.integers(0, 3).map(lambda amount: Resources({"cpu": amount}))

@@ -16,9 +16,21 @@ from ullage.engine.ledger.view import key_of
 from ullage.engine.placement.fit import fit
 from ullage.model.cluster import Volume
 from ullage.model.drives import Drive, PlacedVolume, VolumeGroup
-from ullage.model.ledger import VOLUME_SPACE, Bind, Release, Supply
+from ullage.model.ledger import (
+    VOLUME_SPACE,
+    Bind,
+    Expire,
+    Hold,
+    MadeVolume,
+    Release,
+    Reserve,
+    Supply,
+    Together,
+)
+from ullage.model.resources import Resources
 
 GIB = 1 << 30
+CPU = Resources({"cpu": 1000})
 
 
 def server(**fields):
@@ -247,6 +259,29 @@ def test_who_waits_is_not_held_where_a_volume_outlasts_its_promise():
     world.commit("s", cpu="1", volumes=(share,), replicas=1, kind="Deployment")
     assert [name for name in world.states() if name.startswith("Deployment")] == ["Deployment/s/1"]
     assert world.line() == ["Pod/c/1"]
+
+
+def test_who_has_a_volume_that_exists_does_not_wait_for_a_turn():
+    world = World(server(), storage_mode="compat")
+    world.commit("b", cpu="1", volumes=(SHARE,))
+    space = Resources({VOLUME_SPACE: 4 * GIB})
+    holds = (Hold("compute", "node/n1", CPU), Hold("data", "drive/n1/d", space))
+    asked = Reserve("Pod/a/1", "a", 1000, holds=holds)
+    asking = Asking(
+        Columns(world.snapshot),
+        (),
+        {"a": waiting("a")},
+        world.state.entries,
+        (),
+        1000,
+        waits=True,
+        few_drives=True,
+    )
+    (offered,) = (each for each in world.state.capacities if each.name == "drive/n1/d")
+    made = msgspec.structs.replace(offered, made=(MadeVolume("Pod/a/1", "data", "drive/n1/d", space),))
+    for supplied, waits in ((offered, True), (made, False)):
+        command, _ = lined_up(Together((Expire(), Supply((supplied,)), asked)), asking)
+        assert (asked not in command.commands) == waits
 
 
 def in_gibibytes(world):

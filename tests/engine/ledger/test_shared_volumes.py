@@ -1,14 +1,16 @@
 """A claim that several workloads name is one volume: each of them holds it, and it is counted once."""
 
+import msgspec
 import pytest
 
-from builders import batch, cluster, node, waiting
+from builders import batch, claim, cluster, node, waiting
 from engine.ledger.ledgers import Ledger, reserve
 from engine.ledger.test_of_plan import asked, commit, planned
 from ullage.engine.ledger.audit import audit
 from ullage.engine.ledger.promises import with_promises
 from ullage.engine.ledger.replay import differences, replay
 from ullage.engine.ledger.shared_volumes import claim_of
+from ullage.engine.ledger.state import LedgerState
 from ullage.model.cluster import Volume
 from ullage.model.drives import PlacedVolume
 from ullage.model.ledger import VOLUME_SPACE, WHOLE_DRIVE, Bind, Expire, Hold, Release
@@ -224,3 +226,92 @@ def test_what_refers_to_another_takes_no_room_in_the_cluster():
     commit(ledger, there, wants("a"), wants("b"))
     reserved = with_promises(there, ledger.state.entries).reservations
     assert sum(each.resources.of(VOLUME_SPACE) for each in reserved) == 10 * GIB
+
+
+def template(name="q", size=10):
+    volume = Volume("data", f"data-{name}", "HDDLVG", size * GIB)
+    return batch(
+        2,
+        waiting(f"shop/{name}", cpu="1", kind="StatefulSet", volumes=(volume,), owner=f"StatefulSet/{name}"),
+    )
+
+
+def apart(ledger):
+    return {each.reservation: each.capacity for each in ledger.state.entries if each.request == "compute"}
+
+
+QUESTIONS = {
+    "the pod first": [["r"], ["q"]],
+    "the set first": [["q"], ["r"]],
+    "together": [["q", "r"]],
+    "together, the pod first": [["r", "q"]],
+}
+
+
+@pytest.mark.parametrize("questions", QUESTIONS.values(), ids=QUESTIONS)
+def test_the_replica_of_a_set_goes_to_the_node_of_its_claim_whoever_names_that_too(questions):
+    known = [claim("shop/data-q-0", "10Gi", storage_class="HDDLVG")]
+    there = cluster(*machines().nodes, node("n3", cpu="9").with_drive("d1", "HDD", "90Gi"), *known)
+    asks = {"q": template(), "r": wants("r", data(claim="data-q-0"))}
+    ledger = Ledger()
+    for names in questions:
+        assert commit(ledger, there, *(asks[name] for name in names)).accepted
+    on = apart(ledger)
+    assert on["Pod/shop/r/1"] == on["StatefulSet/shop/q/1"]
+    assert len(on) == 3
+    sound(ledger)
+
+
+def failing(kind):
+    """Return the machines with the disk of the claim no longer good for anything."""
+    first = node("n1", cpu="4")
+    first = first.with_drive("d1", "HDD", "20Gi", health="BAD") if kind == "BAD" else first
+    return cluster(first, node("n2", cpu="4").with_drive("d1", "HDD", "20Gi"))
+
+
+@pytest.mark.parametrize("kind", ["BAD", "gone"])
+@pytest.mark.parametrize("who", ["a", "c"])
+def test_nobody_is_promised_a_claim_on_a_disk_that_gives_nothing(kind, who):
+    ledger = Ledger()
+    commit(ledger, machines(), wants("a"), wants("b"))
+    refusal = asked(ledger, failing(kind), wants(who)).outcomes[0].refusal
+    assert refusal.reason == f"claim shop/data is promised on {DISK}, which gives nothing to new volumes now"
+    assert refusal.remedy == f"release {A}, {B} first, or ask for all who share the claim together"
+
+
+@pytest.mark.parametrize("kind", ["BAD", "gone"])
+@pytest.mark.parametrize("names", ["ab", "abc", "cab"])
+def test_asked_for_together_by_all_who_share_it_a_claim_moves_to_a_good_disk(kind, names):
+    ledger = Ledger()
+    commit(ledger, machines(), wants("a"), wants("b"))
+    assert commit(ledger, failing(kind), *map(wants, names)).accepted
+    assert {place for place, _ in on_disks(ledger).values()} == {"drive/n2/d1"}
+    assert sum(size for _, size in on_disks(ledger).values()) == 10
+    assert set(apart(ledger).values()) == {"node/n2"}
+    assert audit(ledger.state) == ()
+
+
+def test_on_its_own_node_too():
+    ledger = Ledger()
+    commit(ledger, machines(), wants("a"), wants("b"))
+    there = cluster(
+        node("n1", cpu="4").with_drive("d1", "HDD", "20Gi", health="BAD").with_drive("d2", "HDD", "20Gi")
+    )
+    assert commit(ledger, there, wants("a"), wants("b")).accepted
+    assert on_disks(ledger) == {A: ("drive/n1/d2", 10), B: ("drive/n1/d2", 0)}
+
+
+@pytest.mark.parametrize("owner", ["Pod/shop/a/1", "StatefulSet/shop/q/1"])
+def test_a_promise_of_before_claims_were_written_down_holds_its_claim(owner):
+    ledger, there = Ledger(), machines()
+    kind, _, name = owner.rpartition("/")[0].partition("/")
+    name = f"data-{name.partition('/')[2]}-0" if kind == "StatefulSet" else "data"
+    first = template() if kind == "StatefulSet" else wants("a")
+    commit(ledger, there, first)
+    old = [msgspec.structs.replace(each, claim="") for each in ledger.state.entries]
+    ledger.state = LedgerState(ledger.state.capacities, old, revision=ledger.state.revision)
+    assert commit(ledger, there, wants("b", data(claim=name))).accepted
+    assert on_disks(ledger) == {owner: (DISK, 10), B: (DISK, 0)}
+    ledger.do(Release(owner))
+    assert on_disks(ledger) == {B: (DISK, 10)}
+    assert audit(ledger.state) == ()

@@ -330,3 +330,17 @@ def test_whatever_happens_a_claim_is_counted_once_while_anybody_holds_it(asked):
             )
     assert replay(ledger.rows) == ledger.state
     assert list(differences(ledger.rows)) == []
+
+
+def test_who_adopts_a_claim_that_was_not_written_down_shares_it_from_then_on():
+    ledger = one(12)
+    ledger.do(reserve("r1", on_group(10, claim="")))
+    refused = ledger.do(reserve("r2", on_group(12), owner="other"))
+    assert not refused.accepted
+    adopting = msgspec.structs.replace(on_group(12), adopts="r1")
+    assert ledger.do(reserve("r2", adopting, owner="other")).accepted
+    assert (held(ledger), sizes(ledger)) == (12, {"r1": 12, "r2": 0})
+    assert {each.claim for each in ledger.state.entries} == {CLAIM}
+    ledger.do(Release("r1"))
+    assert sizes(ledger) == {"r2": 12}
+    assert list(differences(ledger.rows)) == []

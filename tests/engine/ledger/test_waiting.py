@@ -6,6 +6,7 @@ import pytest
 from engine.ledger.ledgers import GIB, MIB, Ledger, capacity, drive, group, hold, reserve, volume
 from ullage.engine.ledger import waiting
 from ullage.engine.ledger.audit import audit
+from ullage.engine.ledger.decide import decide
 from ullage.model.ledger import Bind, Expire, Extend, Release, Resize, Supply, Together
 from ullage.model.resources import Resources
 
@@ -279,6 +280,55 @@ def test_within_one_command_the_line_moves_from_step_to_step():
     assert states(ledger, "a", "b", "c") == ["BOUND", "BOUND", "RESERVED"]
     assert decision.waiting is None
     assert line(ledger) == {}
+
+
+def shrinking(**more):
+    """Somebody's time comes, and in the same step the drive is told to be smaller."""
+    ledger = Ledger(drive("n", "d", 100 * MIB))
+    ledger.do(share("a", size=60 * MIB, expires=50))
+    ledger.do(share("b", size=90 * MIB, waits=True, expires=900, **more))
+    ledger.at_seconds = 60
+    return ledger, (Expire(), Supply((drive("n", "d", 46 * MIB),)))
+
+
+@pytest.mark.parametrize("end", [Expire(), Release("a")])
+def test_nobody_in_line_has_a_turn_before_all_supply_is_known(end):
+    ledger, (_, supply) = shrinking()
+    assert ledger.do(Together((end, supply), line_last=True)).accepted
+    assert states(ledger, "b") == ["WAITING"]
+    (waits,) = ledger.state.entries_of("b")
+    assert waits.reason.startswith("no node can hold b: ")
+    ledger.do(Supply((drive("n", "d", 200 * MIB),)))
+    assert states(ledger, "b") == ["RESERVED"]
+
+
+def test_ledgers_of_the_first_versions_are_decided_again_as_they_were():
+    ledger, parts = shrinking()
+    decision = decide(ledger.state, Together(parts), 60)
+    held = [each.reservation for each in decision.changed if each.state == "RESERVED"]
+    assert held == ["b"], "between the two commands"
+
+
+def test_a_plan_has_its_room_before_those_in_line():
+    ledger, (expire, _) = shrinking()
+    ledger.do(Together((expire, share("whole", "HDD", size=90 * MIB)), line_last=True))
+    assert states(ledger, "a", "b", "whole") == [None, "WAITING", "RESERVED"]
+
+
+@pytest.mark.parametrize("small_waits", [True, False])
+def test_who_has_the_turn_and_finds_no_room_lets_the_next_one_pass(small_waits):
+    ledger, parts = shrinking(lets_pass=True)
+    small = share("c", size=4 * MIB, waits=small_waits, expires=900)
+    decision = ledger.do(Together((*parts, small), line_last=True))
+    assert states(ledger, "a", "b", "c") == [None, "WAITING", "RESERVED"]
+    assert [(each.reservation, each.state) for each in decision.changed if each.reservation == "c"] == [
+        ("c", "RESERVED")
+    ], "it has not waited"
+    ledger.do(Bind("c"))
+    ledger.do(share("d", size=4 * MIB, expires=900))
+    assert states(ledger, "d") == ["RESERVED"], "nor does who comes later"
+    ledger.do(share("e", size=4 * MIB, expires=900))
+    assert line(ledger)["e"] == (2, "d"), "but for a turn"
 
 
 def test_a_long_line_of_one_class_keeps_its_order():

@@ -35,6 +35,11 @@ def test_each_bundle_holds_as_much_as_it_can():
     assert found.complete
 
 
+def test_patterns_are_not_complete_where_not_all_of_a_wish_is_counted():
+    left_out = wish(1, "")._replace(counted=False)
+    assert not Patterns([wish(0, "4Gi"), left_out], [place(disks=["5Gi"], slots=(9, 9))]).complete
+
+
 def test_a_bundle_that_adds_nothing_is_left_out():
     options = (
         (drive("small", 3, "3Gi"), 2),

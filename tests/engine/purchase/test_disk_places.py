@@ -1,8 +1,8 @@
-"""Wishes and nodes that are alike are one, and what several pods share is counted for none of them."""
+"""Wishes and nodes that are alike are one, and what several pods share is counted once for all of them."""
 
 import pytest
 
-from builders import batch, claim, cluster, node, policy, size, volume, waiting
+from builders import batch, claim, cluster, node, persistent_volume, policy, size, volume, waiting
 from ullage.engine.purchase.catalog import Catalog, DriveItem, Item
 from ullage.engine.purchase.check import Check
 from ullage.engine.purchase.disk_places import DRIVES_MAX, places_of, wishes_of
@@ -51,34 +51,66 @@ def test_wishes_that_want_disks_come_first():
     assert [(each.demand, bool(each.requests)) for each in found] == [(2, True), (1, True), (1, False)]
 
 
+ONE = {"claim": "one", "inline": False}
+TWO = {"claim": "two", "inline": False}
+TEMPLATE = {"claim": "data-db", "inline": False}
+
+
 @pytest.mark.parametrize(
-    ("batches", "counted"),
+    ("batches", "demand", "volumes"),
     [
-        ([batch(3, asks("web/a", of={"claim": "one", "inline": False}))], False),
-        ([batch(1, asks("web/a", of={"claim": "one", "inline": False}))], True),
-        (
-            [
-                batch(
-                    3,
-                    asks("web/a", of={"claim": "data-db", "inline": False}, kind="StatefulSet", owner="x/db"),
-                )
-            ],
-            True,
-        ),
-        (
-            [
-                batch(1, asks("web/a", of={"claim": "one", "inline": False})),
-                batch(1, asks("web/b", of={"claim": "one", "inline": False})),
-            ],
-            False,
-        ),
-        ([batch(3, asks("web/a"))], True),
+        ([batch(3, asks("web/a", of=ONE))], 1, 1),
+        ([batch(1, asks("web/a", of=ONE))], 1, 1),
+        ([batch(3, asks("web/a", of=TEMPLATE, kind="StatefulSet", owner="x/db"))], 3, 1),
+        ([batch(1, asks("web/a", of=ONE)), batch(1, asks("web/b", of=ONE, cpu="2"))], 1, 1),
+        ([batch(1, asks("web/a", of=ONE)), batch(1, asks("web/b", of=TWO))], 2, 1),
+        ([batch(3, asks("web/a"))], 3, 1),
     ],
-    ids=["replicas share it", "one pod has it", "a template", "two pods share it", "inline"],
+    ids=["replicas share it", "one pod has it", "a template", "two pods share it", "one each", "inline"],
 )
-def test_a_claim_that_is_shared_is_left_out(batches, counted):
-    parts = [server("n"), claim("web/one", "4Gi", storage_class="HDDLVG")]
-    assert all(bool(each.requests) is counted for each in wishes(parts, *batches))
+def test_a_claim_that_is_shared_is_counted_once(batches, demand, volumes):
+    claims = [claim(name, "4Gi", storage_class="HDDLVG") for name in ("web/one", "web/two")]
+    (wish,) = wishes([server("n"), *claims], *batches)
+    assert (wish.demand, len(wish.requests)) == (demand, volumes)
+
+
+def test_those_who_share_claims_also_by_way_of_others_are_one_wish_with_all_that_they_ask_for():
+    both = tuple(volume(each, "4Gi", storage_class="HDDLVG", claim=each) for each in ("one", "two"))
+    own = volume("own", "2Gi", storage_class="HDDLVG", inline=True)
+    batches = [
+        batch(1, asks("web/a", of=ONE)),
+        batch(2, waiting("web/b", cpu="2", volumes=(*both, own))),
+        batch(1, asks("web/c", of=TWO)),
+        batch(1, asks("web/d", "1Gi")),
+    ]
+    claims = [claim(name, "4Gi", storage_class="HDDLVG") for name in ("web/one", "web/two")]
+    asked, market = problem([server("n"), server("small", cpu="5"), *claims], *batches)
+    found = wishes_of(asked)
+    (cpu,) = (place for place, row in enumerate(asked.amounts) if max(row) > 1)
+    assert [
+        (each.shapes, each.demand, each.together, each.amounts[cpu] // 1000, len(each.requests))
+        for each in found
+    ] == [((0, 1, 2), 1, True, 6, 4), ((3,), 1, False, 1, 1)]
+    assert [(each.names, each.slots) for each in places_of(asked, market, found)] == [
+        (("n",), (1, 1)),
+        (("small",), (1, 1)),
+    ]
+
+
+def test_a_node_that_does_not_take_all_who_share_a_claim_takes_none_of_them():
+    parts = [server("n"), server("small", cpu="2"), claim("web/one", "4Gi", storage_class="HDDLVG")]
+    found = places(parts, batch(3, asks("web/a", of=ONE)))
+    assert [(each.names, each.slots) for each in found] == [(("n",), (1,)), (("small",), (0,))]
+
+
+def test_a_claim_that_a_volume_which_is_there_may_serve_is_not_counted():
+    parts = [
+        server("n"),
+        claim("web/one", "4Gi", storage_class="HDDLVG"),
+        persistent_volume("free", "9Gi", storage_class="HDDLVG"),
+    ]
+    (wish,) = wishes(parts, batch(3, asks("web/a", of=ONE)))
+    assert (wish.demand, wish.requests, wish.counted) == (3, (), False)
 
 
 def test_nodes_that_are_alike_are_one_place():

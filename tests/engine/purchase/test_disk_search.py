@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import batch, cluster, node, policy, size, volume, waiting
+from builders import batch, claim, cluster, node, policy, size, volume, waiting
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import fit
 from ullage.engine.purchase import disk_patterns, disk_search
@@ -112,6 +112,50 @@ def test_the_cheapest_drives_are_bought_and_proven(parts, batches, counts, price
     assert not any(fits(parts, fewer, *batches) for fewer in less(found))
 
 
+def shares(*claims, name="a", cpu="1"):
+    """A pod that names claims which others may name too."""
+    volumes = tuple(volume(each, "4Gi", storage_class="HDDLVG", claim=each) for each in claims)
+    return waiting(name, cpu=cpu, volumes=volumes)
+
+
+CLAIMS = [claim(name, "4Gi", storage_class="HDDLVG") for name in ("one", "two")]
+
+
+@pytest.mark.parametrize(
+    ("cpu", "batches", "counts"),
+    [
+        ("8", [batch(3, shares("one"))], {"small": 1}),
+        ("8", [batch(1, shares("one")), batch(2, shares("one", name="b", cpu="2"))], {"small": 1}),
+        ("8", [batch(1, shares("one")), batch(1, shares("one", "two", name="b"))], {"large": 1}),
+        ("8", [batch(2, shares("one")), batch(1, asks("4Gi", name="own"))], {"large": 1}),
+        ("2", [batch(3, shares("one"))], {"box": 1, "small": 1}),
+        ("2", [batch(2, shares("one")), batch(1, waiting("plain", cpu="1"))], {"small": 1, "box": 1}),
+    ],
+    ids=[
+        "replicas",
+        "two shapes",
+        "by way of another",
+        "beside an own one",
+        "no room for all",
+        "room for two",
+    ],
+)
+def test_a_claim_that_several_share_is_bought_for_once(cpu, batches, counts):
+    box = Item("box", 90 * UNIT, server("box").record)
+    parts = [server("x", "1Gi", cpu=cpu), *CLAIMS]
+    found = ask(parts, [SMALL, LARGE], *batches, items=[box])
+    assert (bought(found), found.proof) == (counts, "bound")
+    assert fits(parts, found, *batches, items=[box])
+
+
+def test_those_who_share_a_claim_are_planned_together():
+    parts = [server("x", "1Gi", cpu="4"), server("y", "1Gi", cpu="2"), *CLAIMS]
+    batches = [batch(2, waiting("plain", cpu="1")), batch(2, shares("one", cpu="2"))]
+    found = ask(parts, [SMALL], *batches)
+    assert (bought(found), found.checked.certificate) == ({"small": 1}, "exact")
+    assert [each.nodes for each in found.checked.outcomes] == [(("y", 2),), (("x", 2),)]
+
+
 def test_a_node_with_drives_is_bought_where_that_is_cheaper():
     box = Item("box", 7 * UNIT, server("box", "9Gi", "9Gi").record)
     parts, batches = [server("x", "1Gi")], [batch(4, asks("4Gi"))]
@@ -188,6 +232,15 @@ def test_rules_between_workloads_are_kept_by_trying_the_next_mix():
     assert fits(ZONES, found, *batches)
 
 
+def test_where_only_buying_nothing_is_ruled_out_the_next_mix_is_proven():
+    full = [server(name, "5Gi").labelled({ZONE: "z1"}) for name in ("x1", "x2")]
+    parts = [*full, server("y", "1Gi").labelled({ZONE: "z2"})]
+    drives = [SMALL._replace(nodes=("y",)), drive("other", 1, "9Gi", "SSD")]
+    found = ask(parts, drives, batch(2, asks("4Gi", constraints=AWAY)))
+    assert (bought(found), found.proof, found.tried) == ({"small": 1}, "bound", 0)
+    assert found.bound_micro == found.cost_micro == 3 * UNIT
+
+
 def test_rules_that_no_purchase_keeps_are_told():
     spread = TopologySpread(1, ZONE, label_selector=APP, min_domains=3)
     parts = [server(name, "1Gi").labelled({ZONE: name}) for name in "xy"]
@@ -230,7 +283,8 @@ def test_equal_questions_have_equal_answers():
 def cheapest(nodes, drives, pods):
     """The least price at which all pods have a place, by trying everything; None where there is none.
 
-    `nodes` are (cpu, sizes of drives), `pods` are (cpu, size, class).
+    `nodes` are (cpu, sizes of drives), `pods` are (cpu, size, class, claim): those who share a claim are on
+    one node, and have one volume there.
     """
 
     @cache
@@ -241,9 +295,8 @@ def cheapest(nodes, drives, pods):
 
     def holds(node_, bundle, mine):
         disks = tuple(sorted((*node_[1], *(each.size_bytes for each in bundle))))
-        return sum(each[0] for each in mine) <= node_[0] and serves(
-            disks, tuple(sorted(each[1:] for each in mine))
-        )
+        volumes = {each[3] or place: each[1:3] for place, each in enumerate(mine)}
+        return sum(each[0] for each in mine) <= node_[0] and serves(disks, tuple(sorted(volumes.values())))
 
     bundles = [
         bundle
@@ -254,6 +307,9 @@ def cheapest(nodes, drives, pods):
     best = None
     for where in product(range(len(nodes)), repeat=len(pods)):
         price = 0
+        homes = {(pod[3], place) for pod, place in zip(pods, where, strict=True) if pod[3]}
+        if len(homes) > len({shared for shared, _ in homes}):
+            continue
         for number, each in enumerate(nodes):
             mine = [pod for pod, place in zip(pods, where, strict=True) if place == number]
             prices = [
@@ -286,7 +342,7 @@ def test_no_mix_is_cheaper_than_the_one_that_is_proven(nodes, prices, asked):
         batch(1, asks(amount, kind, name=f"p{place}", cpu=str(cpu)))
         for place, (cpu, amount, kind) in enumerate(asked)
     ]
-    best = cheapest([(each[0], tuple(each[1])) for each in nodes], drives, asked)
+    best = cheapest([(each[0], tuple(each[1])) for each in nodes], drives, [(*each, "") for each in asked])
     found = ask(parts, drives, *batches)
     assert found.solves is (best is not None)
     if best is not None:
@@ -297,3 +353,30 @@ def test_no_mix_is_cheaper_than_the_one_that_is_proven(nodes, prices, asked):
         after = msgspec.structs.replace(snapshot, nodes=snapshot.nodes.changed(edited))
         placed = fit(Columns(after), batches, exact_seconds=SECONDS)
         assert placed.fits or found.checked.certificate == "exact"
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 4), st.lists(sizes, min_size=1, max_size=2)), min_size=1, max_size=2),
+    st.tuples(st.integers(1, 6), st.integers(1, 6)),
+    st.lists(st.tuples(st.integers(1, 2), st.sampled_from(["one", "two", ""])), min_size=2, max_size=4),
+)
+def test_no_mix_is_cheaper_where_claims_are_shared(nodes, prices, asked):
+    drives = [SMALL._replace(price_micro=prices[0] * UNIT), LARGE._replace(price_micro=prices[1] * UNIT)]
+    parts = [server(f"n{place}", *each[1], cpu=str(each[0])) for place, each in enumerate(nodes)]
+    batches = [
+        batch(1, shares(shared, name=f"p{place}", cpu=str(cpu)))
+        if shared
+        else batch(1, asks("4Gi", name=f"p{place}", cpu=str(cpu)))
+        for place, (cpu, shared) in enumerate(asked)
+    ]
+    pods_asked = [(cpu, size("4Gi"), "HDDLVG", shared) for cpu, shared in asked]
+    best = cheapest([(each[0], tuple(each[1])) for each in nodes], drives, pods_asked)
+    found = ask([*parts, *CLAIMS], drives, *batches)
+    if best is None:
+        assert not found.solves
+    elif found.solves:
+        assert found.bound_micro <= best <= found.cost_micro
+        assert found.proof == "none" or found.cost_micro == best
+    else:
+        assert found.proof == "none"

@@ -3,6 +3,7 @@
 import pytest
 
 from builders import batch, cluster, node, pod, policy, waiting
+from ullage.engine.purchase import mix
 from ullage.engine.purchase import purchase as module
 from ullage.engine.purchase.catalog import Catalog, Item
 from ullage.engine.purchase.offers import counts_of
@@ -90,6 +91,13 @@ def test_cheaper_mixes_are_tried_where_the_bound_leaves_doubt():
     assert (counts_of(found.offers), found.proof) == ({"fits": 2}, "search")
     assert found.tried > 0
     assert found.bound_micro < found.cost_micro
+
+
+def test_a_price_is_proven_where_no_mix_is_between_it_and_the_bound(monkeypatch):
+    monkeypatch.setattr(mix, "NODES_UNKNOWNS_MAX", 0)
+    found = ask([], [item("small", 5, cpu="4"), item("large", 7, cpu="6")], batch(9, app(cpu="1")))
+    assert (found.cost_micro, found.bound_micro) == (12 * UNIT, 12 * UNIT)
+    assert (found.proof, found.tried) == ("bound", 0)
 
 
 def test_doubt_that_is_too_large_stays_doubt(monkeypatch):

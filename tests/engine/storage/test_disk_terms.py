@@ -70,6 +70,32 @@ def test_a_drive_of_a_group_is_counted_there():
     assert [each.name for each in found["vg"].volumes] == ["v"]
 
 
+def test_a_group_of_the_name_of_its_drive_has_all_that_is_of_that_name():
+    group = VolumeGroup("a", "HDD", 9 * GIB, 4 * GIB, drives=("a",))
+    volumes = (PlacedVolume("v", "a", 5 * GIB),)
+    record = node("n1").with_(
+        drives=(hdd(clean=False),), volume_groups=(group,), placed_volumes=volumes
+    ).record  # fmt: skip
+    whole, drive = disk_terms(record, [promise("drive/n1/a", space=GIB), promise("group/n1/a", space=GIB)])
+    assert (whole.kind, whole.used_bytes, whole.promised_bytes) == ("group", 5 * GIB, 2 * GIB)
+    assert (whole.free_bytes, whole.largest_bytes, len(whole.volumes)) == (2 * GIB, 2 * GIB, 1)
+    assert (drive.kind, drive.closed, drive.volumes) == ("drive", ("in group a",), ())
+    assert (drive.free_bytes, drive.largest_bytes, drive.promised_bytes) == (0, 0, 0)
+
+
+def test_what_is_promised_of_a_group_is_not_promised_of_another_drive_of_its_name():
+    group = VolumeGroup("a", "HDD", 9 * GIB, 4 * GIB, drives=("b",))
+    record = node("n1").with_(drives=(hdd("a"), hdd("b", clean=False)), volume_groups=(group,)).record
+    whole, part, alone = disk_terms(record, [promise("group/n1/a", space=GIB)])
+    assert [(each.kind, each.name) for each in (whole, part, alone)] == [
+        ("group", "a"),
+        ("drive", "b"),
+        ("drive", "a"),
+    ]
+    assert (whole.promised_bytes, whole.free_bytes, whole.largest_bytes) == (GIB, 3 * GIB, 3 * GIB)
+    assert (alone.promised_bytes, alone.free_bytes, alone.closed) == (0, 10 * GIB, ())
+
+
 @pytest.mark.parametrize(
     ("drive", "fields", "closed"),
     [

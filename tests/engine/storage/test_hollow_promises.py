@@ -4,9 +4,10 @@ import pytest
 
 from builders import cluster, entry, node, policy
 from ullage.engine.columns import Columns
-from ullage.engine.storage.hollow_promises import hollow_promises, promised_words, promises_on
+from ullage.engine.storage.hollow_promises import hollow_promises, promised_words, promises_on, to_release
 from ullage.model.drives import Drive, PlacedVolume, VolumeGroup
 from ullage.model.ledger import VOLUME_SPACE
+from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.resources import Resources
 
 GIB = 1 << 30
@@ -132,3 +133,12 @@ def test_what_is_promised_on_a_drive_is_found_in_its_group_too():
     on_drive = promises_on(columns, [("n1", "d1")])
     assert [each.capacity for each in on_drive] == ["drive/n1/d1", "group/n1/vg"]
     assert promised_words(on_drive) == "160Gi promised to r"
+
+
+def test_all_who_share_a_claim_are_to_be_released_together():
+    entries = [
+        LedgerEntry(f"r{number}", "data", "drive/n/d", "team", claim=claim, state="RESERVED")
+        for number, claim in enumerate(("s/a", "s/b", "s/a"))
+    ]
+    assert to_release(entries) == "r0, r2 and ask again for all of them"
+    assert to_release(entries[:2]) == "r0 and ask again"

@@ -151,6 +151,36 @@ def test_who_could_not_be_bound_after_all_waits_again(line):
     assert line.tries("a") == 1
 
 
+def test_who_cannot_be_bound_again_and_again_waits_longer_each_time(line, taken):
+    line.seen(Delta(workloads=(pod("a"),)))
+    waits = []
+    for _ in range(6):
+        line.take(["a"])
+        taken.add("a")
+        line.seen(Delta(workloads=(workload("a", scheduler=NAME, cpu=1, node="n1"),)))
+        taken.clear()
+        line.put_back(pod("a"), now=0.0)
+        waits.append(line.next_seconds(0.0))
+    assert waits == [1.0, 2.0, 4.0, 8.0, SECONDS_MAX, SECONDS_MAX]
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        Delta(workloads=(workload("a", scheduler=NAME, cpu=1, node="n1"),)),
+        Delta(dropped={"workloads": ("a",)}),
+    ],
+    ids=["bound", "gone"],
+)
+def test_how_often_who_was_taken_had_no_place_is_forgotten_when_it_is_bound_or_gone(line, delta):
+    line.seen(Delta(workloads=(pod("a"),)))
+    line.put_back(pod("a"), now=0.0)
+    line.take(["a"])
+    assert line.tries("a") == 1
+    line.seen(delta)
+    assert line.tries("a") == 0
+
+
 def test_who_is_gone_is_forgotten(line):
     line.seen(Delta(workloads=(pod("a"),)))
     line.had_no_place("a", now=0.0)

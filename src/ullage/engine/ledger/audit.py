@@ -10,18 +10,27 @@ from typing import Final
 from ullage.engine.ledger.room import DRIVE, TYPES, names_of_bytes
 from ullage.engine.ledger.state import LedgerState
 from ullage.engine.ledger.waiting import Queues
-from ullage.model.ledger import Capacity, is_disk
-from ullage.model.ledger_entry import FINAL, HOLDING
+from ullage.model.ledger import COMPUTE, Capacity, is_disk, node_of
+from ullage.model.ledger_entry import FINAL, HOLDING, LedgerEntry
 from ullage.model.verdict import Finding
 
 OVER_PROMISED: Final = "ledger-over-promised"
 GONE: Final = "ledger-capacity-gone"
+RELEASES_NAMED_MAX: Final = 5
+"""Of more reservations than these no further one is named to be released."""
 _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 
 
 def audit(state: LedgerState) -> tuple[Finding, ...]:
     """Return every finding, the worst first, then by code and subject."""
-    found = [*_sums(state), *_offers(state), *_claims(state), *_entries(state), *_line(state)]
+    found = [
+        *_sums(state),
+        *_offers(state),
+        *_claims(state),
+        *_one_node(state),
+        *_entries(state),
+        *_line(state),
+    ]
     return tuple(sorted(found, key=lambda each: (_ORDER[each.severity], each.code, each.subject)))
 
 
@@ -71,8 +80,40 @@ def _offers(state: LedgerState) -> Iterator[Finding]:
                     name,
                     f"{name}: {show(amount)} of {resource} promised, {show(amount - limit)} more than the "
                     f"{show(limit)} that it offers now",
-                    f"release {show(amount - limit)}, or supply more",
+                    f"release {show(amount - limit)} of what was promised last: "
+                    f"{_releases(state, capacity, resource, amount - limit)}; or supply more",
                 )
+
+
+def _releases(state: LedgerState, capacity: Capacity, resource: str, over: int) -> str:
+    """Return the commands that give back so much, of what is in use only if the rest is not enough.
+
+    A claim is given back by all who share it: else another has its bytes.
+    """
+    holding = [
+        (entry, {entry.reservation, *(each.reservation for each in _sharing(state, entry))})
+        for name in names_of_bytes(state, capacity)
+        for entry in state.entries_on(name)
+        if entry.holds and entry.resources.of(resource)
+    ]
+    holding.sort(key=lambda each: (each[0].state == "BOUND", -(each[0].created_seconds or 0), each[0].key))
+    named: dict[str, None] = {}
+    for _, reservations in holding:
+        given_back = sum(entry.resources.of(resource) for entry, of in holding if of <= named.keys())
+        if given_back >= over:
+            break
+        if len(named) >= RELEASES_NAMED_MAX:
+            return "; ".join((*_commands(named), "and more"))
+        named.update(dict.fromkeys(sorted(reservations)))
+    return "; ".join(_commands(named))
+
+
+def _sharing(state: LedgerState, entry: LedgerEntry) -> list[LedgerEntry]:
+    return state.sharing(entry.claim) if entry.claim else []
+
+
+def _commands(reservations: Iterable[str]) -> Iterator[str]:
+    return (f"ullage ledger release {name}" for name in reservations)
 
 
 def _gone(state: LedgerState, name: str) -> Iterator[Finding]:
@@ -112,6 +153,32 @@ def _claims(state: LedgerState) -> Iterator[Finding]:
             f"claim {claim} of {names}: {what}",
             "rebuild the ledger from its journal",
         )
+
+
+def _one_node(state: LedgerState) -> Iterator[Finding]:
+    """Yield the reservations whose workload would be on one node and its disks on another.
+
+    One that holds several nodes has disks on each of them; one of disks alone may hold what it likes.
+    """
+    nodes: dict[str, set[str]] = {}
+    disks: dict[str, set[str]] = {}
+    for entry in state.entries:
+        node = node_of(entry.capacity) if entry.holds else ""
+        if node:
+            if is_disk(entry.capacity):
+                disks.setdefault(entry.reservation, set()).add(node)
+            elif entry.request == COMPUTE:
+                nodes.setdefault(entry.reservation, set()).add(node)
+    for name in sorted(nodes.keys() & disks.keys()):
+        away = sorted(disks[name] - nodes[name])
+        if away:
+            yield Finding(
+                "ledger-apart",
+                "warning",
+                name,
+                f"{name} is on node {' and '.join(sorted(nodes[name]))}, its disks on {' and '.join(away)}",
+                f"release {name}, and ask for it again",
+            )
 
 
 def _entries(state: LedgerState) -> Iterator[Finding]:

@@ -1,11 +1,14 @@
 """What becomes of a command: a pure function of the ledger, the command and the time.
 
 Nothing is changed here. The hard thing is `Together`: each of its commands is decided on the ledger as the
-ones before would leave it, which is an overlay that costs what they change.
+ones before would leave it, which is an overlay that costs what they change. What can be promised may change
+in the midst of it, so who stands in line has a turn at its end.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
+
+import msgspec
 
 from ullage.engine.ledger.apply import amend
 from ullage.engine.ledger.changing import bind, expire, extend, pause, refuse, release, resize, supply
@@ -14,7 +17,7 @@ from ullage.engine.ledger.overlay import Overlay
 from ullage.engine.ledger.room import Lack, refused
 from ullage.engine.ledger.shape import flaw
 from ullage.engine.ledger.state import LedgerState
-from ullage.engine.ledger.view import LedgerView
+from ullage.engine.ledger.view import LedgerView, key_of
 from ullage.engine.ledger.waiting import reserve, with_turns
 from ullage.model.ledger import (
     Bind,
@@ -74,7 +77,10 @@ def _together(state: LedgerState, command: Together, at_seconds: int) -> Decisio
     changed: list[LedgerEntry] = []
     capacities: dict[str, Capacity | None] = {}
     for place, each in enumerate(command.commands, 1):
-        decision = _one(after, each, at_seconds, for_room=False)
+        if command.line_last:
+            decision = _RULES[type(each)](after, each, at_seconds)
+        else:
+            decision = _one(after, each, at_seconds, for_room=False)
         if not decision.accepted:
             reason = f"command {place} of {len(command.commands)}: {decision.reason}"
             # Nothing has happened: what stands stays, also what an earlier command would have ended.
@@ -92,5 +98,16 @@ def _together(state: LedgerState, command: Together, at_seconds: int) -> Decisio
         waiting=None if after.waiting == state.waiting else after.waiting,
     )
     # Who waits for room comes last: what a plan gives back for its own sake is not for others.
-    moves = any(type(each) in _MOVES_THE_LINE for each in command.commands)
-    return with_turns(state, done, at_seconds) if moves else done
+    if any(type(each) in _MOVES_THE_LINE for each in command.commands):
+        done = with_turns(state, done, at_seconds)
+    return _without_passing(state, done) if command.line_last else done
+
+
+def _without_passing(state: LedgerState, decision: Decision) -> Decision:
+    """Return a decision without what came and went in this step: who has the turn at once has not waited."""
+    changed = tuple(
+        entry
+        for entry in decision.changed
+        if entry.state != "RELEASED" or state.entry(key_of(entry)) is not None
+    )
+    return msgspec.structs.replace(decision, changed=changed)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
-from ullage.engine.ledger.naming import ordinal_of, place_of_owner, volume_of
+from ullage.engine.ledger.naming import claim_named_by, ordinal_of, place_of_owner, volume_of
 from ullage.engine.ledger.view import Key, key_of
 from ullage.engine.placement.running import sets_of
 from ullage.engine.storage.capacities import entries_by_node
@@ -107,7 +107,7 @@ class _Node:
         """
         namespace, name = place_of_owner(entry.owner)
         kind, _ = ordinal_of(entry.reservation, entry.owner)
-        claim = entry.claim or (f"{namespace}/{entry.request}" if namespace else entry.request)
+        claim = entry.claim or claim_named_by(entry.owner, entry.request)
         yield self._of_claim.get(claim, [])
         alike = [] if is_new else self._of_nobody.get(volume_of(entry.request), [])
         asked_bytes, wholly = entry.resources.of(VOLUME_SPACE), bool(entry.resources.of(WHOLE_DRIVE))

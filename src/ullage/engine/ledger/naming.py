@@ -45,6 +45,12 @@ def place_of_owner(owner: str) -> tuple[str, str]:
     return namespace, name
 
 
+def claim_named_by(owner: str, request: str) -> str:
+    """Return the claim that a request of an owner names, if it names one."""
+    namespace, _ = place_of_owner(owner)
+    return f"{namespace}/{volume_of(request)}" if namespace else volume_of(request)
+
+
 def request_of(volume: str) -> str:
     """Return under which request the ledger holds a volume of this name."""
     return f"{_CLAIM}{volume}" if volume == COMPUTE else volume

@@ -20,7 +20,7 @@ from ullage.engine.ledger.promises import with_promises
 from ullage.engine.ledger.quota_holds import QuotaHolds
 from ullage.engine.ledger.replica_disks import Numbers, ReplicaDisks
 from ullage.engine.ledger.shape import REASON_LENGTH_MAX
-from ullage.engine.ledger.shared_volumes import SharedVolumes, claim_of
+from ullage.engine.ledger.shared_volumes import SharedVolumes, claim_of, held_by_claim
 from ullage.engine.ledger.sharing import survivors
 from ullage.engine.ledger.supply import gone_disks, supply_of
 from ullage.engine.ledger.view import key_of
@@ -76,8 +76,9 @@ def committed(
     time had not come: the others are `over` and end in the same step. Of the disks that are `known` to the
     ledger, those are gone that the cluster does not have any more.
     """
-    live = [entry for entry in entries if entry.holds]
     workloads = {batch.key: batch.workload for batch in batches}
+    held = [entry for entry in entries if entry.holds]
+    live = held_by_claim(held, workloads.values())
     plan = _Plan(snapshot, live, expires_seconds)
     for outcome in found.outcomes:
         plan.place(outcome, workloads[outcome.subject])
@@ -94,7 +95,9 @@ def committed(
         workloads=snapshot.workloads.changed(drop=plan.gone),
         reservations=snapshot.reservations.changed(drop=for_others),
     )
-    changes = sorted(plan.shared.where_they_are(plan.changes, left), key=lambda each: _ORDER[type(each)])
+    unnamed = {key_of(each) for each in held if not each.claim}
+    moved = plan.shared.where_they_are(plan.changes, left, unnamed)
+    changes = sorted(moved, key=lambda each: _ORDER[type(each)])
     named = {hold.capacity for each in changes if isinstance(each, Reserve) for hold in each.holds}
     named |= {each.capacity for each in changes if isinstance(each, Resize)}
     # a volume may outlast its promise: whoever waits for these disks is told what is free of them
@@ -105,7 +108,10 @@ def committed(
     supplied = supply_of(Columns(with_promises(before, left)), left, named, made, after) if named else ()
     gone = tuple(gone_disks(snapshot, known))
     supply = (Supply(supplied, gone),) if supplied or gone else ()
-    return Committed(Together((Expire(), *supply, *changes)), tuple(plan.kept))
+    # what is held anew is given back first: its volumes are told with the disks, as those of its new promise
+    releases = [each for each in changes if isinstance(each, Release)]
+    rest = [each for each in changes if not isinstance(each, Release)]
+    return Committed(Together((Expire(), *releases, *supply, *rest), line_last=True), tuple(plan.kept))
 
 
 def _after(left: Iterable[LedgerEntry], changes: Iterable[_Changes]) -> list[LedgerEntry]:

@@ -87,6 +87,7 @@ class _Line:
             self._standing.setdefault(each.owner, []).append(each)
         self._outcomes = {each.subject: each for each in asking.outcomes}
         self._replaced: set[str] = set()
+        self._made: set[str] = set()
         self._released: list[Release] = []
         self._kept: list[str] = []
 
@@ -94,6 +95,8 @@ class _Line:
         parts: list[_Part] = list(command.commands) if command is not None else []
         named: dict[str, set[str]] = {}
         self._replaced = {part.reservation for part in parts if isinstance(part, Release)}
+        told = (each for part in parts if isinstance(part, Supply) for each in part.capacities)
+        self._made = {made.reservation for each in told for made in each.made}
         for part in parts:
             if isinstance(part, Reserve):
                 named.setdefault(part.owner, set()).add(part.reservation)
@@ -111,7 +114,8 @@ class _Line:
         kept = tuple(dict.fromkeys(self._kept))
         if not self._released and not any(not isinstance(each, Expire | Supply) for each in changed):
             return Lined(None, kept)
-        return Lined(Together((*self._opening(changed), *self._released, *_rest(changed))), kept)
+        parts = [*self._opening(changed), *self._released, *_rest(changed)]
+        return Lined(Together(tuple(parts), line_last=True), kept)
 
     def _leave(self, owner: str) -> None:
         """Take an owner's reservations out of the line, but for those that keep their place."""
@@ -161,6 +165,7 @@ class _Line:
                 mode=mode,
                 few_drives=self._asking.few_drives,
                 waits=True,
+                lets_pass=True,
             )
 
     def _open_to(self, workload: Workload) -> tuple[tuple[str, ...], StorageMode]:
@@ -186,7 +191,8 @@ class _Line:
         shares = [hold for hold in on_disks if not hold.resources.of(WHOLE_DRIVE)]
         in_turn = self._asking.few_drives and len(nodes) == 1 and shares
         node = self._snapshot.nodes[next(iter(nodes))] if in_turn else None
-        made_again = reserve.reservation in self._replaced
+        # what a volume has that exists is offered for who is to hold it, and so must not be waited for
+        made_again = reserve.reservation in self._replaced or reserve.reservation in self._made
         if node is None or made_again or self._rules(node.name).storage_mode != "compat":
             yield reserve
             return
@@ -199,6 +205,7 @@ class _Line:
             volumes=tuple(_asked(hold, node) for hold in on_disks),
             mode="compat",
             waits=self._asking.waits,
+            lets_pass=self._asking.waits,
         )
         if not self._promised.isdisjoint(share_classes(turned)):
             # it has to wait, and where there is room then is another question
@@ -253,10 +260,16 @@ def _alike(standing: Sequence[Reserve], wanted: Sequence[Reserve]) -> bool:
     """Whether those who stand in line want the same, whatever they are called and until when they wait."""
 
     def essence(command: Reserve) -> Reserve:
-        # those who stand since claims were not named yet want the same
+        # those who stand since claims were not named yet, or nobody was let pass, want the same
         volumes = tuple(msgspec.structs.replace(each, claim="") for each in command.volumes)
         return msgspec.structs.replace(
-            command, reservation="", expires_seconds=0, nodes=(), volumes=volumes, waits=False
+            command,
+            reservation="",
+            expires_seconds=0,
+            nodes=(),
+            volumes=volumes,
+            waits=False,
+            lets_pass=False,
         )
 
     return len(standing) == len(wanted) and all(

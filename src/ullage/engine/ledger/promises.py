@@ -13,6 +13,7 @@ import msgspec
 from ullage.engine.ledger.made import as_it_is, made_of
 from ullage.engine.ledger.matching import Kept, Promise, kept_promises, promises_on_nodes
 from ullage.engine.ledger.naming import STATEFUL_SET, place_of_owner
+from ullage.engine.ledger.sharing import with_claims
 from ullage.engine.ledger.view import key_of
 from ullage.engine.quota.book import NO_QUOTA, QUEUE_LABEL, Book
 from ullage.engine.redundancy.daemons import PROMISED, RESERVATION
@@ -128,11 +129,11 @@ def _disk_holds(snapshot: Snapshot, entries: Iterable[LedgerEntry]) -> list[Ledg
     A volume that is there takes its room itself: its entry is bound, whatever the ledger says, and all others
     are reserved. Of one that has grown the rest is reserved.
     """
-    on_disks = [
+    on_disks = with_claims(
         each
         for each in entries
         if each.capacity.startswith(_DISKS) and node_of(each.capacity) in snapshot.nodes
-    ]
+    )
     made = made_of(snapshot, on_disks)
     return [as_it_is(each, made)[-1] for each in on_disks]
 

@@ -32,13 +32,20 @@ class Numbers:
         self._used.add(number)
         return number
 
+    def again(self, number: int) -> int:
+        """Return this one, also where a reservation that is given back had it."""
+        self._used.add(number)
+        return number
+
 
 class ReplicaDisks:
     """The disks of one outcome."""
 
     def __init__(self, outcome: Outcome, workload: Workload) -> None:
         self._is_numbered = outcome.kind == STATEFUL_SET
-        self._replanned = list(outcome.replanned)
+        self._replanned = [each for each in outcome.replanned if not each.number]
+        self._by_claims = [each for each in outcome.replanned if each.number]
+        self._standing: set[int] = set()
         self._new = {name: _by_replica(outcome.new_disks, name) for name, _ in outcome.nodes}
         _, _, owner = workload.owner.partition("/")
         self._templates = {each.claim for each in workload.volumes if each.claim == f"{each.name}-{owner}"}
@@ -47,6 +54,7 @@ class ReplicaDisks:
         self, promises: Sequence[Promise], has_disks: Callable[[str], bool]
     ) -> Iterator[tuple[Promise, _Disks | None]]:
         """Yield the disks of every promise that stands; None where they stay as they are."""
+        self._standing.update(promise.number for promise in promises)
         found: dict[str, _Disks] = {}
         names = {promise.reservation for promise in promises}
         for each in [each for each in self._replanned if each.reservation in names]:
@@ -64,7 +72,10 @@ class ReplicaDisks:
     def of_others(
         self, nodes: Iterable[str], alone: Iterable[Workload], numbers: Numbers
     ) -> Iterator[tuple[str, int, _Disks]]:
-        """Yield node, number and disks of replicas without a promise: those that run, then the new ones."""
+        """Yield node, number and disks of replicas without a promise: those that run, then the new ones.
+
+        Of the new ones those come first that have their numbers by the claims that are there for them.
+        """
         left = list(nodes)
         for replica in alone:
             if replica.node in left:
@@ -74,6 +85,10 @@ class ReplicaDisks:
                 number = numbers.take(int(ordinal) + 1) if known else numbers.next()
                 others = self._without_reservation(replica.node, number)
                 yield replica.node, number, others.disks if others is not None else ()
+        for each in self._by_claims:
+            if each.node in left and each.number not in self._standing:
+                left.remove(each.node)
+                yield each.node, numbers.again(each.number), each.disks
         for name in left:
             number = numbers.next()
             served = self._new[name].pop(0) if self._new[name] else ()

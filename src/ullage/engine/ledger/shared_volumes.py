@@ -4,12 +4,14 @@ The plan has a disk for the first who is placed, the others follow it to its nod
 claim already and stays, its disk is the one, by the name that the ledger has for it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import msgspec
 
-from ullage.engine.ledger.naming import STATEFUL_SET, request_of, volume_of
+from ullage.engine.ledger.naming import STATEFUL_SET, place_of_owner, request_of, volume_of
+from ullage.engine.ledger.sharing import with_claims
+from ullage.engine.ledger.view import Key, key_of
 from ullage.engine.storage.disk_requests import claim_key, is_own_claim
 from ullage.model.cluster import Volume, Workload
 from ullage.model.ledger import Hold, Reserve, is_disk, node_of
@@ -35,6 +37,21 @@ def _names(workload: Workload, volume: Volume, request: str) -> bool:
     template, _, number = request.rpartition("-")
     numbered = template == volume.claim and number.isascii() and number.isdecimal()
     return workload.kind == STATEFUL_SET and numbered
+
+
+def held_by_claim(entries: Iterable[LedgerEntry], workloads: Iterable[Workload]) -> list[LedgerEntry]:
+    """Return entries with the claims that workloads name and that are held without being written down."""
+    asked: dict[str, list[Workload]] = {}
+    for workload in workloads:
+        if workload.volumes:
+            asked.setdefault(workload.namespace, []).append(workload)
+
+    def names(entry: LedgerEntry, claim: str) -> bool:
+        namespace, _ = place_of_owner(entry.owner)
+        volume = volume_of(entry.request)
+        return any(claim_of(workload, volume) == claim for workload in asked.get(namespace, ()))
+
+    return with_claims(entries, names) if asked else list(entries)
 
 
 class SharedVolumes:
@@ -68,13 +85,27 @@ class SharedVolumes:
         entry = self._carriers.get(claim)
         return None if entry is None else self.hold_of(entry)
 
-    def where_they_are(self, changes: Iterable[Change], left: Iterable[LedgerEntry]) -> Iterator[Change]:
-        """Yield the changes of a plan, with claims on the disks where those who stay hold them."""
-        places = {entry.claim: entry.capacity for entry in left if entry.claim}
+    def where_they_are(
+        self, changes: Iterable[Change], left: Sequence[LedgerEntry], unnamed: Collection[Key] = ()
+    ) -> Iterator[Change]:
+        """Yield the changes of a plan, with claims by the names of the disks where those who stay hold them.
+
+        It is the same disk under another name, so it is on the same node: a claim that is promised on another
+        node stays as it is planned, and the ledger will say where it is. Entries that are `unnamed` have
+        claims that the ledger does not know of.
+        """
+        adopts = {
+            entry.claim: entry.reservation for entry in left if key_of(entry) in unnamed and entry.claim
+        }
+        places = {(entry.claim, node_of(entry.capacity)): entry.capacity for entry in left if entry.claim}
         for each in changes:
-            if isinstance(each, Reserve) and any(hold.claim in places for hold in each.holds):
+            if isinstance(each, Reserve) and any(hold.claim for hold in each.holds):
                 holds = tuple(
-                    msgspec.structs.replace(hold, capacity=places.get(hold.claim, hold.capacity))
+                    msgspec.structs.replace(
+                        hold,
+                        capacity=places.get((hold.claim, node_of(hold.capacity)), hold.capacity),
+                        adopts=adopts.get(hold.claim, ""),
+                    )
                     for hold in each.holds
                 )
                 yield msgspec.structs.replace(each, holds=holds)

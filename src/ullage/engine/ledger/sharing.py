@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from ullage.engine.ledger.naming import claim_named_by
 from ullage.engine.ledger.room import Lack, names_of_bytes
 from ullage.engine.ledger.view import Key, LedgerView, key_of
 from ullage.model.ledger import Capacity, Hold, MadeVolume, is_disk, node_of
@@ -48,6 +49,8 @@ def carried(view: LedgerView, entry: LedgerEntry) -> Resources:
 def beside(view: LedgerView, hold: Hold) -> Beside | Lack:
     """Return what a hold takes: of a claim that others hold, only what it needs beyond what they have."""
     has = carrier(view, hold.claim)
+    adopted = _adopted(view, hold) if has is None and hold.adopts else None
+    has = has or adopted
     if has is None:
         return Beside(hold.resources, hold.resources)
     if has.capacity != hold.capacity:
@@ -56,8 +59,36 @@ def beside(view: LedgerView, hold: Hold) -> Beside | Lack:
             f"release {has.reservation} first"
         )
     more = (hold.resources - has.resources).at_least_zero().without_zeros()
-    grown = msgspec.structs.replace(has, resources=has.resources + more) if more else None
+    grown = msgspec.structs.replace(has, resources=has.resources + more) if more else adopted
     return Beside(NOTHING, more, grown)
+
+
+def _adopted(view: LedgerView, hold: Hold) -> LedgerEntry | None:
+    """Return the entry that has the volume of a claim since claims were not written down, with the claim."""
+    entry = view.entry((hold.adopts, hold.request, hold.capacity))
+    if entry is None or not entry.holds or entry.claim or not any(entry.resources.values()):
+        return None
+    return msgspec.structs.replace(entry, claim=hold.claim)
+
+
+def with_claims(
+    entries: Iterable[LedgerEntry], names: Callable[[LedgerEntry, str], bool] = lambda _, __: True
+) -> list[LedgerEntry]:
+    """Return entries with the claims that old ones hold without saying so, as far as somebody `names` them.
+
+    The first ledgers did not write claims down. A claim has its bytes once: of several entries that could
+    have it the first one does, and none where one is known to have it.
+    """
+    found = list(entries)
+    known = {entry.claim for entry in found if entry.claim}
+    for place, entry in enumerate(found):
+        if entry.claim or not entry.holds or not is_disk(entry.capacity) or not any(entry.resources.values()):
+            continue
+        claim = claim_named_by(entry.owner, entry.request)
+        if claim not in known and names(entry, claim):
+            known.add(claim)
+            found[place] = msgspec.structs.replace(entry, claim=claim)
+    return found
 
 
 def survivors(entries: Iterable[LedgerEntry], gone: Callable[[LedgerEntry], bool]) -> list[LedgerEntry]:

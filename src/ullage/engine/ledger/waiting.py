@@ -3,8 +3,8 @@
 Logical volumes of one class are decided one reservation after the other, if so wished: so csi-baremetal uses
 few drives. Who comes while another's volumes of the class are promised but not made yet stands in line, first
 come first served, and is told who is in the way. Who waits for room is held as soon as there is any, a small
-one perhaps before a large one that came first. Whatever may let the line move decides the turns in the same
-step, so nobody waits for a poll.
+one perhaps before a large one that came first: so who has the turn and finds no room lets the next one pass.
+Whatever may let the line move decides the turns in the same step, so nobody waits for a poll.
 """
 
 from collections.abc import Iterable, Mapping
@@ -47,10 +47,11 @@ class Queues:
         self._first: dict[frozenset[str], str] = {}
         self._count: dict[frozenset[str], int] = {}
 
-    def join(self, command: Reserve) -> None:
-        """Put a reservation behind those who wait already."""
+    def join(self, command: Reserve, *, passed: bool = False) -> None:
+        """Put a reservation behind those who wait already; one that is `passed` is in nobody's way."""
         line = _line_of(command)
-        self._first.setdefault(line, command.reservation)
+        if not passed:
+            self._first.setdefault(line, command.reservation)
         self._count[line] = self._count.get(line, 0) + 1
 
     def place(self, command: Reserve) -> int:
@@ -62,7 +63,7 @@ class Queues:
         """Return where a reservation would stand, None if it is its turn."""
         classes = share_classes(command)
         in_the_way = [self.holders[each] for each in sorted(classes) if each in self.holders]
-        in_the_way += (self._first[others] for others in self._count if classes & others)
+        in_the_way += (first for others, first in self._first.items() if classes & others)
         return Standing(self.place(command), in_the_way[0]) if in_the_way else None
 
 
@@ -132,7 +133,7 @@ def with_turns(view: LedgerView, decision: Decision, at_seconds: int, *, for_roo
             if standing is None:
                 standing = Standing(queues.place(command), _in_the_way(after, command))
             still.append(command)
-            queues.join(command)
+            queues.join(command, passed=command.lets_pass and reason is not None)
             turn = _moved_up(after, command, standing, reason)
         changed += turn
     waiting = tuple(still)
@@ -172,7 +173,9 @@ def _queues(view: LedgerView, command: Reserve) -> Queues:
     queues = Queues(_holders(view) if share_classes(command) else {})
     if share_classes(command) or command.waits:
         for other in view.waiting:
-            queues.join(other)
+            # who waits for room was told what is missing, who waits for a turn only who is in the way
+            passed = other.lets_pass and bool(view.entries_of(other.reservation)[0].reason)
+            queues.join(other, passed=passed)
     return queues
 
 

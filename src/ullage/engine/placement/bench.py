@@ -9,15 +9,20 @@ thing is what a trial learns on its way (shapes, rules between workloads): that 
 question, but it grows, so a trial that has learned much is made anew.
 """
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
+
+import msgspec
 
 from ullage.engine.columns import Columns
 from ullage.engine.placement.running import Running
 from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import Book
 from ullage.engine.quota.validation import in_force
+from ullage.engine.storage.disk_requests import DiskRequests
 from ullage.engine.trial import Mark, Trial
+from ullage.model.cluster import Batch
 
 SHAPES_MAX: Final = 5000
 """Shapes that a trial may know before it is made anew."""
@@ -44,6 +49,24 @@ class Bench:
     def accounts(self) -> Accounts:
         """Who runs and who waits under quotas."""
         return Accounts(self.columns)
+
+    @cached_property
+    def _disk_requests(self) -> DiskRequests:
+        return DiskRequests(self.columns.snapshot)
+
+    def for_question(self, batches: Sequence[Batch]) -> "Bench":
+        """Return a bench on which claims that are promised on lost disks are nobody else's.
+
+        A promise that is one's own is planned anew; of a claim that several share, if all of them ask.
+        """
+        if len(batches) == 1 or not any(batch.workload.volumes for batch in batches):
+            return self
+        lost = self._disk_requests.lost_together({batch.key for batch in batches})
+        if not lost:
+            return self
+        snapshot = self.columns.snapshot
+        left = snapshot.reservations.changed(msgspec.structs.replace(entry, claim="") for entry in lost)
+        return Bench(Columns(msgspec.structs.replace(snapshot, reservations=left)))
 
     def trial(self, placement: str) -> Trial:
         """Return a trial on which nothing is placed, to be used by one question."""

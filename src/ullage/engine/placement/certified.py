@@ -25,7 +25,10 @@ def certified(
     Only batches that were placed anew are looked at: one that is refused for what it is, or that grows where
     it runs, has no other place.
     """
-    if any(each.action != "place" or (each.refusal and each.certificate != "unknown") for each in outcomes):
+    if any(
+        each.action != "place" or each.replanned or (each.refusal and each.certificate != "unknown")
+        for each in outcomes
+    ):
         return list(outcomes)
     wanted = [
         (trial.shape_of(workload), outcome.replicas)

@@ -30,6 +30,8 @@ def with_volumes(
                 served += served_on(shape, row, count, before=later[shape, row])
                 chosen += _chosen_on(shape, row, count, later[shape, row])
                 later[shape, row] += count
+        if outcome.replanned:  # those whose claims are known were placed one by one, and are told already
+            served = list(outcome.disks)
         if served or chosen:
             outcome = outcome._replace(disks=tuple(served), chosen=tuple(chosen))  # noqa: PLW2901 - the same, told
         told.append(outcome)

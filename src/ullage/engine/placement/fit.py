@@ -71,7 +71,8 @@ def fit(
     many seconds each; where several batches are asked for, all of them together first. A `bench` of these
     columns keeps what the next question needs, too.
     """
-    asking = _Asking(bench or Bench(columns), batches, placement, seed, exact_seconds)
+    asked_of = (bench or Bench(columns)).for_question(batches)
+    asking = _Asking(asked_of, batches, placement, seed, exact_seconds)
     asking.first = frozenset(first)
     if by_priority:
         asking.schedule()

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -13,6 +13,13 @@ from ullage.model.cluster import Batch
 from ullage.model.plan import Refusal, Remedy
 
 REMEDIES_TOLD: Final = 3
+
+
+class TooFew(NamedTuple):
+    """Why none of a gang is placed of which too few are asked for, and what to do."""
+
+    reason: str
+    remedy: str
 
 
 def naming(refusal: Refusal, remedies: tuple[Remedy, ...]) -> Refusal:

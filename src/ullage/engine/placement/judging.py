@@ -17,9 +17,10 @@ from ullage.engine.placement.certified import certified
 from ullage.engine.placement.chosen_volumes import with_volumes
 from ullage.engine.placement.device_claims import REMEDY, what_it_claims
 from ullage.engine.placement.disk_holders import served_on
-from ullage.engine.placement.gang_outcomes import naming, of_gang, with_enough_of_gangs
+from ullage.engine.placement.gang_outcomes import TooFew, naming, of_gang, with_enough_of_gangs
 from ullage.engine.placement.gangs import Gang, GangKey, Gangs, gang_key, gangs_of, units_of
 from ullage.engine.placement.kept_disks import KeptDisks
+from ullage.engine.placement.numbered import numbered, placed_by_claims
 from ullage.engine.placement.outcome import Outcome, Served
 from ullage.engine.placement.preemption import Preemption
 from ullage.engine.placement.refusal import explain_refusal, resize_remedy
@@ -40,13 +41,6 @@ REMEDIES_MAX: Final = 50
 """Refusals of one question for which remedies are looked for."""
 SEARCHES_MAX: Final = 50
 """Refusals of one question for which an exact search is made."""
-
-
-class TooFew(NamedTuple):
-    """Why none of a gang is placed of which too few are asked for, and what to do."""
-
-    reason: str
-    remedy: str
 
 
 class _Moment(NamedTuple):
@@ -225,8 +219,7 @@ class Judging:
         if refusal is None and too_few is not None:
             refusal = Refusal(workload.key, batch.replicas, too_few.reason, remedy=too_few.remedy)
         if refusal is not None:
-            final = workload.state in {"error", "deleted"}
-            state = workload.state if final else "error"
+            state = workload.state if workload.state in {"error", "deleted"} else "error"
             return outcome._replace(state=state, refusal=refusal, certificate="impossible")
         running = self._running.replicas_of(workload)
         if self._quotas:
@@ -244,7 +237,8 @@ class Judging:
             if workload.node in {"", itself.node}:
                 return self._resize(itself, workload, outcome._replace(action="resize"))
             return self._place(workload, outcome)
-        return self._update(running, workload, outcome) if running else self._place(workload, outcome)
+        anew = not running and not any(numbered(self._trial, workload, (), outcome.replicas))
+        return self._place(workload, outcome) if anew else self._update(running, workload, outcome)
 
     def _refused_outright(self, workload: Workload, replicas: int) -> Refusal | None:
         """Return why a workload is not even tried."""
@@ -262,6 +256,9 @@ class Judging:
         claimed = what_it_claims(workload)
         if claimed and not self._runs_there(workload):
             return Refusal(workload.key, replicas, f"it {claimed}", remedy=REMEDY)
+        lost = self._trial.volumes.lost(workload)
+        if lost is not None:
+            return Refusal(workload.key, replicas, lost.reason, remedy=lost.remedy)
         gates = workload.constraints.scheduling_gates
         if gates:
             reason = f"it is held back by scheduling gates ({', '.join(sorted(gates))})"
@@ -312,15 +309,23 @@ class Judging:
         Those stay where they are while their node has room for the new size; the others give up their place
         and are placed anew, and what is too many goes.
         """
-        trial = self._trial
+        trial, mark = self._trial, self._mark()
         shape = trial.shape_of(asked)
         found = stayed(trial, asked, running, outcome)
         if isinstance(found, Outcome):
             return found
-        counts, replanned = found
-        kept = sum(counts.values())
+        counts, replanned, names = found
         if self._quotas:
             self._quotas.keep(asked, counts)
+        rest = outcome._replace(replicas=outcome.replicas - len(names))
+        by_claims = placed_by_claims(trial, asked, names, rest, self._quotas)
+        if isinstance(by_claims, Outcome):
+            self._undo(mark)
+            return by_claims._replace(replicas=outcome.replicas)
+        for each in by_claims:
+            counts[each.node] = counts.get(each.node, 0) + 1
+        replanned += by_claims
+        kept = sum(counts.values())
         own = Own(frozenset(each.key for each in running), kept)
         added = self._place(asked, outcome._replace(replicas=outcome.replicas - kept), own)
         disks: list[Served] = [served for each in replanned for served in each.disks]
@@ -332,7 +337,7 @@ class Judging:
             replicas=outcome.replicas,
             placed=kept + added.placed,
             nodes=tuple(sorted(counts.items())),
-            action="keep" if same and not added.nodes and not replanned else "resize",
+            action="keep" if same and not (added.nodes or replanned) else "resize" if running else "place",
             disks=tuple(disks),
             replanned=replanned,
         )

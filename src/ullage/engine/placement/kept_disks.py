@@ -8,24 +8,25 @@ StatefulSet carry the names of its pods, replicas of other sets are all alike.
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
-from ullage.engine.ledger.naming import volume_of
+from ullage.engine.ledger.naming import STATEFUL_SET, volume_of
 from ullage.engine.placement.disk_holders import served_on
 from ullage.engine.placement.local_disks import DiskRule, LocalDisks, rule_of
 from ullage.engine.placement.outcome import Replanned
 from ullage.engine.placement.shapes import Shape
+from ullage.engine.placement.volume_binding import Binding
+from ullage.engine.placement.volume_places import OnNodes
 from ullage.engine.redundancy.daemons import is_promise
-from ullage.engine.storage.disk_requests import claim_key
+from ullage.engine.storage.disk_requests import claim_key, volumes_of_replica
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Volume, Workload
 from ullage.model.disk_plan import DiskWitness
 from ullage.model.ledger import VOLUME_SPACE
 from ullage.model.ledger_entry import LedgerEntry
-
-STATEFUL_SET: Final = "StatefulSet"
 
 
 class Stay(NamedTuple):
@@ -66,9 +67,12 @@ class KeptDisks:
         """Return what the node of a replica lacks for its volumes; None if nothing. It is off its node."""
         stay = self.of(replica)
         rule = rule_of(stay.shape)
+        row = self._trial.row_of[replica.node]
+        away = _kept_away(stay.shape, row) if is_promise(replica) else ""
+        if away:
+            return DiskWitness(replica.node, (), away)
         if rule is None or stay.keeps:
             return None
-        row = self._trial.row_of[replica.node]
         # of volumes that nobody knows to be missing none is looked for: only what exists and grows is new
         found = rule.chosen(row) if stay.replans else rule.disks.chosen((), row, rule.growing(row))
         return found if isinstance(found, DiskWitness) else None
@@ -145,16 +149,7 @@ class KeptDisks:
 
     def _own_volumes(self, replica: Workload) -> tuple[Volume, ...]:
         """Return what is asked for with the claims of a replica in place of those of the template."""
-        asked = self._asked
-        if asked.kind != STATEFUL_SET:
-            return asked.volumes
-        _, _, name = asked.owner.partition("/")
-        return tuple(
-            msgspec.structs.replace(each, claim=f"{each.name}-{replica.name}")
-            if each.claim == f"{each.name}-{name}"
-            else each
-            for each in asked.volumes
-        )
+        return volumes_of_replica(self._asked, replica.name)
 
     def _known_volumes(self, replica: Workload, own: tuple[Volume, ...]) -> tuple[Volume, ...]:
         """Return the volumes of something that runs: of a set's template those that exist, and its own."""
@@ -200,6 +195,14 @@ class KeptDisks:
         if self._asked.kind == STATEFUL_SET:
             return frozenset()
         return self._trial.volumes.disks.reserved_names(self._asked.key)
+
+
+def _kept_away(shape: Shape, row: int) -> str:
+    """Return why a promise cannot stay on a node: a claim of it has its volume elsewhere, or nowhere."""
+    for rule in (*shape.local_rules, *shape.wide_rules):
+        if isinstance(rule, OnNodes | Binding) and not rule.allows(np.array([row]))[0]:
+            return rule.reason
+    return ""
 
 
 def _by_number(reservation: str) -> tuple[int, str]:

@@ -76,12 +76,14 @@ class ChosenVolume(NamedTuple):
 class Replanned(NamedTuple):
     """The disks of a replica that stays on its node and has them there as asked for, in place of what it had.
 
-    `reservation` is the one that it had them by, none where it had nothing.
+    `reservation` is the one that it had them by, none where it had nothing. A new replica is here with its
+    `number`, which begins with 1, where it is the one whose claims are known already.
     """
 
     reservation: str
     node: str
     disks: tuple[Served, ...]
+    number: int = 0
 
 
 class Outcome(NamedTuple):

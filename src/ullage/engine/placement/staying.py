@@ -18,10 +18,11 @@ from ullage.model.plan import Refusal
 
 
 class Stayed(NamedTuple):
-    """How many stay on each node, and the disks of those that have others now."""
+    """How many stay on each node, the disks of those that have others now, and the names of all who stay."""
 
     counts: dict[str, int]
     replanned: tuple[Replanned, ...]
+    names: frozenset[str]
 
 
 def stayed(trial: Trial, asked: Workload, running: Sequence[Workload], outcome: Outcome) -> Stayed | Outcome:
@@ -30,6 +31,7 @@ def stayed(trial: Trial, asked: Workload, running: Sequence[Workload], outcome: 
     disks = KeptDisks(trial, asked, running)
     counts: dict[str, int] = {}
     replanned: list[Replanned] = []
+    names: set[str] = set()
     for position, replica in enumerate(running):
         held = trial.columns.taken(replica)
         row = trial.row_of[replica.node]
@@ -49,7 +51,8 @@ def stayed(trial: Trial, asked: Workload, running: Sequence[Workload], outcome: 
         others = disks.place(replica)
         replanned += [others] if others else []
         counts[replica.node] = counts.get(replica.node, 0) + 1
-    return Stayed(counts, tuple(replanned))
+        names.add(replica.name)
+    return Stayed(counts, tuple(replanned), frozenset(names))
 
 
 def resized(trial: Trial, disks: KeptDisks, running: Workload, asked: Workload, outcome: Outcome) -> Outcome:

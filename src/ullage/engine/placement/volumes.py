@@ -27,9 +27,9 @@ from ullage.engine.placement.volume_binding import (
     SinglePod,
     VolumeHold,
 )
-from ullage.engine.placement.volume_places import NO_PROVISIONER, OnNodes, Places
+from ullage.engine.placement.volume_places import NO_PROVISIONER, OnNodes, Places, Reach
 from ullage.engine.placement.volume_pools import Pool, Wanted
-from ullage.engine.storage.disk_requests import DiskRequests, is_own_claim
+from ullage.engine.storage.disk_requests import DiskRequests, Lost, is_own_claim
 from ullage.engine.storage.growth import Growths
 from ullage.engine.storage.local_class import class_standing_for_itself
 from ullage.model.cluster import Volume, Workload
@@ -55,10 +55,11 @@ class Volumes:
         snapshot = columns.snapshot
         self._snapshot = snapshot
         self.disks = LocalDisks(columns, nodes.nodes)
-        self._disk_requests = DiskRequests(snapshot)
-        self.growths = Growths(snapshot, self._disk_requests)
+        self.requests = DiskRequests(snapshot)
+        self.growths = Growths(snapshot, self.requests)
         self._few_drives = rules_for(snapshot.policy, snapshot.resource_types).few_drives == "yes"
         self._places = Places(snapshot, nodes)
+        self._nodes = nodes.nodes
         self._count = len(nodes.nodes)
         self._row_of = {node.name: row for row, node in enumerate(nodes.nodes)}
         self.pools: dict[str, Pool] = {}
@@ -236,22 +237,41 @@ class Volumes:
 
     def _on_disks(self, workload: Workload, shape: Shape, claims: list[OpenClaim]) -> Iterator[Rule]:
         """Yield the rule of volumes on local disks, and note what they take before claims are decided."""
-        requests = self._disk_requests.of(workload) if self.disks.are_known else ()
+        if not self.disks.are_known:
+            return
+        yield from self._on_their_nodes(workload)
+        requests = self.requests.of(workload)
         for request in requests:
             if request.size_bytes <= 0:
                 yield OnNodes(self._places.nowhere(), f"volume {request.name} states no size")
                 return
-        growing = self.growths.of(workload, self.disks.shared) if self.disks.are_known else ()
-        promised = self._disk_requests.promised(workload) if self.disks.are_known else ()
-        for each in promised:
-            reason = f"claim {each.request.name} is promised on node {each.node}"
-            yield OnNodes(self._places.at(self._row_of[each.node]), reason)
+        growing = self.growths.of(workload, self.disks.shared)
+        promised = self.requests.promised(workload)
         if requests or growing or promised:
             shared = {claim.name: claim for claim in claims if claim.key}
             rule = DiskRule(self.disks, requests, shared, workload.key, growing, promised=promised)
             yield rule
             shape.takes.append(DiskHolder(rule, workload))
             shape.disks = rule if self._few_drives else None
+
+    def _on_their_nodes(self, workload: Workload) -> Iterator[Rule]:
+        """Yield the rules of claims whose volumes are on disks of some node, or are promised there."""
+        for _, volume in _claims_of(workload):
+            names = self.requests.nodes_with(workload, volume)
+            if names:
+                rows = np.unique([self._row_of[name] for name in names])
+                listed = ", ".join(self._nodes[row].name for row in rows.tolist())
+                yield OnNodes(Reach(rows, self._count), f"volume of claim {volume.claim} is on node {listed}")
+        for each in self.requests.promised(workload):
+            reason = f"claim {each.request.name} is promised on node {each.node}"
+            yield OnNodes(self._places.at(self._row_of[each.node]), reason)
+        lost = self.lost(workload)
+        if lost is not None:
+            yield OnNodes(self._places.nowhere(), f"{lost.reason}: {lost.remedy}")
+
+    def lost(self, workload: Workload) -> Lost | None:
+        """Return a claim that others have been promised on a disk which gives nothing now."""
+        return next(iter(self.requests.lost(workload)), None) if self.disks.are_known else None
 
     def _limits(
         self, shape: Shape, fixed: list[Attached], single: list[str], claims: list[OpenClaim]

@@ -78,7 +78,7 @@ class Patterns:
     def __init__(self, wishes: Sequence[Wish], places: Sequence[DiskPlace]) -> None:
         self.wishes = wishes
         self.places = places
-        self.complete = True
+        self.complete = all(each.counted for each in wishes)
         self._work_left = WORK_MAX
         self._numbers: dict[tuple[object, ...], int] = {}
         self._nodes: list[_Node] = []
@@ -228,10 +228,10 @@ class Patterns:
 
     def _asked(self, counts: Counts, nodes: frozenset[int]) -> frozenset[int]:
         requests = [
-            msgspec.structs.replace(request, name=f"{number}-{replica}-{request.name}")
+            msgspec.structs.replace(request, name=f"{number}-{replica}-{place:03}-{request.name}")
             for number, (wish, count) in enumerate(zip(self.wishes, counts, strict=False))
             for replica in range(count)
-            for request in wish.requests
+            for place, request in enumerate(wish.requests)
         ]
         pairs = sum(pairs_of(each.share_counts, each.whole_counts) for each in components_of(requests))
         self._work_left -= LOOK + pairs * len(nodes) // NODES_AT_ONCE

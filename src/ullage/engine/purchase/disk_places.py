@@ -1,12 +1,12 @@
 """Where volumes on local disks could go: wishes that are alike, and nodes that are alike, old or for sale.
 
 Shapes that ask the same of every node, its disks included, are one wish, so that the pods of a StatefulSet
-are counted and not told apart. Nodes that no wish tells apart are one place, whichever of them gets a drive.
-Every number here is a bound that no placement goes beyond: a claim that several pods share is left out.
+are counted and not told apart. Pods that share a claim are one wish too, because all of them have to be where
+its one volume is. Nodes that no wish tells apart are one place, whichever of them gets a drive. Every number
+here is a bound that no placement goes beyond.
 """
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -16,7 +16,6 @@ from ullage.engine.placement.node_disks import Disks
 from ullage.engine.purchase.catalog import DriveItem, Item
 from ullage.engine.purchase.offers import Market, Offer
 from ullage.engine.purchase.problem import Problem
-from ullage.model.cluster import Workload
 from ullage.model.disk_plan import DiskRequest
 
 DRIVES_MAX: Final = 24
@@ -24,12 +23,32 @@ DRIVES_MAX: Final = 24
 
 
 class Wish(NamedTuple):
-    """Shapes that ask for the same: how many in all, and the volumes that each puts on local disks."""
+    """Shapes that ask for the same: how many in all, and the volumes that each puts on local disks.
+
+    Those that share claims are one wish `together`, with all that they ask for. One is not `counted` wholly
+    where a claim of it may be served by a volume that several nodes reach: it is then left out.
+    """
 
     shapes: tuple[int, ...]
     demand: int
     requests: tuple[DiskRequest, ...]
     amounts: tuple[int, ...]
+    together: bool = False
+    counted: bool = True
+
+    def slots(self, by_shape: Sequence[int], demands: Sequence[int]) -> int:
+        """Return how many a node takes that takes so many of each shape, of which so many are wanted."""
+        if self.together:
+            return int(all(by_shape[each] >= demands[each] for each in self.shapes))
+        return sum(by_shape[each] for each in self.shapes)
+
+
+class _Asked(NamedTuple):
+    """What one of a shape asks of local disks: volumes of its own, and claims that are shared by key."""
+
+    own: tuple[DiskRequest, ...]
+    shared: dict[str, DiskRequest]
+    counted: bool = True
 
 
 class DiskPlace(NamedTuple):
@@ -54,24 +73,73 @@ class DiskPlace(NamedTuple):
 
 def wishes_of(problem: Problem) -> list[Wish]:
     """Return what is asked for, those that want local disks first."""
-    users = Counter(claim for shape, _ in problem.wanted for claim in _claims(shape.workload))
-    found: dict[tuple[object, ...], list[int]] = {}
-    parts: dict[tuple[object, ...], tuple[tuple[DiskRequest, ...], tuple[int, ...]]] = {}
-    for number, (shape, _) in enumerate(problem.wanted):
-        rule = rule_of(shape)
-        wanted = rule.wanted() if rule is not None else ()
-        shared = _shared(problem, number, users)
-        requests = tuple(each for each in wanted if each.name not in shared)
+    asked = [_asked(problem, number) for number in range(len(problem.wanted))]
+    found: dict[tuple[object, ...], Wish] = {}
+    for members in _sharing([each.shared for each in asked]):
+        number = members[0]
+        demand = problem.demands[number]
+        own, shared, counted = asked[number]
+        if len(members) > 1 or (shared and demand > 1):
+            found[members] = _together(problem, members, asked)
+            continue
+        requests = (*own, *shared.values())
         amounts = tuple(row[number] for row in problem.amounts)
-        alike = tuple(sorted(msgspec.structs.astuple(each)[1:] for each in requests))
-        key = (alike, amounts, problem.open_to(number))
-        found.setdefault(key, []).append(number)
-        parts.setdefault(key, (requests, amounts))
-    wishes = [
-        Wish(tuple(members), sum(problem.demands[each] for each in members), *parts[key])
-        for key, members in found.items()
+        alike = tuple(sorted(msgspec.structs.astuple(each)[1:-1] for each in requests))
+        key = (alike, amounts, problem.open_to(number), counted)
+        known = found.get(key, Wish((), 0, requests, amounts, counted=counted))
+        found[key] = known._replace(shapes=(*known.shapes, number), demand=known.demand + demand)
+    return sorted(found.values(), key=lambda each: (not each.requests, each.shapes))
+
+
+def _together(problem: Problem, members: tuple[int, ...], asked: Sequence[_Asked]) -> Wish:
+    """Return the one wish of shapes that share claims: all of them on one node, and each claim once."""
+    shared = {key: request for number in members for key, request in asked[number].shared.items()}
+    own = [
+        request for number in members for request in asked[number].own for _ in range(problem.demands[number])
     ]
-    return sorted(wishes, key=lambda each: (not each.requests, each.shapes))
+    amounts = tuple(sum(row[each] * problem.demands[each] for each in members) for row in problem.amounts)
+    counted = all(asked[number].counted for number in members)
+    return Wish(members, 1, (*shared.values(), *own), amounts, together=True, counted=counted)
+
+
+def _asked(problem: Problem, number: int) -> _Asked:
+    """Return what a shape asks of local disks."""
+    shape, _ = problem.wanted[number]
+    rule = rule_of(shape)
+    if rule is None:
+        return _Asked((), {})
+    own, shared, counted = [], {}, True
+    namespace = shape.workload.namespace
+    for request in rule.wanted():
+        if request.name not in rule.shared_names:
+            own.append(request)
+            continue
+        key = f"{namespace}/{request.name}" if namespace else request.name
+        offer = problem.trial.volumes.open_claims[key].offer
+        if offer.pool is None and offer.meant is None:
+            shared[key] = request
+        else:
+            counted = False
+    return _Asked(tuple(own), shared, counted)
+
+
+def _sharing(claims: Sequence[Iterable[str]]) -> Iterator[tuple[int, ...]]:
+    """Yield the numbers of those that share a claim with one another, also by way of others."""
+    users: dict[str, list[int]] = {}
+    for number, keys in enumerate(claims):
+        for key in keys:
+            users.setdefault(key, []).append(number)
+    seen: set[int] = set()
+    for first in range(len(claims)):
+        if first in seen:
+            continue
+        seen.add(first)
+        members = [first]
+        for member in members:
+            new = {each for key in claims[member] for each in users[key]} - seen
+            seen |= new
+            members += sorted(new)
+        yield tuple(sorted(members))
 
 
 def places_of(problem: Problem, market: Market, wishes: Sequence[Wish]) -> list[DiskPlace]:
@@ -86,7 +154,7 @@ def places_of(problem: Problem, market: Market, wishes: Sequence[Wish]) -> list[
         by_shape = problem.slots_on(row)
         if not any(by_shape):
             continue
-        slots = tuple(sum(by_shape[each] for each in wish.shapes) for wish in wishes)
+        slots = tuple(wish.slots(by_shape, problem.demands) for wish in wishes)
         disks = trial.volumes.disks.of(row)
         drives = tuple(
             (each, most)
@@ -114,21 +182,3 @@ def _most(drive: DriveItem) -> int:
     """Return how many of a drive one node takes."""
     limits = [each for each in (drive.per_node_max, drive.count_max) if each is not None]
     return min(limits, default=DRIVES_MAX)
-
-
-def _shared(problem: Problem, number: int, users: Counter[str]) -> set[str]:
-    """Return the claims of a shape that others have too, or that all of its replicas share."""
-    shape, replicas = problem.wanted[number]
-    workload = shape.workload
-    claims = problem.trial.columns.snapshot.claims
-    return {
-        key.rpartition("/")[2]
-        for key in _claims(workload)
-        if users[key] > 1 or (replicas > 1 and (workload.kind != "StatefulSet" or key in claims))
-    }
-
-
-def _claims(workload: Workload) -> set[str]:
-    """Return the keys of claims that do not go with their workload."""
-    prefix = f"{workload.namespace}/" if workload.namespace else ""
-    return {f"{prefix}{each.claim}" for each in workload.volumes if each.claim and not each.inline}

@@ -100,7 +100,7 @@ class DiskSearch:
     def _found(self, lot: Lot, checked: Checked, bound_micro: int, tried: int, *, is_sure: bool) -> Purchase:
         cost_micro = self._market.catalog.price_of(counts_of(lot.offers, lot.upgrades))
         proof: Proof = "search" if is_sure else "none"
-        if cost_micro <= bound_micro:
+        if cost_micro <= bound_micro or (is_sure and not tried):
             proof, bound_micro = "bound", cost_micro
         return Purchase(
             lot.offers, cost_micro, bound_micro, proof, checked, tried=tried, upgrades=lot.upgrades
@@ -167,13 +167,14 @@ class DiskSearch:
 
     def _deal(self, wish: int, count: int, name: str, plan: list[dict[str, int]], left: list[int]) -> int:
         """Deal so many of a wish to its shapes on a node, and return how many were too many."""
+        together = self._patterns.wishes[wish].together
         for shape in self._patterns.wishes[wish].shapes:
-            dealt = min(count, left[shape])
+            dealt = left[shape] if together and count else min(count, left[shape])
             if dealt:
                 plan[shape][name] = plan[shape].get(name, 0) + dealt
                 left[shape] -= dealt
-                count -= dealt
-        return count
+                count -= 0 if together else dealt
+        return 0 if together else count
 
     # Mixes that are not enough
 

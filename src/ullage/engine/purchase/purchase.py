@@ -238,6 +238,8 @@ class _Search:
                 break
             if checked.unplaced and not checked.is_final:
                 return found._replace(tried=tried)
+        if not tried:  # there is no mix between the bound and the price
+            return found._replace(proof="bound", bound_micro=found.cost_micro)
         return found._replace(proof="search", tried=tried)
 
     @cached_property

@@ -3,16 +3,18 @@
 A claim that has its volume asks for nothing: where that is decides where the workload can go. A volume that
 goes with its workload is asked for wherever the workload comes to be. The hard thing is to ask once: two
 volumes may name one claim, a claim may have a volume on a disk before it is bound, and one that is promised
-to another has its disk already.
+to another has its disk already; where that disk can give nothing any more, nobody new is to come to it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 import msgspec
 
+from ullage.engine.columns import RulesByPlace
+from ullage.engine.storage.capacities import by_ledger_name, capacities_of
 from ullage.engine.storage.local_class import PROVISIONER, local_class, stated_class
-from ullage.model.cluster import Snapshot, Volume, Workload
+from ullage.model.cluster import Node, Snapshot, Volume, Workload
 from ullage.model.disk_plan import DiskRequest
 from ullage.model.drives import LocalClass
 from ullage.model.ledger import node_of
@@ -29,6 +31,24 @@ class Promised(NamedTuple):
     resources: Resources
 
 
+class Lost(NamedTuple):
+    """A claim that is promised on a disk which gives nothing to new volumes, and who has been promised it."""
+
+    claim: str
+    capacity: str
+    reservations: tuple[str, ...]
+
+    @property
+    def reason(self) -> str:
+        """Why nobody else can have it."""
+        return f"claim {self.claim} is promised on {self.capacity}, which gives nothing to new volumes now"
+
+    @property
+    def remedy(self) -> str:
+        """What to do: if all who have been promised it ask for it anew, it is planned anew."""
+        return f"release {', '.join(self.reservations)} first, or ask for all who share the claim together"
+
+
 def disk_requests(workload: Workload, snapshot: Snapshot) -> tuple[DiskRequest, ...]:
     """Return what one workload asks of local disks, by name; for many workloads see DiskRequests."""
     return DiskRequests(snapshot).of(workload)
@@ -40,9 +60,13 @@ class DiskRequests:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._default_class = next((each.name for each in snapshot.storage_classes if each.default), "")
-        self._placed = frozenset(
-            volume.claim for node in snapshot.nodes for volume in node.placed_volumes if volume.claim
-        )
+        self._rules = RulesByPlace(snapshot)
+        self._offers: dict[str, dict[str, str]] = {}
+        self._placed: dict[str, list[str]] = {}
+        for node in snapshot.nodes:
+            for volume in node.placed_volumes:
+                if volume.claim:
+                    self._placed.setdefault(volume.claim, []).append(node.name)
         self._promised: dict[str, list[LedgerEntry]] = {}
         for entry in snapshot.reservations:
             if entry.claim and entry.holds:
@@ -70,22 +94,83 @@ class DiskRequests:
                 found.append(Promised(asked, *place))
         return tuple(found)
 
-    def _place_of(self, workload: Workload, volume: Volume) -> tuple[str, str, Resources] | None:
-        """Return node and disk where somebody else has been promised the volume of a claim, and how much."""
+    def lost(self, workload: Workload) -> tuple[Lost, ...]:
+        """Return the claims of a workload that others have been promised where nothing is to be had now."""
+        if not workload.volumes or not self._promised:
+            return ()
+        found = []
+        for volume in {each.claim: each for each in workload.volumes if each.claim}.values():
+            entry = self._promised_to_others(workload, volume)
+            if entry is not None and self._disk_of(entry) is None:
+                found.append(self._lost(claim_key(workload, volume), entry))
+        return tuple(found)
+
+    def lost_together(self, owners: Collection[str]) -> list[LedgerEntry]:
+        """Return the promises of claims that are lost and that nobody but these owners has."""
+        found = []
+        for key, entries in self._promised.items():
+            holders = {each.owner for each in entries}
+            entry = next((each for each in entries if not each.refers), None)
+            theirs = holders <= set(owners) and not self._has_volume(key)
+            if entry is not None and theirs and self._disk_of(entry) is None:
+                found += entries
+        return found
+
+    def nodes_with(self, workload: Workload, volume: Volume) -> tuple[str, ...]:
+        """Return the nodes on whose disks a claim of a workload that comes anew has its volume.
+
+        None where it has none there, nor for what runs: what becomes of its volumes when its node is lost or
+        drained is not asked here.
+        """
+        if workload.holds_capacity:
+            return ()
+        return tuple(self._placed.get(claim_key(workload, volume), ()))
+
+    def knows(self, workload: Workload, volume: Volume) -> bool:
+        """Whether a claim is there, has a volume, or is promised to others: then not every node will do."""
+        key = claim_key(workload, volume)
+        others = self._promised_to_others(workload, volume) is not None
+        return others or key in self._placed or key in self._snapshot.claims
+
+    def _promised_to_others(self, workload: Workload, volume: Volume) -> LedgerEntry | None:
+        """Return who has the bytes of a claim that exists as a promise, and not only to who asks for it."""
         key = claim_key(workload, volume)
         entries = self._promised.get(key, ())
         if volume.inline or self._has_volume(key) or all(each.owner == workload.key for each in entries):
             return None
-        entry = next((each for each in entries if not each.refers), None)
-        node = None if entry is None else self._snapshot.nodes.get(node_of(entry.capacity))
-        if entry is None or node is None:
+        return next((each for each in entries if not each.refers), None)
+
+    def _place_of(self, workload: Workload, volume: Volume) -> tuple[str, str, Resources] | None:
+        """Return node and disk where somebody else has been promised the volume of a claim, and how much."""
+        entry = self._promised_to_others(workload, volume)
+        place = None if entry is None else self._disk_of(entry)
+        return None if entry is None or place is None else (node_of(entry.capacity), place, entry.resources)
+
+    def _disk_of(self, entry: LedgerEntry) -> str | None:
+        """Return the drive or group on which a promise would be kept; None where it has gone or fails."""
+        node = self._snapshot.nodes.get(node_of(entry.capacity))
+        if node is None:
             return None
-        groups = {uuid: group.name for group in reversed(node.volume_groups) for uuid in group.drives}
-        known = {drive.uuid: groups.get(drive.uuid, drive.uuid) for drive in node.drives}
-        known.update((group.name, group.name) for group in node.volume_groups)
-        names = (name.partition("/")[2].partition("/")[2] for name in (entry.capacity, *entry.drives))
-        place = next((known[name] for name in names if name in known), None)
-        return None if place is None else (node.name, place, entry.resources)
+        offered = self._offered(node)
+        for name in (entry.capacity, *entry.drives):
+            if name in offered:
+                return offered[name]
+        return None
+
+    def _offered(self, node: Node) -> dict[str, str]:
+        """Return the disks of a node that give something to new volumes, by their names in a ledger."""
+        found = self._offers.get(node.name)
+        if found is None:
+            rules = self._rules.of(node)
+            disks = capacities_of(node, shared=rules.storage_mode == "zos", rules=rules)
+            named = by_ledger_name(node, disks).items()
+            found = {name: disk.name for name, disk in named if disk is not None}
+            self._offers[node.name] = found
+        return found
+
+    def _lost(self, key: str, entry: LedgerEntry) -> Lost:
+        names = {each.reservation for each in self._promised[key]}
+        return Lost(key, entry.capacity, tuple(sorted(names)))
 
     def _has_volume(self, key: str) -> bool:
         claim = self._snapshot.claims.get(key)
@@ -113,7 +198,8 @@ class DiskRequests:
     def _of_claim(self, workload: Workload, volume: Volume) -> Iterator[DiskRequest]:
         key = claim_key(workload, volume)
         comes_along = volume.inline and workload.holds_capacity
-        if not comes_along and (self._has_volume(key) or self._place_of(workload, volume) is not None):
+        others = self._promised_to_others(workload, volume)
+        if not comes_along and (self._has_volume(key) or others is not None):
             return
         asked = self.asked_by_claim(workload, volume)
         if asked is not None:
@@ -148,6 +234,18 @@ def is_own_claim(workload: Workload, volume: Volume) -> bool:
     """Whether each replica has a claim of its own: one that goes with it, or one of a StatefulSet."""
     _, _, owner = workload.owner.partition("/")
     return volume.inline or (workload.kind == "StatefulSet" and volume.claim == f"{volume.name}-{owner}")
+
+
+def volumes_of_replica(workload: Workload, replica: str) -> tuple[Volume, ...]:
+    """Return the volumes of a set with the claims of a replica in place of those of its templates."""
+    if workload.kind != "StatefulSet":
+        return workload.volumes
+    return tuple(
+        msgspec.structs.replace(each, claim=f"{each.name}-{replica}")
+        if each.claim and not each.inline and is_own_claim(workload, each)
+        else each
+        for each in workload.volumes
+    )
 
 
 def _is_template(workload: Workload, volume: Volume) -> bool:

@@ -1,6 +1,7 @@
 """What every disk of a node has: its size, what is in use, promised and free of it, or why it offers nothing.
 
-The hard thing is that space is seen twice: a drive of a volume group is counted there, not by itself.
+The hard thing is that space is seen twice: a drive of a volume group is counted there, not by itself, also
+where both have the same name. What is on a disk of such a name is in the group.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,6 +27,8 @@ from ullage.model.settings import Rules
 
 KEPT_BACK: Final = "kept back"
 """What a disk is closed for of which the policy of its node gives no more."""
+Place = tuple[bool, str]
+"""Whether it is a group or a pool of one, and its name: a drive may have the same."""
 
 
 class VolumeTerms(Record, frozen=True):
@@ -102,20 +105,28 @@ class _Terms:
         self._rules = rules
         waiting = [entry for entry in entries if entry.state == "RESERVED"]
         capacities = capacities_of(node, shared=shared, rules=rules)
-        holds = holds_of(waiting, by_ledger_name(node, capacities))
-        self._largest: dict[str, int] = {}
-        for _, piece in pieces_of(capacities, holds, shared=shared):
-            self._largest[piece.place] = max(piece.free_bytes, self._largest.get(piece.place, 0))
-        self._entries: dict[str, list[LedgerEntry]] = {}
+        known = by_ledger_name(node, capacities)
+        self._group_names = frozenset(group.name for group in node.volume_groups)
+        self._largest: dict[Place, int] = {}
+        for in_group in (False, True):
+            disks = [disk for disk in capacities if disk.is_group is in_group]
+            mine = {
+                name: disk if disk is not None and disk.is_group is in_group else None
+                for name, disk in known.items()
+            }
+            for _, piece in pieces_of(disks, holds_of(waiting, mine), shared=shared):
+                place = in_group, piece.place
+                self._largest[place] = max(piece.free_bytes, self._largest.get(place, 0))
+        self._entries: dict[Place, list[LedgerEntry]] = {}
         for entry in waiting:
             self._entries.setdefault(self._place_of(entry), []).append(entry)
 
-    def _place_of(self, entry: LedgerEntry) -> str:
+    def _place_of(self, entry: LedgerEntry) -> Place:
         """Return the drive or group that an entry holds of; what became a group is held there."""
         kind, _, rest = entry.capacity.partition("/")
         name = rest.partition("/")[2]
         group = group_on(self._node, name) if kind == "drive" else None
-        return group.name if group is not None else name
+        return (True, group.name) if group is not None else (kind == "group", name)
 
     def all(self) -> Iterator[DiskTerms]:
         drives = {drive.uuid: drive for drive in self._node.drives}
@@ -134,9 +145,9 @@ class _Terms:
                 yield self._drive(drive, "")
 
     def _group(self, group: VolumeGroup, below: list[Drive]) -> DiskTerms:
-        promises = self._promises(group.name, group.size_bytes)
+        promises = self._promises((True, group.name), group.size_bytes)
         promised_bytes = sum(each.size_bytes for each in promises)
-        largest_bytes = self._largest_of(group.name)
+        largest_bytes = self._largest_of((True, group.name))
         closed = _closed_below(group, below)
         if not closed and not largest_bytes:
             closed.append(self._why_full(group))
@@ -162,9 +173,9 @@ class _Terms:
 
     def _pool(self, group: VolumeGroup, pool: ThinPool, below: list[Drive]) -> DiskTerms:
         place = pool_place(group, pool)
-        promises = self._promises(place, pool.size_bytes)
+        promises = self._promises((True, place), pool.size_bytes)
         promised_bytes = sum(each.size_bytes for each in promises)
-        largest_bytes = self._largest_of(place)
+        largest_bytes = self._largest_of((True, place))
         offered_bytes = thin_bytes(pool, self._rules)
         closed = _closed_below(group, below)
         if not closed and not largest_bytes:
@@ -189,9 +200,9 @@ class _Terms:
         )
 
     def _drive(self, drive: Drive, group: str) -> DiskTerms:
-        volumes = self._volumes(drive.uuid)
-        promises = () if group else self._promises(drive.uuid, drive.size_bytes)
-        largest_bytes = self._largest_of(drive.uuid)
+        volumes = () if drive.uuid in self._group_names else self._volumes(drive.uuid)
+        promises = () if group else self._promises((False, drive.uuid), drive.size_bytes)
+        largest_bytes = self._largest_of((False, drive.uuid))
         if self._shared:
             used_bytes = sum(volume.size_bytes for volume in volumes)
         else:
@@ -252,13 +263,13 @@ class _Terms:
     def _closed_node(self) -> tuple[str, ...]:
         return () if self._node.state == "ready" else (f"node {self._node.state}",)
 
-    def _largest_of(self, place: str) -> int:
+    def _largest_of(self, place: Place) -> int:
         return self._largest.get(place, 0)
 
     def _volumes(self, place: str) -> tuple[VolumeTerms, ...]:
         return tuple(_volume(each) for each in self._node.placed_volumes if each.location == place)
 
-    def _promises(self, place: str, size_bytes: int) -> tuple[PromiseTerms, ...]:
+    def _promises(self, place: Place, size_bytes: int) -> tuple[PromiseTerms, ...]:
         return tuple(
             PromiseTerms(
                 each.reservation,

@@ -111,11 +111,20 @@ def _trouble(drive: Drive) -> str:
 
 def _finding(node: str, what: str, entries: Iterable[LedgerEntry], code: str, why: str) -> Finding:
     held = list(entries)
-    first = min(each.reservation for each in held)
     return Finding(
         f"drive-promise-{code}",
         "error",
         f"node/{node}",
         f"{what}: {promised_words(held)}, but {why}",
-        f"release {first} and ask again, or bring the disk back",
+        f"release {to_release(held)}, or bring the disk back",
     )
+
+
+def to_release(entries: Iterable[LedgerEntry]) -> str:
+    """Return what to release of entries to be served elsewhere: the first, with all who share its claims."""
+    held = list(entries)
+    first = min(each.reservation for each in held)
+    claims = {each.claim for each in held if each.reservation == first and each.claim}
+    names = sorted({first, *(each.reservation for each in held if each.claim in claims)})
+    together = " for all of them" if len(names) > 1 else ""
+    return f"{', '.join(names)} and ask again{together}"

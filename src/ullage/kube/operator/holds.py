@@ -105,7 +105,7 @@ class HoldKeeper:
         stay = {each.reservation for each in ends if is_disk(each.capacity) and each.capacity not in told}
         releases = [Release(name, volumes_stay=name in stay) for name in gone]
         releases += [Release(name, (COMPUTE,)) for name in used]
-        return Together((Expire(), supply, *releases))
+        return Together((Expire(), supply, *releases), line_last=True)
 
     def _orphans(self, snapshot: Snapshot, live: tuple[LedgerEntry, ...], at_seconds: int) -> list[str]:
         """Return what is in use by nobody, and has been for a while."""

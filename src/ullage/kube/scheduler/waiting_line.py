@@ -36,6 +36,7 @@ class WaitingLine:
         self._is_taken = is_taken
         self._waiting: dict[str, Workload] = {}
         self._turns: dict[str, _Turn] = {}
+        self._tries_of_taken: dict[str, int] = {}
         self._moves = 0
 
     def __len__(self) -> int:
@@ -51,7 +52,7 @@ class WaitingLine:
     def tries(self, key: str) -> int:
         """Return how often a pod had no place."""
         turn = self._turns.get(key)
-        return turn.tries if turn else 0
+        return turn.tries if turn else self._tries_of_taken.get(key, 0)
 
     def seen(self, delta: Delta) -> None:
         """Take note of what has happened."""
@@ -64,6 +65,9 @@ class WaitingLine:
                 self._waiting[row.key] = row
                 if known is not None and _asks(known) != _asks(row):
                     self._turns.pop(row.key, None)
+            elif self._is_taken(row.key):  # it only counts as bound: that may fail again
+                self.take([row.key])
+                helps = True
             else:
                 self._forget(row.key)
                 helps = True
@@ -80,6 +84,7 @@ class WaitingLine:
 
     def _forget(self, key: str) -> Workload | None:
         self._turns.pop(key, None)
+        self._tries_of_taken.pop(key, None)
         return self._waiting.pop(key, None)
 
     def put_back(self, row: Workload, now: float) -> None:
@@ -95,13 +100,17 @@ class WaitingLine:
         self._moves += 1
 
     def take(self, keys: Iterable[str]) -> None:
-        """Remove pods that have a place."""
+        """Remove pods that have a place; how often they had none counts until they are bound or gone."""
         for key in keys:
+            tries = self.tries(key)
             self._forget(key)
+            if tries:
+                self._tries_of_taken[key] = tries
 
     def had_no_place(self, key: str, now: float) -> None:
         """Take note that a pod was judged in vain."""
         tries = self.tries(key) + 1
+        self._tries_of_taken.pop(key, None)
         wait = min(FIRST_SECONDS * 2 ** min(tries - 1, 10), SECONDS_MAX)
         self._turns[key] = _Turn(now + wait, now + AGAIN_SECONDS, self._moves, tries)
 
