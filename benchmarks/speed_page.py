@@ -35,6 +35,8 @@ CASES = (
     "kueue_baseline",
     "disks",
     "ledger",
+    "scheduler",
+    "operator",
 )
 ABOUT = {
     "balancing": "hbal, ",
@@ -43,6 +45,8 @@ ABOUT = {
     "kueue_baseline": "Kueue's baseline, ",
     "disks": "volumes on disks, exactly: ",
     "ledger": "ledger, ",
+    "scheduler": "scheduler on Kubernetes, ",
+    "operator": "operator on Kubernetes, ",
 }
 """What the figures of a case are about, where their names do not say it."""
 KINDS = ("few", "small")
