@@ -33,10 +33,14 @@ from ullage.model.resources import Resources
 from ullage.stores.sqlite import SqliteLedger
 
 WHY = {
-    "reservations/s of 32 threads": "every acknowledgement wakes a thread, and threads of one Python process take "
-    "turns; runs of one commit on this machine gave 7 000 to 8 200",
-    "reservations/s of 32 tasks": "runs of one commit on this machine gave 9 000 to 11 200, with the speed of "
-    "its processor and disk at that time",
+    "reservations/s of 32 threads": (
+        "every acknowledgement wakes a thread, and threads of one Python process take turns; runs of one "
+        "commit on this machine gave 7 000 to 8 200"
+    ),
+    "reservations/s of 32 tasks": (
+        "runs of one commit on this machine gave 9 000 to 11 200, with the speed of its processor and disk "
+        "at that time"
+    ),
 }
 """Why a bar is missed, where it is."""
 FOLDER = Path(__file__).resolve().parents[2] / ".cache"
