@@ -105,10 +105,12 @@ def test_a_binding_that_was_never_made_is_not_done(bare, proxy, waiting):
     assert "nodeName" not in found(bare, key)["spec"]
 
 
-def test_while_nobody_can_say_whether_it_is_bound_the_binding_has_no_end(bare, proxy, waiting):
+@pytest.mark.parametrize("status", [401, 403, 500])
+def test_while_nobody_can_say_whether_it_is_bound_the_binding_has_no_end(bare, proxy, waiting, status):
+    """A server that has just started knows neither who asks nor what is allowed."""
     key, uid = waiting
     proxy.cut("POST", "/binding$", done=True)
-    asked = proxy.refuse(500, "GET", r"/pods/waits$", times=8)
+    asked = proxy.refuse(status, "GET", r"/pods/waits$", times=8)
     act(proxy, lambda actions: actions.bind(key, uid, "one"))
     assert asked.used == 8
     assert found(bare, key)["spec"]["nodeName"] == "one"

@@ -95,13 +95,17 @@ class Actions:
                 raise NotDoneError(str(error)) from None
 
     async def _is_on(self, path: str, uid: str, node: str) -> bool:
-        """Ask a pod whether it is bound after all, until there is an answer or another replica leads."""
+        """Ask a pod whether it is bound after all, until there is an answer or another replica leads.
+
+        That it is not there is the only refusal that answers: a server that has just started forbids what it
+        allows a moment later.
+        """
         while True:
             try:
                 pod = _POD.decode(await self._client.get(path))
             except RefusedError as error:
-                if not _says_nothing(error):
-                    raise NotDoneError(error.message, is_for_good=error.is_absent) from None
+                if error.is_absent:
+                    raise NotDoneError(error.message, is_for_good=True) from None
             except BrokenError:
                 pass
             else:
