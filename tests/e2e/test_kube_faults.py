@@ -87,8 +87,8 @@ def test_the_api_server_dies_in_the_middle_and_comes_back(
 def test_watches_are_cut_all_the_time_and_now_and_then_everything_is(
     kube_cluster: KubeCluster, proxy: Proxy, plane_program: Path
 ):
+    cuts = proxy.cut("GET", r"/pods\?.*watch=true", times=None, after_bytes=WATCHED_BYTES)
     with prepared(kube_cluster) as witness, kept_running(kube_cluster, proxy):
-        cuts = proxy.cut("GET", r"/pods\?.*watch=true", times=None, after_bytes=WATCHED_BYTES)
         creating = threading.Thread(target=kube_cluster.plane.create_many, args=(crowd(),))
         creating.start()
         for _ in range(2):
