@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from kube_cluster import KubeCluster, KubeProcess, stays
+from kube_cluster import KubeCluster, KubeProcess, pod, stays, until
 from kube_crowd import PODS, check_placements, crowd, prepared, wait_until_settled
 from kube_witness import Witness
+from plane.proxy import Proxy
 
 pytestmark = pytest.mark.faults
 
@@ -94,3 +95,35 @@ def test_a_leader_that_was_paused_in_the_middle_does_nothing_when_another_leads(
         wait_until_settled(witness)
         check_placements(kube_cluster, witness, plane_program)
         assert not witness.gone
+
+
+RESOURCE_TYPE = {
+    "apiVersion": "ullage.dev/v1",
+    "kind": "ResourceType",
+    "metadata": {"name": "licences"},
+    "spec": {"name": "example.org/licences", "compressible": False},
+}
+
+
+@pytest.mark.parametrize("at_a_signal", [True, False])
+@pytest.mark.parametrize("slow_seconds", [1.0, 6.0])
+def test_who_ends_while_a_pod_is_being_bound_gives_its_room_to_nobody(
+    kube_cluster: KubeCluster, at_a_signal: bool, slow_seconds: float
+):
+    """The binding is answered after the replica was told to end, and before its lease is over."""
+    kube_cluster.nodes(1)
+    kube_cluster.namespaces("x")
+    with Proxy(kube_cluster.plane) as proxy:
+        first = kube_cluster.start("scheduler", ready=LEADS, server=proxy.server)
+        second = kube_cluster.start("scheduler")
+        slow = proxy.delay(slow_seconds, "POST", "/binding$")
+        kube_cluster.plane.create(pod("x/first", cpu="3"))
+        until(lambda: slow.used == 1, "the binding is under way")
+        if at_a_signal:
+            first.signal(signal.SIGTERM)
+        else:
+            kube_cluster.plane.create(RESOURCE_TYPE)
+        kube_cluster.plane.create(pod("x/second", cpu="3"))
+        until(lambda: bool(kube_cluster.placed()), "one of them has a node")
+        until(lambda: second.said(LEADS) if at_a_signal else first.said("begins anew"), "it has ended")
+        stays(lambda: len(kube_cluster.placed()) == 1, "the other has none", 2 * slow_seconds)

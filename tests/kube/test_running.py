@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kube_cluster import free_port_numbers
 from plane.client import ApiError
+from ullage.kube import running
 from ullage.kube.following import FOLLOWED
 from ullage.kube.running import Log, Options, Process, run
 from ullage.model.errors import InputError
@@ -49,6 +50,25 @@ def test_it_works_while_it_leads_and_lets_go_of_its_lease_at_the_end(plane, opti
     said = ["starts", "follows the cluster", "leads", "leads no more", "ends"]
     assert [line["message"] for line in lines] == said
     assert {line["component"] for line in lines} == {"test"}
+
+
+def test_each_object_that_cannot_be_read_is_said_once(options, capfd, monkeypatch):
+    monkeypatch.setattr(running, "LEFT_OUT_SECONDS", 0.01)
+
+    def unreadable(cpu: str) -> bytes:
+        spec = {"containers": [{"name": "m", "resources": {"requests": {"cpu": cpu}}}]}
+        return json.dumps({"metadata": {"name": "p", "namespace": "team"}, "spec": spec}).encode()
+
+    async def work(process: Process) -> None:
+        for cpu in ("much", "much", "more"):
+            process.following.mirror.put(POD, unreadable(cpu))
+            await asyncio.sleep(0.1)
+
+    run(options, work, kinds=KINDS)
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    said = [line for line in lines if line["message"] == "leaves out an object"]
+    assert [(line["kind"], line["key"]) for line in said] == [("Pod", "team/p")] * 2
+    assert ["'much'" in said[0]["why"], "'more'" in said[1]["why"]] == [True, True]
 
 
 def test_a_signal_ends_it(plane, options, capfd):

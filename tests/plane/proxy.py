@@ -43,6 +43,7 @@ from plane.settings import ADMIN
 HEAD_BYTES_MAX = 1 << 20
 PART_BYTES = 1 << 16
 CALL_SECONDS_MAX = 30
+LAST_TURNS = 10
 REASONS = {
     401: "Unauthorized",
     403: "Forbidden",
@@ -113,7 +114,6 @@ class Proxy:
         self._plane = plane
         self._rules: list[Rule] = []
         self._writers: set[asyncio.StreamWriter] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy")
         self._server: asyncio.Server | None = None
@@ -238,11 +238,17 @@ class Proxy:
         await self._server.wait_closed()
 
     async def _stop(self) -> None:
+        """End all that goes on, also connections that have not come further than being accepted."""
         await self._close()
-        tasks = list(self._tasks)
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        # One that was cancelled when TLS stood already is known to the loop alone, and waits for its peer.
+        for transport in list(self._loop._transports.values()):
+            transport.abort()
+        for _ in range(LAST_TURNS):  # what was aborted is closed by callbacks of the loop
+            await asyncio.sleep(0)
 
     async def _cut_all(self) -> None:
         for writer in self._writers:
@@ -250,9 +256,6 @@ class Proxy:
         await asyncio.sleep(0)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
         self._writers.add(writer)
         where = urlsplit(self._plane.server)
         context = ssl.create_default_context(cafile=str(self._plane.folder / "apiserver.crt"))
@@ -267,7 +270,6 @@ class Proxy:
         except (*_GONE, _CutError, asyncio.CancelledError):
             pass
         finally:
-            self._tasks.discard(task)
             for each in (writer, behind):
                 if each is not None:
                     self._writers.discard(each)

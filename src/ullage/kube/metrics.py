@@ -1,69 +1,16 @@
-"""Figures of a process for Prometheus: counted where things happen, read when somebody asks."""
+"""Figures of a process on Kubernetes: those of render/metrics.py, answered as its other paths are."""
 
-from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
-
 from ullage.kube.serving import Response
+from ullage.render import metrics
 
-CONTENT: Final = "text/plain; version=0.0.4; charset=utf-8"
-SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _OK: Final = 200
 
-Labels = tuple[str, ...]
-ByLabels = Mapping[Labels, float]
 
-
-class _Read(Collector):
-    """A figure that is read when it is asked for."""
-
-    def __init__(self, make: Callable[[], Metric]) -> None:
-        self._make = make
-
-    def collect(self) -> Iterable[Metric]:
-        """Return it as it is now."""
-        return (self._make(),)
-
-    def describe(self) -> Iterable[Metric]:
-        """Return nothing: its names are known when it is read."""
-        return ()
-
-
-class Metrics:
+class Metrics(metrics.Metrics):
     """All figures of one process."""
-
-    def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-
-    def counter(self, name: str, text: str, read: Callable[[], float]) -> None:
-        """Show something that only grows."""
-
-        def make() -> Metric:
-            return CounterMetricFamily(f"ullage_{name}", text, value=read())
-
-        self._registry.register(_Read(make))
-
-    def gauge(self, name: str, text: str, read: Callable[[], float | ByLabels], labels: Labels = ()) -> None:
-        """Show something that goes up and down, perhaps by labels."""
-
-        def make() -> Metric:
-            found = read()
-            if not isinstance(found, Mapping):
-                return GaugeMetricFamily(f"ullage_{name}", text, value=found)
-            family = GaugeMetricFamily(f"ullage_{name}", text, labels=labels)
-            for values, value in found.items():
-                family.add_metric(values, value)
-            return family
-
-        self._registry.register(_Read(make))
-
-    def seconds(self, name: str, text: str) -> Histogram:
-        """Show how long something takes."""
-        return Histogram(f"ullage_{name}_seconds", text, registry=self._registry, buckets=SECONDS)
 
     async def answer(self, _: bytes) -> Response:
         """Answer what Prometheus asks."""
-        return Response(_OK, generate_latest(self._registry), CONTENT)
+        return Response(_OK, self.exposition(), metrics.CONTENT)

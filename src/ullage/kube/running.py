@@ -28,6 +28,7 @@ from ullage.model.errors import InputError
 from ullage.model.policy import Layer
 from ullage.model.resources import ResourceTypes
 from ullage.sources.kubernetes.api.client import ApiClient
+from ullage.sources.kubernetes.api.left_out import Unreadable
 from ullage.sources.kubernetes.capacity_policies import DEFAULT_PROFILE
 from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.kubeconfig import Access, find_access
@@ -35,6 +36,10 @@ from ullage.sources.kubernetes.kubeconfig import Access, find_access
 NAMESPACE: Final = "ullage-system"
 WAITING_SECONDS: Final = 10.0
 """How long it is not said why the cluster is not followed yet."""
+LEFT_OUT_SECONDS: Final = 5.0
+"""How often it is looked whether there are objects that cannot be read and were not named yet."""
+ANSWER_SECONDS: Final = 8.0
+"""How long a process that ends waits for the server to answer: shorter than its lease lasts."""
 _OK: Final = 200
 _UNAVAILABLE: Final = 503
 
@@ -86,6 +91,8 @@ class Process:
         self.served.add("GET", "/metrics", self.metrics.answer)
         self._show_figures()
         self.is_ready = False
+        self.unanswered: set[asyncio.Task[None]] = set()
+        """What was asked of the server and must be known before another replica leads."""
         self.log = Log(options.component)
 
     def _show_figures(self) -> None:
@@ -167,7 +174,7 @@ async def _begins_anew(  # noqa: PLR0917 - all that a process is started with
     process = Process(options, access, client, kinds, found.types())
     for name, why in found.problems.items():
         log.say("leaves out a ResourceType", name=name, why=why)
-    lasting = [process.events.run(), process.following.died()]
+    lasting = [process.events.run(), process.following.died(), _say_what_is_left_out(process)]
     if options.port:
         lasting.append(serve(process.served, host=options.host, port=options.port))
     tasks = [asyncio.create_task(each) for each in lasting]
@@ -216,6 +223,18 @@ async def _say_what_is_missing(process: Process) -> None:
         process.log.say("waits for the cluster", failures=process.following.failures)
 
 
+async def _say_what_is_left_out(process: Process) -> None:
+    """Say of each object that cannot be read, once, what is wrong with it."""
+    said: set[Unreadable] = set()
+    while True:
+        found = process.following.mirror.unreadable
+        for each in found:
+            if each not in said:
+                process.log.say("leaves out an object", kind=each.kind.name, key=each.key, why=each.why)
+        said = set(found)
+        await asyncio.sleep(LEFT_OUT_SECONDS)
+
+
 async def _awaited(work: Awaitable[None]) -> None:
     await work
 
@@ -240,10 +259,17 @@ async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:
 
 
 async def _stop(process: Process, tasks: list[asyncio.Task[Any]]) -> None:
+    """End everything, and let go of the lease: unless something may still happen that was asked for."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    with contextlib.suppress(InputError):
-        await process.election.release()
+    if process.unanswered:
+        await asyncio.wait(process.unanswered, timeout=ANSWER_SECONDS)
+    if process.unanswered:  # the lease ends by itself, when those have ended too
+        process.log.say("keeps its lease: bindings are not answered", bindings=len(process.unanswered))
+        await _cancelled(list(process.unanswered))
+    else:
+        with contextlib.suppress(InputError):
+            await process.election.release()
     await process.following.stop()
     await process.client.close()

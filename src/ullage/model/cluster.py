@@ -144,7 +144,9 @@ class Workload(Record, frozen=True):
     `gang` in a namespace are placed all together or not at all; where `gang_min` is not 0, that many of them
     are enough. `instance` is what Ganeti says of a virtual machine. `host_path` says that it reaches a folder
     of its node, which stays there when it goes elsewhere. `started_seconds` is when its node took it.
-    One that is `admitted` uses the quota of its queue already, though it may have no node yet.
+    One that is `admitted` uses the quota of its queue already, though it may have no node yet. One that is
+    `promised` stands for a promise of the ledger: it does not run yet, and nobody evicts or moves it; that is
+    said by those who count promises, and by no label, which anybody could set.
     """
 
     name: str
@@ -175,6 +177,7 @@ class Workload(Record, frozen=True):
     host_path: bool = False
     started_seconds: int | None = None
     admitted: bool = False
+    promised: bool = False
 
     @property
     def key(self) -> str:

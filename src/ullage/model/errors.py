@@ -25,6 +25,10 @@ class InputError(ValueError):
         return InputError(self.what, where=inner, remedy=self.remedy)
 
 
+class TooLargeError(InputError):
+    """An amount that is more than can be counted."""
+
+
 def _one_line(text: str) -> str:
     """Return text with what cannot be printed escaped: messages quote input that nobody vouches for."""
     if text.isprintable():

@@ -9,7 +9,7 @@ lose or wrap: everything is a Python integer, and whatever does not fit 64 bits 
 import re
 from typing import Final
 
-from ullage.model.errors import InputError
+from ullage.model.errors import InputError, TooLargeError
 
 INT64_MAX: Final = 2**63 - 1
 NANO_EXPONENT: Final = 9
@@ -158,7 +158,8 @@ def _in_int64(nano: int, text: str) -> int:
 
 
 def _too_large(text: str) -> InputError:
-    return InputError(f"quantity {text!r} does not fit 64 bits", remedy="use a smaller amount")
+    kind = InputError if text.startswith("-") else TooLargeError
+    return kind(f"quantity {text!r} does not fit 64 bits", remedy="use a smaller amount")
 
 
 def _bad_suffix(text: str, position: int) -> InputError:

@@ -9,7 +9,6 @@ from ullage.engine.ledger.promises import with_promises
 from ullage.engine.placement.fit import fit
 from ullage.engine.quota.use import quota_use
 from ullage.engine.redundancy.budgets import Budgets
-from ullage.engine.redundancy.daemons import is_promise
 from ullage.engine.redundancy.drain import drain
 from ullage.engine.redundancy.losses import Losses
 from ullage.engine.redundancy.together import not_needed
@@ -75,7 +74,7 @@ def test_one_that_waits_stands_where_it_is_promised_with_all_that_it_is():
     there = cluster(*ROOM, waiting("shop/a", cpu="3", labels={"app": "a"}))
     (stands,) = with_promises(there, [held()]).workloads
     assert (stands.node, stands.state, stands.kind, stands.labels["app"]) == ("n1", "ok", "Pod", "a")
-    assert is_promise(stands)
+    assert stands.promised
 
 
 def test_each_replica_has_a_key_of_its_own():

@@ -5,7 +5,6 @@ import pytest
 from builders import batch, claim, cluster, entry, node, pod, volume, waiting
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import fit
-from ullage.engine.redundancy.daemons import PROMISED
 from ullage.model.drives import Drive, PlacedVolume, VolumeGroup
 from ullage.model.ledger import VOLUME_SPACE, WHOLE_DRIVE
 from ullage.model.resources import Resources
@@ -20,7 +19,7 @@ def server(name="n1", drives=DRIVES, **more):
 
 def promised(name="shop/a", **more):
     """Return what stands on a node for a promise."""
-    return pod(name, cpu="1", kind="Reservation", labels={PROMISED: "held"}, **more)
+    return pod(name, cpu="1", kind="Reservation", promised=True, **more)
 
 
 def held(gib, where="drive/n1/d", request="data-a", reservation="Pod/shop/a/1", owner="shop/a", **more):

@@ -109,3 +109,24 @@ def test_a_machine_that_runs_holds_what_its_kind_takes():
     columns = Columns(snapshot)
     assert columns.figures(0)["ullage.dev/ssd-space"].committed == 2 << 30
     assert fit(columns, [Batch(machine)]).fits
+
+
+def test_replicas_that_come_and_go_are_those_of_a_cluster_counted_anew():
+    before = deployment(("n1", "20"), ("n2", "20"))
+    added = [
+        msgspec.structs.replace(replica(f"web/api-{name}", "ReplicaSet/api-7d4b", "4"), node="n2")
+        for name in ("00", "1", "9")
+    ]
+    moved = msgspec.structs.replace(before.workloads["web/api-0"], owner="ReplicaSet/other-1")
+    after = msgspec.structs.replace(
+        before, workloads=before.workloads.changed([*added, moved], ["web/api-2"])
+    )
+    like, anew = Running(after, Running(before)), Running(after)
+    for name in ("api", "other"):
+        template = asked("Deployment", f"web/{name}", "4", 1).workload
+        assert like.replicas_of(template) == anew.replicas_of(template)
+    assert [each.key for each in like.replicas_of(asked("Deployment", "web/api", "4", 1).workload)] == [
+        "web/api-00",
+        "web/api-1",
+        "web/api-9",
+    ]

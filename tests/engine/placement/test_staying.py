@@ -3,7 +3,6 @@
 from builders import batch, cluster, entry, node, pod, volume, waiting
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import fit
-from ullage.engine.redundancy.daemons import PROMISED
 from ullage.model.drives import Drive, PlacedVolume, VolumeGroup
 from ullage.model.ledger import VOLUME_SPACE
 from ullage.model.resources import Resources
@@ -19,8 +18,7 @@ def a_set(replicas, amount="40Gi", kind="StatefulSet"):
 
 
 def stands(number, kind="StatefulSet"):
-    labels = {PROMISED: "held"}
-    return pod(f"shop/s-{number}", cpu="1", kind="Reservation", owner=f"{kind}/s", labels=labels)
+    return pod(f"shop/s-{number}", cpu="1", kind="Reservation", owner=f"{kind}/s", promised=True)
 
 
 def held(number, gib=40, where="drive/n1/d", request="data-s-{}", kind="StatefulSet"):

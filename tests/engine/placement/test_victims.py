@@ -6,6 +6,8 @@ from builders import cluster, node, pod, waiting
 from ullage.engine.columns import Columns
 from ullage.engine.placement.victims import EVICTED_MAX, Victims
 from ullage.engine.trial import Trial
+from ullage.model.admission import DisruptionBudget
+from ullage.model.constraints import LabelSelector
 
 ASKED = waiting("a", memory="4")
 
@@ -55,6 +57,23 @@ def test_the_important_the_kept_and_the_gone_stay(options, expected):
 def test_daemons_and_closed_nodes_are_left_alone():
     assert fewest(held("n1", pod("x", memory="4", owner="DaemonSet/d"))) == []
     assert fewest(held("n1", pod("x", memory="4")).cordoned()) == []
+
+
+def test_whom_two_budgets_protect_stays_whatever_they_allow():
+    """The API server evicts nobody who has more than one."""
+
+    def budget(name):
+        selector = LabelSelector({"app": "web"})
+        return DisruptionBudget(name, "shop", selector=selector, min_available="0", disruptions_allowed=5)
+
+    there = held("n1", pod("shop/x", memory="4", labels={"app": "web"}))
+    assert fewest(there, budget("one")) == ["x"]
+    assert fewest(there, budget("one"), budget("two")) == []
+
+
+def test_what_is_promised_stays_and_no_label_makes_a_pod_that():
+    assert fewest(held("n1", pod("x", memory="4", promised=True))) == []
+    assert fewest(held("n1", pod("x", memory="4", labels={"ullage.dev/promised": "held"}))) == ["x"]
 
 
 def test_no_more_than_a_few_go():

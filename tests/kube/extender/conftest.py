@@ -97,7 +97,7 @@ class Written:
     async def evict(self, key: str, uid: str) -> None:
         del uid
         if key in self.refused:
-            raise NotDoneError("a disruption budget forbids it")
+            raise NotDoneError("a disruption budget forbids it", is_for_good=True)
         self.evicted.append(key)
 
     async def tell(self, key: str, uid: str, where: str) -> None:

@@ -89,6 +89,16 @@ def test_whoever_may_not_be_evicted_runs_on(borrowed, written, claiming, in_vain
     assert "NotEvicted" in {reason for _, reason in reasons(written)}
 
 
+def test_who_could_not_be_evicted_is_not_asked_at_once_again(borrowed, written, claiming, in_vain):
+    borrowed.pod("a/p", cpu="1", status=in_vain)
+    written.refused |= {"b/b1", "b/b2"}
+    for _ in range(5):
+        borrowed.outlook.line._turns.clear()
+        look(claiming)
+    asked = [key for key, reason in reasons(written) if reason == "NotEvicted"]
+    assert len(asked) == len(set(asked)) <= 2
+
+
 def test_outside_quotas_nobody_goes_and_nothing_is_said(borrowed, written, claiming, in_vain):
     borrowed.pod("free/p", cpu="1", status=in_vain, spec={"priority": 1000})
     look(claiming)

@@ -13,11 +13,15 @@ THERE = (quota("first", {"cpu": "2"}, namespaces=("team",)),)
 OLD_WRONG = (quota("one", namespaces=("x",)), quota("two", namespaces=("x",)))
 
 
-def review(kind: str, spec: dict, name: str = "new", group: str = "ullage.dev", namespace: str = "") -> bytes:
+def review(
+    kind: str, spec: dict, name: str = "new", group: str = "ullage.dev", namespace: str = "", *, goes=False
+) -> bytes:
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    judged = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": metadata, "spec": spec}
     request = {
-        "uid": "u1", "kind": {"group": group, "version": "v1", "kind": kind}, "operation": "CREATE",
-        "object": {"apiVersion": f"{group}/v1", "kind": kind, "metadata": metadata, "spec": spec},
+        "uid": "u1", "kind": {"group": group, "version": "v1", "kind": kind},
+        "operation": "DELETE" if goes else "CREATE",
+        "object": None if goes else judged, "oldObject": judged if goes else None,
     }  # fmt: skip
     return json.dumps(
         {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
@@ -70,6 +74,36 @@ def test_what_is_refused_and_why(body, word):
     assert word in response["status"]["message"]
     assert "\n" not in response["status"]["message"]
     assert (webhook.asked, webhook.refused) == (1, 1)
+
+
+FAMILY = (quota("above", {"cpu": "4"}), quota("below", {"cpu": "2"}, namespaces=("x",), parent="above"))
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "why"),
+    [
+        ("below", {"parent": "above"}, ""),
+        ("unheard-of", {}, ""),
+        ("above", {"min": {"cpu": "much"}}, ""),
+        (
+            "above", {"min": {"cpu": "4"}},
+            (
+                "without quota above: quota below: parent 'above' is no quota; "
+                "add it, correct the name, or leave parent out"
+            ),
+        ),
+    ],
+)  # fmt: skip
+def test_a_quota_may_go_unless_others_would_be_wrong_without_it(name, spec, why):
+    response, webhook = answered(review("Quota", spec, name, goes=True), FAMILY)
+    assert response["allowed"] == (not why)
+    assert response.get("status", {}).get("message", "") == why
+    assert webhook.refused == bool(why)
+
+
+def test_a_policy_may_always_go():
+    response, _ = answered(review("CapacityPolicy", {"cluster": {"memory-ratio": "much"}}, goes=True))
+    assert response["allowed"]
 
 
 def test_what_was_wrong_before_does_not_stop_others():

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from kube_scheduled import Cluster
 from plane.plane import Plane
 from plane.proxy import Proxy
 
@@ -25,3 +26,8 @@ def proxy(bare: Plane) -> Iterator[Proxy]:
 def namespace(bare: Plane) -> Iterator[str]:
     with bare.scratch() as name:
         yield name
+
+
+@pytest.fixture
+def cluster(bare: Plane, namespace: str) -> Cluster:
+    return Cluster(bare, namespace)

@@ -1,11 +1,23 @@
 """The scheduler as a process: it lets go of its Lease when it ends, and who takes over looks anew at pods."""
 
+import asyncio
 import urllib.request
 
+import msgspec
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from kube_cluster import KubeCluster, free_port_numbers, pod, until
+from plane.proxy import Proxy
+from ullage.kube.events import Events
+from ullage.kube.scheduler.actions import Actions
+from ullage.kube.scheduler.running import UNREADABLE_SECONDS, tell_unreadable
+from ullage.sources.kubernetes.api.client import ApiClient
+from ullage.sources.kubernetes.api.mirror import Mirror
+from ullage.sources.kubernetes.items import POD
+from ullage.sources.kubernetes.kubeconfig import find_access
 
+RULE = "requiredDuringSchedulingIgnoredDuringExecution"
 LEADS = '"leads"'
 
 
@@ -64,3 +76,26 @@ def test_prometheus_is_told_what_was_bound_and_who_waits(kube_cluster: KubeClust
     }
     until(lambda: wanted.items() <= figures(port).items(), f"the figures are {wanted}")
     assert figures(port)["ullage_scheduler_cycles_total"] >= 1
+
+
+def test_a_pod_that_cannot_be_read_is_told_so_once(kube_cluster: KubeCluster):
+    """No API server has such a pod today: one of tomorrow may."""
+    made = kube_cluster.plane.create(pod("default/odd", "one"))
+    odd = {**made, "spec": {**made["spec"], "affinity": {"nodeAffinity": {RULE: 3}}}}
+    mirror = Mirror()
+    mirror.put(POD, msgspec.json.encode(odd))
+
+    async def tell(server: Proxy) -> None:
+        client = ApiClient(find_access(kubeconfig=str(server.kubeconfig())))
+        actions = Actions(client, Events(client, component="test", identity="test"))
+        try:
+            async with asyncio.timeout(2 * UNREADABLE_SECONDS + 1):
+                await tell_unreadable(mirror, actions, ("one", "two"))
+        finally:
+            await client.close()
+
+    with Proxy(kube_cluster.plane) as proxy:
+        with pytest.raises(TimeoutError):
+            asyncio.run(tell(proxy))
+        assert proxy.count("PATCH", "odd/status") == 1
+    assert kube_cluster.why("default/odd").startswith("it cannot be read: ")

@@ -3,7 +3,13 @@
 import pytest
 
 from builders import node, waiting, workload
-from ullage.kube.scheduler.waiting_line import AGAIN_SECONDS, SECONDS_MAX, SOON_SECONDS, WaitingLine
+from ullage.kube.scheduler.waiting_line import (
+    AGAIN_SECONDS,
+    SECONDS_MAX,
+    SOON_SECONDS,
+    WaitingLine,
+    first_of,
+)
 from ullage.model.constraints import Constraints
 from ullage.model.delta import Delta
 
@@ -203,3 +209,22 @@ def test_what_is_given_back_may_help_others(line):
     assert names(line, SECONDS_MAX) == []
     line.moved()
     assert names(line, SECONDS_MAX) == ["a"]
+
+
+def test_a_cycle_takes_the_most_important_first_with_all_of_their_gangs():
+    pods = [
+        waiting("old", created_seconds=1),
+        waiting("new", created_seconds=2),
+        waiting("important", priority=5, created_seconds=3),
+        waiting("gang-1", gang="g", priority=4, created_seconds=4),
+        waiting("gang-2", gang="g", created_seconds=5),
+        waiting("nominated", created_seconds=6),
+    ]
+
+    def chosen(most: int) -> list[str]:
+        return [each.key for each in first_of(pods, {"nominated"}, most)]
+
+    assert chosen(6) == [each.key for each in pods]
+    assert chosen(2) == ["nominated", "important"]
+    assert chosen(3) == ["nominated", "important", "gang-1", "gang-2"]
+    assert chosen(4) == ["nominated", "important", "gang-1", "old", "gang-2"]

@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sources.kubernetes.kube import amounts, container, dumped, node, only_pod, pod, refused
+from sources.kubernetes.kube import amounts, container, dumped, node, not_asked, only_pod, pod, refused
+from ullage.engine.columns import Columns
 from ullage.model.resources import ResourceType, ResourceTypes
+from ullage.sources.kubernetes.amounts import ASKED_MAX
 
 
 def cpu(amount, **fields):
@@ -247,14 +249,6 @@ WRONG = {
             "and names no domain; qualify it, for example example.com/seats"
         ),
     ),
-    "one resource in two spellings": (
-        {"containers": [container("main", {"cpu": "1", "kubernetes.io/cpu": "1"})]},
-        (
-            'items[0].spec.containers[0].resources.requests["kubernetes.io/cpu"]: resource cpu is named '
-            "twice; keep "
-            "one of the spellings"
-        ),
-    ),
     "a container whose name is no text": (
         {"containers": [{"name": 7}]},
         "items[0].spec.containers[0].name: expected text, found a number; put it in quotes",
@@ -270,10 +264,6 @@ WRONG = {
             "digits, then nothing or a suffix, for example 500m, 2.5 or 40Mi"
         ),
     ),
-    "a sum beyond 64 bits": (
-        {"containers": [container("a", {"memory": "8E"}), container("b", {"memory": "8E"})]},
-        "items[0].spec: memory: 16000000000000000000 does not fit 64 bits; use a smaller amount",
-    ),
     "no containers": ({"containers": []}, "items[0].spec: a pod without containers; add spec.containers"),
 }
 
@@ -284,6 +274,67 @@ def test_what_is_wrong_is_named_with_its_path(case):
     given = pod("p")
     given["spec"] |= fields
     assert refused(given) == f"standard input: {expected}"
+
+
+MOST = {"cpu": ASKED_MAX, "memory": ASKED_MAX}
+HUGE = {"cpu": "1E", "memory": "9Ei"}
+# Each row: what a pod of a cluster says, and what it counts with.
+BEYOND_ALL_MEASURE = {
+    "a limit says nothing of the request": ([container("a", {"cpu": "2"}, {"cpu": "1E"})], {}, {"cpu": 2000}),
+    "a request": ([container("a", HUGE)], {}, MOST),
+    "a limit that is the request": ([container("a", limits=HUGE)], {}, MOST),
+    "a sum": (
+        [container("a", {"memory": "8E"}), container("b", {"memory": "8E"})],
+        {},
+        {"memory": ASKED_MAX},
+    ),
+    "the pod as a whole": (
+        [container("a", HUGE), container("b", HUGE)],
+        {"resources": {"requests": HUGE}},
+        MOST,
+    ),
+    "overhead": ([container("a")], {"overhead": HUGE}, MOST),
+    "pages of any size": (
+        [container("a", {"hugepages-2Mi": "9Ei"}, {"hugepages-2Mi": "9Ei"})],
+        {},
+        {"hugepages-2Mi": ASKED_MAX},
+    ),
+    "two spellings of one resource": (
+        [container("a", {"cpu": "1", "kubernetes.io/cpu": "2"})],
+        {},
+        {"cpu": 2000},
+    ),
+    "pages of no size": ([container("a", {"cpu": "1", "hugepages-x": "1"})], {}, {"cpu": 1000}),
+}
+
+
+@pytest.mark.parametrize("case", BEYOND_ALL_MEASURE)
+def test_whatever_the_api_server_has_stored_is_counted(case):
+    containers, fields, expected = BEYOND_ALL_MEASURE[case]
+    found = only_pod(node("n1"), pod("p", *containers, nodeName="n1", **fields))
+    assert dict(found.requests) == {**expected, "pods": 1}
+    assert max(found.limits.values(), default=0) <= ASKED_MAX
+
+
+def test_that_it_is_cut_is_said():
+    found = dumped(pod("p", container("a", {"cpu": "1"}, HUGE)))
+    assert "cut to what can be counted: amounts beyond it: cpu, memory" in found.unknowns
+
+
+def test_while_it_is_resized_too():
+    statuses = [{"name": name, "allocatedResources": HUGE} for name in ("main", "b")]
+    given = pod("p", cpu("1"), cpu("1", name="b"), nodeName="n1", status={"containerStatuses": statuses})
+    found = only_pod(node("n1"), given)
+    assert dict(found.requests) == {**MOST, "pods": 1}
+
+
+def test_a_thousand_of_them_on_one_node_can_be_added_up():
+    many = [pod(f"p{each}", container("a", HUGE), nodeName="n1") for each in range(1000)]
+    assert Columns(dumped(node("n1"), *many)).promised.max() == 1000 * ASKED_MAX
+
+
+def test_what_is_asked_for_by_hand_is_refused_beyond_all_measure():
+    assert "quantity '1E' does not fit 64 bits" in not_asked(pod("p", container("a", limits=HUGE)))
 
 
 def test_a_pod_has_a_bounded_number_of_containers():

@@ -92,6 +92,13 @@ def test_labels_are_read_and_null_is_none():
     assert only_pod(pod("p", metadata={"labels": None})).labels == {}
 
 
+def test_nothing_that_a_pod_says_makes_it_a_promise():
+    said = {"ullage.dev/promised": "held", "promised": "true"}
+    metadata = {"labels": said, "annotations": said, "promised": True}
+    found = only_pod(pod("p", metadata=metadata, promised=True))
+    assert not found.promised
+
+
 CLAIM_SPEC = {"storageClassName": "fast", "resources": {"requests": {"storage": "2Gi"}}}
 GOLD = {"drive.csi-baremetal.dell.com/storage-group": "gold"}
 # Each row: a volume, and what is read of it.

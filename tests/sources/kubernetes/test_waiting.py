@@ -21,6 +21,12 @@ def test_a_set_without_pods_waits():
     assert {(each.state, each.owner) for each in found} == {("init", "Deployment/web")}
 
 
+def test_a_set_that_asks_beyond_all_measure_waits_too():
+    template = {"spec": {"containers": [container("main", {"cpu": "1"}, {"cpu": "1E"})]}}
+    (found,) = dumped(node(), a_set(replicas=1, template=template)).workloads
+    assert found.requests.of("cpu") == 1000
+
+
 @pytest.mark.parametrize(
     ("owner", "count"),
     [(("ReplicaSet", "web-5d8f"), 1), (("ReplicaSet", "web-api-5d8f"), 3), (("StatefulSet", "web"), 3)],

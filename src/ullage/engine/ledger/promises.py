@@ -16,12 +16,12 @@ from ullage.engine.ledger.naming import STATEFUL_SET, place_of_owner
 from ullage.engine.ledger.sharing import with_claims
 from ullage.engine.ledger.view import key_of
 from ullage.engine.quota.book import NO_QUOTA, QUEUE_LABEL, Book
-from ullage.engine.redundancy.daemons import PROMISED, RESERVATION
+from ullage.engine.redundancy.daemons import RESERVATION
 from ullage.model.cluster import Snapshot, Workload
 from ullage.model.ledger import node_of
 from ullage.model.ledger_entry import LedgerEntry
 
-HELD: Final = {PROMISED: "held"}
+_NO_LABELS: Final[dict[str, str]] = {}
 _DISKS: Final = ("drive/", "group/")
 _QUOTA: Final = "quota/"
 _NODES_TOLD: Final = 3
@@ -74,9 +74,8 @@ class _Counted:
         if workload.holds_capacity:
             grows = workload.node == promise.node and requests != workload.requests
             return [msgspec.structs.replace(workload, requests=requests)] if grows else []
-        labels = {**workload.labels, **HELD}
         return [
-            msgspec.structs.replace(workload, node=promise.node, state="ok", requests=requests, labels=labels)
+            msgspec.structs.replace(workload, node=promise.node, state="ok", requests=requests, promised=True)
         ]
 
     def _stand_in(self, promise: Promise) -> Workload:
@@ -92,6 +91,7 @@ class _Counted:
             owner=f"{promise.kind}/{name}" if promise.kind else "",
             created_seconds=promise.created_seconds,
             labels=self._labels_of(promise, namespace),
+            promised=True,
         )
 
     def _free_name(self, promise: Promise, namespace: str, name: str) -> str:
@@ -114,13 +114,13 @@ class _Counted:
         """Return labels by which a promise counts in the quota that it holds, where that has queues."""
         for name in sorted(self._quota_of.get(promise.reservation, ())):
             place = self._book.index.get(name, NO_QUOTA)
-            if place == NO_QUOTA or place == self._book.place_of(namespace, HELD):
+            if place == NO_QUOTA or place == self._book.place_of(namespace, _NO_LABELS):
                 continue
             for queue in self._book.quotas[place].queues:
                 of, _, short = queue.partition("/")
                 if of == namespace:
-                    return self._labels.setdefault((namespace, short), {**HELD, QUEUE_LABEL: short})
-        return HELD
+                    return self._labels.setdefault((namespace, short), {QUEUE_LABEL: short})
+        return _NO_LABELS
 
 
 def _disk_holds(snapshot: Snapshot, entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:

@@ -20,7 +20,6 @@ from ullage.engine.placement.outcome import Replanned
 from ullage.engine.placement.shapes import Shape
 from ullage.engine.placement.volume_binding import Binding
 from ullage.engine.placement.volume_places import OnNodes
-from ullage.engine.redundancy.daemons import is_promise
 from ullage.engine.storage.disk_requests import claim_key, volumes_of_replica
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Volume, Workload
@@ -68,7 +67,7 @@ class KeptDisks:
         stay = self.of(replica)
         rule = rule_of(stay.shape)
         row = self._trial.row_of[replica.node]
-        away = _kept_away(stay.shape, row) if is_promise(replica) else ""
+        away = _kept_away(stay.shape, row) if replica.promised else ""
         if away:
             return DiskWitness(replica.node, (), away)
         if rule is None or stay.keeps:
@@ -122,7 +121,7 @@ class KeptDisks:
                 if self._asked.kind == STATEFUL_SET and name not in named.values() and claims & requests:
                     named[replica.key] = name
                     break
-        for replica in sorted(running, key=lambda each: not is_promise(each)):
+        for replica in sorted(running, key=lambda each: not each.promised):
             left = sorted(free[replica.node].keys() - set(named.values()), key=_by_number)
             if replica.key not in named and left:
                 named[replica.key] = left[0]
@@ -137,14 +136,14 @@ class KeptDisks:
         made = self._trial.volumes.growths
         own = self._own_volumes(replica)
         has_data = any(each.claim and made.is_made(claim_key(self._asked, each)) for each in own)
-        if not reservation and not is_promise(replica):
+        if not reservation and not replica.promised:
             own = self._known_volumes(replica, own)
         shape = self._trial.shape_of(msgspec.structs.replace(self._asked, volumes=own))
-        if not reservation and not is_promise(replica):
+        if not reservation and not replica.promised:
             return Stay(shape, has_data=has_data)
         rule = rule_of(shape)
         keeps = self._is_as_asked(rule, replica, list(entries))
-        has_data |= not is_promise(replica)
+        has_data |= not replica.promised
         return Stay(shape, reservation, keeps=keeps, replans=not keeps, has_data=has_data)
 
     def _own_volumes(self, replica: Workload) -> tuple[Volume, ...]:

@@ -39,7 +39,8 @@ class Victims:
         sized: dict[tuple[int, str], tuple[int, list[int]]] = {}
         known = []
         for each in trial.columns.snapshot.workloads:
-            if each.holds_capacity and not each.terminating and not is_daemon(each):
+            stays = each.terminating or is_daemon(each) or not self._budgets.may_go(each)
+            if each.holds_capacity and not stays:
                 # Replicas mostly share their requests: what they take is found without adding it up again.
                 key = id(each.requests), each.kind
                 if key not in sized:

@@ -9,7 +9,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ullage.engine.placement.selectors import requirements_of, selects
-from ullage.engine.redundancy.daemons import is_promise
 from ullage.model.admission import DisruptionBudget
 from ullage.model.cluster import Snapshot, Workload
 
@@ -75,13 +74,17 @@ class Budgets:
             found = self._known[key] = (workload.labels, chosen)
         return found[1]
 
+    def may_go(self, workload: Workload) -> bool:
+        """Whether a workload can be evicted at all: the API server evicts nobody whom two budgets protect."""
+        return len(self.of(workload)) < 2
+
     def _count(self, snapshot: Snapshot) -> tuple[Budget, ...]:
         pods = [0] * len(self._records)
         owners: list[set[tuple[str, str]]] = [set() for _ in self._records]
         scale: Counter[tuple[str, str]] = Counter()
         for run in snapshot.workloads.runs():
             for workload in run:
-                ended = workload.state in ENDED or is_promise(workload)
+                ended = workload.state in ENDED or workload.promised
                 if ended or workload.namespace not in self._by_namespace:
                     continue
                 owner = (workload.namespace, workload.owner)

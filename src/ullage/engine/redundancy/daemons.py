@@ -13,18 +13,11 @@ DAEMON_SET: Final = "DaemonSet/"
 DAEMONS: Final = (DAEMON_SET, "Node/")
 RESERVATION: Final = "Reservation"
 """The kind of what stands on a node for a promise whose workload the cluster does not know."""
-PROMISED: Final = "ullage.dev/promised"
-"""The label of what stands on a node for a promise: it does not run yet, and nobody evicts or moves it."""
 
 
 def is_daemon(workload: Workload) -> bool:
     """Whether a workload belongs to its node and is started on no other."""
-    return workload.owner.startswith(DAEMONS) or is_promise(workload)
-
-
-def is_promise(workload: Workload) -> bool:
-    """Whether a workload stands for a promise of the ledger, and not for something that runs."""
-    return PROMISED in workload.labels
+    return workload.promised or workload.owner.startswith(DAEMONS)
 
 
 def daemons_of(snapshot: Snapshot) -> list[Workload]:

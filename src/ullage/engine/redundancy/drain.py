@@ -15,7 +15,7 @@ from ullage.engine.columns import Columns
 from ullage.engine.placement.node_columns import CORDON
 from ullage.engine.placement.shapes import size_of
 from ullage.engine.redundancy.budgets import Budget, Budgets, amount_of
-from ullage.engine.redundancy.daemons import is_daemon, is_promise
+from ullage.engine.redundancy.daemons import is_daemon
 from ullage.engine.redundancy.local_volumes import volume_only_on
 from ullage.engine.redundancy.losses import is_unowned, why_nowhere
 from ullage.engine.trial import Trial
@@ -79,8 +79,8 @@ class _Draining:
         self._budgets = Budgets(columns.snapshot)
         wholes = self._trial.wholes()
         there = [each for each in columns.snapshot.workloads if each.holds_capacity and each.node in names]
-        self._promised = [each for each in there if is_promise(each)]
-        self._daemons = [each for each in there if is_daemon(each) and not is_promise(each)]
+        self._promised = [each for each in there if each.promised]
+        self._daemons = [each for each in there if is_daemon(each) and not each.promised]
         self._ending = [each for each in there if not is_daemon(each) and each.terminating]
         moving = [each for each in there if not is_daemon(each) and not each.terminating]
         self._moving = sorted(

@@ -18,7 +18,7 @@ from ullage.engine.placement.counters import Member
 from ullage.engine.placement.refusal import explain_refusal
 from ullage.engine.placement.shapes import Shape, size_of
 from ullage.engine.redundancy.alike import classes_of, kinds_of_loss, losses_of, number_of_kinds
-from ullage.engine.redundancy.daemons import is_daemon, is_promise
+from ullage.engine.redundancy.daemons import is_daemon
 from ullage.engine.redundancy.local_volumes import volume_only_on
 from ullage.engine.redundancy.side_by_side import Loss, can_do, place_side_by_side
 from ullage.engine.redundancy.sure import Sure, open_nodes
@@ -143,7 +143,7 @@ class Losses:
                 continue
             row = trial.row_of[workload.node]
             if is_daemon(workload) or workload.terminating:
-                self._daemons[row] += not workload.terminating and not is_promise(workload)
+                self._daemons[row] += not workload.terminating and not workload.promised
                 yield workload
                 continue
             shape = trial.shape_of(workload)

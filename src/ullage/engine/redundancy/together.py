@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from ullage.engine.columns import Columns
 from ullage.engine.redundancy.budgets import Budgets
-from ullage.engine.redundancy.daemons import is_daemon, is_promise
+from ullage.engine.redundancy.daemons import is_daemon
 from ullage.engine.redundancy.drain import (
     OF_THE_NODE,
     Drain,
@@ -117,7 +117,7 @@ class _Emptying:
         for each in columns.snapshot.workloads:
             if not each.holds_capacity or each.terminating:
                 continue
-            if is_promise(each):
+            if each.promised:
                 self.fixed.setdefault(each.node, []).append(why_promised(each))
                 continue
             if is_daemon(each):

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from ullage.engine.placement.scheduling import Bound
 from ullage.kube.extender.outlook import Outlook
-from ullage.kube.scheduler.actions import Actions, NotDoneError
-from ullage.kube.scheduler.process import Preparing
+from ullage.kube.scheduler.actions import Actions, NotDoneError, Preparing
 from ullage.model.cluster import Workload
 
 

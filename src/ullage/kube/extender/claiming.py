@@ -23,7 +23,7 @@ from ullage.kube.extender.outlook import Outlook
 from ullage.kube.extender.telling import Telling
 from ullage.kube.scheduler.actions import SCHEDULED, UNSCHEDULABLE, Actions, NotDoneError
 from ullage.kube.scheduler.messages import why_evicted, why_later, why_not
-from ullage.kube.scheduler.process import first_of
+from ullage.kube.scheduler.waiting_line import first_of
 from ullage.model.cluster import Workload
 from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
 
@@ -136,24 +136,33 @@ class Claiming:
         self._outlook.held[later.workload] = later.node
         self._actions.say(later.workload, facts.uid, "WaitingForRoom", why_later(later))
         for victim in later.evicted:
-            if self._outlook.evict(victim.workload):
-                await self._evict(victim, later)
+            now = self._outlook.facts(later.workload)
+            if now is None or now.uid != facts.uid:  # nobody goes for a pod that has gone
+                return
+            if self._outlook.evict(victim.workload) and not await self._evict(victim, later):
+                self._outlook.held.pop(later.workload, None)
+                return
 
-    async def _evict(self, victim: Evicted, later: Nominated) -> None:
+    async def _evict(self, victim: Evicted, later: Nominated) -> bool:
+        """Evict one of those who are in the place of a pod; return whether that is not in vain."""
         facts = self._outlook.facts(victim.workload)
         if facts is None:
             self._outlook.give_back(victim.workload)
-            return
+            return True
         try:
             await self._actions.evict(victim.workload, facts.uid)
         except NotDoneError as error:
-            self._outlook.give_back(victim.workload)
+            if error.is_for_good:
+                self._outlook.stays(victim.workload)
+            else:
+                self._outlook.give_back(victim.workload)
             note = f"not evicted for {later.workload}: {error}"
             self._actions.say(victim.workload, facts.uid, "NotEvicted", note, is_warning=True)
-        else:
-            self.evicted += 1
-            note = why_evicted(victim.reason, later.workload, later.node)
-            self._actions.say(victim.workload, facts.uid, "Preempted", note, is_warning=True)
+            return False
+        self.evicted += 1
+        note = why_evicted(victim.reason, later.workload, later.node)
+        self._actions.say(victim.workload, facts.uid, "Preempted", note, is_warning=True)
+        return True
 
 
 def _was_tried_in_vain(facts: PodFacts) -> bool:

@@ -15,6 +15,7 @@ from ullage.engine.placement.scheduling import Bound
 from ullage.kube.following import Following
 from ullage.kube.scheduler.assumptions import Assumptions
 from ullage.kube.scheduler.holds import Holds
+from ullage.kube.scheduler.staying import Staying
 from ullage.kube.scheduler.waiting_line import WaitingLine
 from ullage.model.cluster import Workload
 from ullage.model.delta import Delta
@@ -32,6 +33,7 @@ class Outlook:
         self.following = following
         self._assumptions = Assumptions(self._uid)
         self._holds = Holds(self._claim_uid, now)
+        self._staying = Staying()
         self.line = WaitingLine(tuple(names), self._assumptions.is_bound)
         self._now = now
         self.held: dict[str, str] = {}
@@ -45,10 +47,12 @@ class Outlook:
         before, self._promises = self._promises, self.following.plans.standing(now_seconds())
         if self._promises is not before:
             self.line.moved()
-        delta = self._holds.applied(self._assumptions.applied(self.following.take()))
+        seen = self._holds.applied(self._assumptions.applied(self.following.take()))
+        delta = self._staying.applied(seen, self._now())
         self._advance(delta)
         fresh = {row.key for row in delta.workloads} | set(delta.dropped.get("workloads", ()))
-        back = [row for key, row in self._given_back.items() if key not in fresh]
+        given_back = ((key, row) for key, row in self._given_back.items() if key not in fresh)
+        back = [self._staying.shown(row, self._now()) for _, row in given_back]
         self._given_back.clear()
         if back:
             self._advance(Delta(workloads=tuple(back)))
@@ -108,12 +112,23 @@ class Outlook:
         self._holds.settle(key)
 
     def evict(self, key: str) -> bool:
-        """Take a pod for one on its way out; return whether it was not before."""
+        """Take a pod for one on its way out; return whether it was not before.
+
+        One that is only being bound is left alone until it is: it would be lost where it could wait.
+        """
         running = self.pod(key)
-        if running is None or running.terminating or self._assumptions.is_leaving(key):
+        is_begun = self._assumptions.is_leaving(key) or self._assumptions.is_bound(key)
+        if running is None or running.terminating or is_begun:
             return False
         self._advance(Delta(workloads=(self._assumptions.evict(running),)))
         return True
+
+    def stays(self, key: str) -> None:
+        """Take note that a pod that was to be evicted cannot be, and goes on as before."""
+        seen = self._assumptions.seen(key)
+        if seen is not None:
+            self._staying.refuse(seen, self._assumptions.identifier(key), self._now())
+        self.give_back(key)
 
     def give_back(self, key: str) -> None:
         """Take nothing for granted of a pod any more: what was begun was not done."""

@@ -78,7 +78,7 @@ class _Extender:
         self.process = process
         self._trusted = trusted
         leading = process.election if process.options.elects_leader else ALONE
-        self._actions = Actions(process.client, process.events, leading)
+        self._actions = Actions(process.client, process.events, leading, process.unanswered)
         self._outlook = Outlook(process.following, names)
         volumes = Volumes(process.client, process.following.mirror, leading)
         self._binder = Binder(self._outlook, self._actions, volumes)

@@ -14,7 +14,6 @@ from ullage.kube.install.schemas import (
     AMOUNTS,
     CONDITIONS,
     LIST_ITEMS_MAX,
-    MIN_UP_TO_MAX,
     NAME,
     USED,
     described,
@@ -100,13 +99,11 @@ def _quota(names: Names, fields: tuple[str, ...], text: str) -> Document:
     forms = {
         "min": AMOUNTS,
         "max": AMOUNTS,
-        "namespaces": {"type": "array", "minItems": 1, "maxItems": LIST_ITEMS_MAX, "items": NAME},
+        "namespaces": {"type": "array", "maxItems": LIST_ITEMS_MAX, "items": NAME},
     }
     spec = {
         "type": "object",
         "properties": {name: described(QUOTA_TEXTS[name], forms[name]) for name in fields},
-        "required": [name for name in fields if name == "namespaces"],
-        "x-kubernetes-validations": [MIN_UP_TO_MAX],
     }
     status = {
         "type": "object",

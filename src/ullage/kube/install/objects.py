@@ -48,7 +48,8 @@ def webhook(choices: Choices) -> Document:
     """Return the registration of the webhook; the operator adds the certificate that it has made.
 
     It fails closed: quotas and policies that nobody has judged are not stored. Only these kinds are asked
-    for, never pods, so a webhook that is away stops nothing that runs or starts.
+    for, never pods, so a webhook that is away stops nothing that runs or starts. It is asked whether a quota
+    may go only of the kind that has no namespace: a namespace that is deleted must not wait for it.
     """
     service = {"name": WEBHOOK, "namespace": choices.namespace, "path": VALIDATE_PATH, "port": 443}
     return {
@@ -66,6 +67,7 @@ def webhook(choices: Choices) -> Document:
                 "timeoutSeconds": WEBHOOK_SECONDS_MAX,
                 "rules": [
                     _asked_for(OWN_GROUP, "v1", (POLICY.plural, QUOTA.plural, TYPE.plural), "Cluster"),
+                    _asked_for(OWN_GROUP, "v1", (QUOTA.plural,), "Cluster", "DELETE"),
                     _asked_for(NOS, NOS_VERSION, (COMPOSITE.plural, ELASTIC_QUOTA.plural), "Namespaced"),
                 ],
             }
@@ -73,11 +75,13 @@ def webhook(choices: Choices) -> Document:
     }
 
 
-def _asked_for(group: str, version: str, resources: tuple[str, ...], scope: str) -> Document:
+def _asked_for(
+    group: str, version: str, resources: tuple[str, ...], scope: str, *operations: str
+) -> Document:
     return {
         "apiGroups": [group],
         "apiVersions": [version],
         "resources": list(resources),
-        "operations": ["CREATE", "UPDATE"],
+        "operations": list(operations or ("CREATE", "UPDATE")),
         "scope": scope,
     }

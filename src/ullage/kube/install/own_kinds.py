@@ -13,15 +13,14 @@ from ullage.kube.install.definitions import Column, Names, definition
 from ullage.kube.install.schemas import (
     AMOUNTS,
     CONDITIONS,
-    FRACTION,
     LIST_ITEMS_MAX,
-    MIN_UP_TO_MAX,
     NAME,
     OBSERVED,
     QUANTITY,
     TEXT,
     USED,
     WHOLE,
+    WRITTEN,
     described,
     object_schema,
     record_schema,
@@ -59,7 +58,8 @@ _BY_NAME: Final[Document] = {
 }
 _POLICY_TEXTS: Final = {
     "description": "What this policy is for, in one line.",
-    "inherits": "The built-in profile whose settings hold where no policy says anything (else kubernetes).",
+    "inherits": "The built-in profile whose settings hold where no policy says anything (else kubernetes): "
+    f"{', '.join(PROFILE_NAMES)}.",
     "cluster": 'Settings of the whole cluster, as memory-ratio: "1.5" (see `ullage policy show`).',
     "groups": "Settings of groups of nodes, by the name of the group.",
     "nodes": "Settings of single nodes, by their name.",
@@ -140,7 +140,7 @@ def policy_fields() -> tuple[str, ...]:
 def _policy() -> Document:
     forms = {
         "description": TEXT,
-        "inherits": {"type": "string", "enum": list(PROFILE_NAMES)},
+        "inherits": NAME,
         "cluster": _SETTINGS,
         "groups": _BY_NAME,
         "nodes": _BY_NAME,
@@ -182,10 +182,8 @@ _VALID: Final = Column(
 
 def _quota() -> Document:
     bounds = ("min", "max", "lendingLimit", "borrowingLimit")
-    forms = {**dict.fromkeys(bounds, AMOUNTS), "weight": FRACTION}
+    forms = {**dict.fromkeys(bounds, AMOUNTS), "weight": WRITTEN}
     spec = record_schema(QuotaSpec, QUOTA_TEXTS, forms)
-    spec["properties"]["queues"]["items"] = {**NAME, "pattern": "^[^/]+/[^/]+$"}
-    spec["x-kubernetes-validations"] = [MIN_UP_TO_MAX]
     status = {
         "type": "object",
         "properties": {
@@ -204,12 +202,7 @@ def _quota() -> Document:
         _VALID,
     )
     text = "What namespaces are guaranteed and may never exceed, and their place in a tree of quotas."
-    own_parent = {
-        "rule": "!has(self.spec) || !has(self.spec.parent) || self.spec.parent != self.metadata.name",
-        "message": "a quota is its own parent; name another, or leave parent out",
-    }
-    schema = object_schema(text, spec, status, **{"x-kubernetes-validations": [own_parent]})
-    return definition(QUOTA, schema, columns)
+    return definition(QUOTA, object_schema(text, spec, status), columns)
 
 
 def _type() -> Document:

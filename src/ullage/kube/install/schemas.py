@@ -1,8 +1,9 @@
 """Structural schemas (OpenAPI v3 as API servers want it) made from the records that read the objects.
 
 The records say which fields there are; a text for each says what it means, and no field goes without. The
-hard thing is the server's budget for CEL rules: it is judged by the largest object that the schema allows, so
-every list, map and text that a rule walks through has a maximum.
+hard thing is that a server judges by these before it asks the webhook: what the webhook judges too, in the
+words of the command line, is left to it. CEL rules have a budget, reckoned by the largest object that a
+schema allows, so every list, map and text has a maximum.
 """
 
 from collections.abc import Mapping
@@ -22,7 +23,6 @@ _DIGITS: Final = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)"
 _QUANTITY_PATTERN: Final = (
     rf"^[+-]?{_DIGITS}(([KMGTPE]i)|[numkMGTPE]|([eE][+-]?[0-9]+))?$"  # what resource.Quantity reads
 )
-_FRACTION_PATTERN: Final = r"^[0-9]+(\.[0-9]+|/[0-9]+)?$"
 
 NAME: Final[Document] = {"type": "string", "maxLength": NAME_CHARACTERS_MAX}
 TEXT: Final[Document] = {"type": "string", "maxLength": TEXT_CHARACTERS_MAX}
@@ -39,38 +39,18 @@ USED: Final[Document] = {
     "additionalProperties": QUANTITY,
 }
 """Amounts by resource, as they are found."""
-_BELOW_ZERO: Final = (
-    "isQuantity(string(self[name])) && quantity(string(self[name])).compareTo(quantity('0')) < 0"
-)
-AMOUNTS: Final[Document] = {
-    **USED,
-    "x-kubernetes-validations": [
-        {
-            "rule": f"!self.exists(name, {_BELOW_ZERO})",
-            "message": "an amount is negative; use 0 or more",
-            "messageExpression": f"self.filter(name, {_BELOW_ZERO})[0] + ' is negative; use 0 or more'",
-        }
-    ],
-}
-"""Amounts by resource, as they are wanted: none is negative."""
-FRACTION: Final[Document] = {
+WRITTEN: Final[Document] = {
     "x-kubernetes-int-or-string": True,
     "anyOf": [{"type": "integer"}, {"type": "string"}],
-    "maxLength": 64,
-    "pattern": _FRACTION_PATTERN,
-    "minimum": 0,
+    "maxLength": TEXT_CHARACTERS_MAX,
 }
-_ABOVE_MAX: Final = (
-    "name in self.max && isQuantity(string(self.min[name])) && isQuantity(string(self.max[name])) && "
-    "quantity(string(self.min[name])).compareTo(quantity(string(self.max[name]))) > 0"
-)
-MIN_UP_TO_MAX: Final[Document] = {
-    "rule": f"!has(self.min) || !has(self.max) || !self.min.exists(name, {_ABOVE_MAX})",
-    "message": "min is above max; lower min or raise max",
-    "messageExpression": (
-        f"self.min.filter(name, {_ABOVE_MAX})[0] + ' has min above max; lower min or raise max'"
-    ),
+"""An amount or a number as somebody writes it: whether it is one is for the webhook to say."""
+AMOUNTS: Final[Document] = {
+    "type": "object",
+    "maxProperties": RESOURCES_MAX,
+    "additionalProperties": WRITTEN,
 }
+"""Amounts by resource, as they are wanted."""
 _CONDITION_TEXTS: Final = {
     "type": "What this condition is about, such as Valid.",
     "reason": "Why, in one word.",

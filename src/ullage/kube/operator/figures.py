@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from ullage.kube.metrics import ByLabels, Metrics
+from ullage.kube.metrics import Metrics
 from ullage.kube.operator.capacity import TERMS, CapacityKeeper
 from ullage.kube.operator.quotas import QuotaKeeper
 from ullage.kube.operator.statuses import Statuses
 from ullage.kube.operator.writing import Writing
 from ullage.model.resources import ResourceTypes
+from ullage.render.metrics import ByLabels
 
 _QUOTA_TEXTS: Final = {
     "used": "What its workloads have.",

@@ -10,20 +10,22 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from ullage.engine.quota.validation import refuse_errors
+from ullage.engine.quota.validation import refuse_errors, refuse_going
 from ullage.kube.serving import Response
 from ullage.model.cluster import Quota
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
 from ullage.sources.kubernetes.amounts import Amounts
 from ullage.sources.kubernetes.capacity_policies import CAPACITY_POLICY, Policies
-from ullage.sources.kubernetes.faults import Fault
+from ullage.sources.kubernetes.faults import Fault, decoded
 from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.object_kinds import OBJECT_KINDS, QUOTA_KINDS
 from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE
+from ullage.sources.kubernetes.wire import NULL
 from ullage.sources.places import path_text
 
 VERSION: Final = "admission.k8s.io/v1"
+_DELETE: Final = "DELETE"
 _OK: Final = 200
 _BAD: Final = 400
 _REFUSED: Final = 422
@@ -38,7 +40,8 @@ class _Request(msgspec.Struct, rename="camel"):
     uid: str = ""
     kind: _Kind = msgspec.field(default_factory=_Kind)
     operation: str = ""
-    object: Raw = Raw(b"null")
+    object: Raw = NULL
+    old_object: Raw = NULL
 
 
 class _Review(msgspec.Struct, rename="camel"):
@@ -67,7 +70,11 @@ class Webhook:
         if request is None:
             return Response(_BAD, b"an AdmissionReview without a request\n", "text/plain; charset=utf-8")
         self.asked += 1
-        why = self.refusal(Kind(request.kind.group, request.kind.kind), request.object)
+        kind = Kind(request.kind.group, request.kind.kind)
+        if request.operation == _DELETE:
+            why = self.refusal_to_go(kind, request.old_object)
+        else:
+            why = self.refusal(kind, request.object)
         answered: dict[str, Any] = {"uid": request.uid, "allowed": not why}
         if why:
             self.refused += 1
@@ -92,9 +99,21 @@ class Webhook:
             return f"it cannot be read: {error}"
         return ""
 
+    def refusal_to_go(self, kind: Kind, content: Raw) -> str:
+        """Return what would be wrong with the other quotas without an object; nothing where nothing is."""
+        try:
+            if kind in QUOTA_KINDS:
+                refuse_going(self._read(kind, content).name, self._types, tuple(self._quotas()))
+        except (Fault, msgspec.DecodeError, RecursionError):
+            return ""  # nobody goes by what cannot be read
+        except InputError as error:
+            return str(error)
+        return ""
+
     def _judge_quota(self, kind: Kind, content: Raw) -> None:
+        refuse_errors([self._read(kind, content)], self._types, self._quotas())
+
+    def _read(self, kind: Kind, content: Raw) -> Quota:
         facts = OBJECT_KINDS[kind]
-        row = facts.read(
-            facts.decoder.decode(content), Amounts(self._types, of_cluster=True), DEFAULT_NAMESPACE
-        )
-        refuse_errors([row], self._types, self._quotas())
+        row: Quota = facts.read(decoded(facts.decoder, content), Amounts(self._types), DEFAULT_NAMESPACE)
+        return row

@@ -5,13 +5,15 @@ The hard thing is a request of which nobody knows whether it was done: the pod i
 
 import asyncio
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
+from ullage.engine.placement.scheduling import Bound
 from ullage.kube.election import ALONE, Leading
 from ullage.kube.events import Events, Subject
 from ullage.kube.scheduler.messages import MESSAGE_CHARACTERS_MAX
+from ullage.model.cluster import Workload
 from ullage.sources.kubernetes.api.client import STRATEGIC_PATCH, ApiClient, RefusedError, segment
 from ullage.sources.kubernetes.api.connection import BrokenError
 from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
@@ -57,12 +59,33 @@ class NotDoneError(Exception):
         self.is_for_good = is_for_good
 
 
+class Preparing(Protocol):
+    """What must be done before a pod is bound: reservations and volumes."""
+
+    async def prepare(self, workload: Workload, bound: Bound) -> None:
+        """Do it; raises a NotDoneError where it cannot be done."""
+
+    async def give_back(self, workload: Workload, bound: Bound) -> None:
+        """Undo what was done of it, because the pod is not bound after all."""
+
+    def done(self, workload: Workload, bound: Bound) -> None:
+        """Take note that the pod is bound."""
+
+
 class Actions:
     """What a scheduler does to pods."""
 
-    def __init__(self, client: ApiClient, events: Events, leading: Leading = ALONE) -> None:
+    def __init__(
+        self,
+        client: ApiClient,
+        events: Events,
+        leading: Leading = ALONE,
+        unanswered: set[asyncio.Task[None]] | None = None,
+    ) -> None:
+        """`unanswered` are the bindings under way, of which nobody knows yet what becomes of them."""
         self._client = client
         self._events = events
+        self._unanswered = set[asyncio.Task[None]]() if unanswered is None else unanswered
         self.leading = leading
 
     def _require_lead(self) -> None:
@@ -73,8 +96,20 @@ class Actions:
     async def bind(self, key: str, uid: str, node: str) -> None:
         """Bind a pod to a node; raises a NotDoneError where it surely is not.
 
-        As long as nobody can say, this does not return: who gave its room away could give it away twice.
+        As long as nobody can say, this does not return: who gave its room away could give it away twice. Who
+        is cancelled meanwhile leaves it among the unanswered.
         """
+        task = asyncio.create_task(self._bound(key, uid, node))
+        self._unanswered.add(task)
+        task.add_done_callback(self._answered)
+        await asyncio.shield(task)
+
+    def _answered(self, task: asyncio.Task[None]) -> None:
+        self._unanswered.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever was cancelled does not ask for it any more
+
+    async def _bound(self, key: str, uid: str, node: str) -> None:
         namespace, name = _parts(key)
         path = f"/api/v1/namespaces/{namespace}/pods/{name}"
         document = {
@@ -114,7 +149,10 @@ class Actions:
             await asyncio.sleep(ASK_AGAIN_SECONDS)
 
     async def evict(self, key: str, uid: str) -> None:
-        """Evict a pod as disruption budgets allow; one that is gone already is fine."""
+        """Evict a pod as disruption budgets allow; one that is gone already is fine.
+
+        Raises a NotDoneError: for good where the server will not have it, for whatever reason.
+        """
         namespace, name = _parts(key)
         document = {
             "apiVersion": "policy/v1",
@@ -128,14 +166,22 @@ class Actions:
         except RefusedError as error:
             if not error.is_absent:
                 why = "a disruption budget forbids it" if error.status == _TOO_MANY else error.message
-                raise NotDoneError(why) from None
+                raise NotDoneError(why, is_for_good=True) from None
         except BrokenError as error:
             raise NotDoneError(str(error)) from None
 
-    async def nominate(self, key: str, facts: PodFacts, node: str) -> None:
-        """Say on which node a pod will run; nothing is written where that is said already."""
+    async def nominate(self, key: str, facts: PodFacts, node: str, message: str = "") -> None:
+        """Say on which node a pod will run, and what it waits for; nothing is written that is said already.
+
+        Raises a NotDoneError, for good where the pod is gone.
+        """
+        status: dict[str, Any] = {}
         if facts.nominated_node != node:
-            await self._patch_status(key, facts.uid, {"nominatedNodeName": node or None})
+            status["nominatedNodeName"] = node or None
+        if message:
+            status |= _condition(facts, UNSCHEDULABLE, message)
+        if status:
+            await self._patch_status(key, facts.uid, status)
 
     async def say_why_not(self, key: str, facts: PodFacts, message: str) -> None:
         """Say why a pod has no place; nothing is written where that is said already."""
@@ -148,20 +194,9 @@ class Actions:
         await self._say_condition(key, facts, NOT_BOUND, message)
 
     async def _say_condition(self, key: str, facts: PodFacts, reason: str, message: str) -> None:
-        told = message[:MESSAGE_CHARACTERS_MAX]
-        known = next((each for each in _conditions(facts) if each.type == SCHEDULED), None)
-        if known is not None and (known.status, known.reason, known.message) == ("False", reason, told):
-            return
-        stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        condition: dict[str, Any] = {
-            "type": SCHEDULED,
-            "status": "False",
-            "reason": reason,
-            "message": told,
-        }
-        if known is None or known.status != "False":
-            condition["lastTransitionTime"] = stamp
-        await self._patch_status(key, facts.uid, {"conditions": [condition]})
+        status = _condition(facts, reason, message)
+        if status:
+            await self._patch_status(key, facts.uid, status)
 
     async def _patch_status(self, key: str, uid: str, status: dict[str, Any]) -> None:
         """Change the status of a pod; another one of its name stays as it is."""
@@ -171,7 +206,9 @@ class Actions:
         try:
             document = {"metadata": {"uid": uid}, "status": status}
             await self._client.patch(path, document, STRATEGIC_PATCH)
-        except (RefusedError, BrokenError) as error:
+        except RefusedError as error:
+            raise NotDoneError(str(error), is_for_good=error.is_absent or error.is_conflict) from None
+        except BrokenError as error:
             raise NotDoneError(str(error)) from None
 
     def say(self, key: str, uid: str, reason: str, note: str, *, is_warning: bool = False) -> None:
@@ -189,6 +226,18 @@ def _says_nothing(error: RefusedError) -> bool:
 def _parts(key: str) -> tuple[str, str]:
     namespace, _, name = key.partition("/")
     return segment(namespace), segment(name)
+
+
+def _condition(facts: PodFacts, reason: str, message: str) -> dict[str, Any]:
+    """Return the part of a status that says why a pod has no node; nothing where that is said already."""
+    told = message[:MESSAGE_CHARACTERS_MAX]
+    known = next((each for each in _conditions(facts) if each.type == SCHEDULED), None)
+    if known is not None and (known.status, known.reason, known.message) == ("False", reason, told):
+        return {}
+    condition = {"type": SCHEDULED, "status": "False", "reason": reason, "message": told}
+    if known is None or known.status != "False":
+        condition["lastTransitionTime"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {"conditions": [condition]}
 
 
 def _conditions(facts: PodFacts) -> list[_Condition]:

@@ -49,6 +49,10 @@ class Assumptions:
         known = self._bound.get(key) or self._leaving.get(key)
         return known.identifier if known is not None else ""
 
+    def seen(self, key: str) -> Workload | None:
+        """Return a pod that is being bound or evicted as it was last seen."""
+        return self._seen.get(key)
+
     def bind(self, workload: Workload, node: str) -> Workload:
         """Take a pod that waits for one that runs on a node."""
         key = workload.key

@@ -8,43 +8,43 @@ hard thing is to do nothing twice and nothing as a leader that is none any more:
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Final, NamedTuple
 
 import msgspec
 
 from ullage.engine.columns import Columns
 from ullage.engine.placement.gangs import gang_key
-from ullage.engine.placement.outcome import Evicted
 from ullage.engine.placement.scheduling import Bound, Cycle, Nominated, explain, schedule
 from ullage.kube.following import Following
-from ullage.kube.scheduler.actions import Actions, NotDoneError
+from ullage.kube.scheduler.actions import Actions, NotDoneError, Preparing
 from ullage.kube.scheduler.assumptions import Assumptions
 from ullage.kube.scheduler.holds import Holds
-from ullage.kube.scheduler.messages import why_evicted, why_later, why_not
-from ullage.kube.scheduler.waiting_line import WaitingLine
+from ullage.kube.scheduler.making_room import Hooks, MakingRoom
+from ullage.kube.scheduler.messages import why_not
+from ullage.kube.scheduler.staying import Staying
+from ullage.kube.scheduler.waiting_line import WaitingLine, first_of
 from ullage.model.cluster import Workload
 from ullage.model.delta import Delta
 from ullage.model.plan import Refusal
 from ullage.model.policy import Policy
 from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
 
-CYCLE_PODS_MAX: Final = 4000
-"""Pods of one cycle: the first of them should not wait until all are judged."""
 BINDERS: Final = 48
 IDLE_SECONDS: Final = 5.0
 GATHER_SECONDS: Final = 0.005
 """How long a change waits for others, so that they are judged together."""
+GANG_TRIES_MAX: Final = 5
+"""How often in a row the room of a pod is kept whose gang runs already, while it cannot be bound."""
 EXPLAINED_MAX: Final = 20
 """Kinds of pods of one cycle of which it is looked for what would help."""
 
 
 class Figures(NamedTuple):
-    """What a scheduler has done so far."""
+    """What a scheduler has done so far; those it has evicted are counted beside."""
 
     cycles: int = 0
     bound: int = 0
-    evicted: int = 0
     failed: int = 0
 
 
@@ -54,19 +54,6 @@ class _Binding(NamedTuple):
     workload: Workload
     bound: Bound
     uid: str
-
-
-class Preparing(Protocol):
-    """What must be done before a pod is bound: reservations and volumes."""
-
-    async def prepare(self, workload: Workload, bound: Bound) -> None:
-        """Do it; raises a NotDoneError where it cannot be done."""
-
-    async def give_back(self, workload: Workload, bound: Bound) -> None:
-        """Undo what was done of it, because the pod is not bound after all."""
-
-    def done(self, workload: Workload, bound: Bound) -> None:
-        """Take note that the pod is bound."""
 
 
 class Scheduler:
@@ -87,11 +74,14 @@ class Scheduler:
         self._now = now
         self._assumptions = Assumptions(self._uid)
         self._holds = Holds(self._claim_uid, now)
+        self._staying = Staying()
+        self._room = MakingRoom(actions, Hooks(self._facts, self._take_back, self._stays, self._gives_up))
         self._line = WaitingLine(tuple(names), self._assumptions.is_bound)
         self._policy: Policy | None = None
         self._nominated: dict[str, str] = {}
         self._told: dict[str, str] = {}
         self._binding: asyncio.Queue[_Binding] = asyncio.Queue()
+        self._unwanted: dict[str, str] = {}
         self._given_back: dict[str, Workload] = {}
         self._acts: set[asyncio.Task[None]] = set()
         self.figures = Figures()
@@ -100,6 +90,11 @@ class Scheduler:
     def waiting(self) -> tuple[int, int]:
         """How many pods wait for a place, and for how many of them room is being made."""
         return len(self._line), len(self._nominated)
+
+    @property
+    def evicted(self) -> int:
+        """How many pods made room for others."""
+        return self._room.evicted
 
     def is_binding(self) -> bool:
         """Whether pods wait to be bound that have a place."""
@@ -210,10 +205,12 @@ class Scheduler:
 
     def _catch_up(self) -> Columns:
         """Take what has changed into account, and what did not happen after all."""
-        delta = self._holds.applied(self._assumptions.applied(self._following.take()))
+        seen = self._holds.applied(self._assumptions.applied(self._following.take()))
+        delta = self._staying.applied(seen, self._now())
         columns = self._advance(delta)
         fresh = {row.key for row in delta.workloads} | set(delta.dropped.get("workloads", ()))
-        back = [row for key, row in self._given_back.items() if key not in fresh]
+        given_back = ((key, row) for key, row in self._given_back.items() if key not in fresh)
+        back = [self._staying.shown(row, self._now()) for _, row in given_back]
         self._given_back.clear()
         if back:
             columns = self._advance(Delta(workloads=tuple(back)))
@@ -222,14 +219,31 @@ class Scheduler:
             self._line.moved()
         for row in back:
             self._line.put_back(row, self._now())
+        self._keep_room_of_gangs(back, columns)
         for row in delta.workloads:
             facts = self._facts(row.key) if row.key in self._line else None
             if facts is not None and facts.nominated_node:  # by the replica that led before, perhaps
                 self._nominated.setdefault(row.key, facts.nominated_node)
+        for key in [key for key in self._unwanted if not self._assumptions.is_bound(key)]:
+            del self._unwanted[key]
         for known in (self._nominated, self._told):
             for key in [key for key in known if key not in self._line]:
                 del known[key]
         return columns
+
+    def _keep_room_of_gangs(self, back: Iterable[Workload], columns: Columns) -> None:
+        """Let those who were not bound keep their room while others of their gang run."""
+        again = [
+            each
+            for each in back
+            if each.gang and each.key in self._line and self._line.tries(each.key) <= GANG_TRIES_MAX
+        ]
+        everybody = columns.snapshot.workloads if again else ()
+        running = {gang_key(each) for each in everybody if each.gang and each.node}
+        for each in again:
+            if gang_key(each) in running:
+                self._nominated[each.key] = ""
+                self._line.has_place_later(each.key, self._now())
 
     def _assume(self, columns: Columns, done: Cycle, asked: Mapping[str, Workload]) -> Columns:
         """Take for granted what was decided, begin to do it, and return the cluster after it."""
@@ -256,14 +270,7 @@ class Scheduler:
                 continue
             self._line.has_place_later(later.workload, self._now())
             self._nominated[later.workload] = later.node
-            victims = []
-            for victim in later.evicted:
-                running = columns.snapshot.workloads.get(victim.workload)
-                is_other = self._following.mirror.is_renewed(victim.workload)
-                if running is not None and not is_other and not self._assumptions.is_leaving(victim.workload):
-                    rows.append(self._assumptions.evict(running))
-                    victims.append(victim)
-            self._begin(self._make_room(later, victims))
+            rows += self._begin_to_make_room(later, columns)
         for unplaced in done.unplaced:
             self._line.had_no_place(unplaced.workload, self._now())
             if self._nominated.pop(unplaced.workload, ""):
@@ -293,6 +300,8 @@ class Scheduler:
         try:
             if self._preparing is not None and workload.volumes:
                 await self._preparing.prepare(workload, bound)
+            if self._unwanted.pop(bound.workload, "") == uid:
+                raise NotDoneError("it makes way for another pod")  # noqa: TRY301 - as if it was refused
             await self._actions.bind(bound.workload, uid, bound.node)
         except NotDoneError as error:
             await self._give_back(binding, error)
@@ -322,33 +331,38 @@ class Scheduler:
             with contextlib.suppress(NotDoneError):
                 await self._actions.say_not_bound(bound.workload, facts, note)
 
-    async def _make_room(self, later: Nominated, victims: Sequence[Evicted]) -> None:
-        """Say where a pod will run, and evict those that are in its way."""
-        facts = self._facts(later.workload)
-        if facts is None:
-            for victim in victims:
-                self._take_back(victim.workload)
-            return
-        with contextlib.suppress(NotDoneError):
-            await self._actions.nominate(later.workload, facts, later.node)
-            self._actions.say(later.workload, facts.uid, "WaitingForRoom", why_later(later))
-        for victim in victims:
-            await self._evict(victim, later)
+    def _begin_to_make_room(self, later: Nominated, columns: Columns) -> list[Workload]:
+        """Evict those who are in the way of a pod, and return them as they count from now on.
 
-    async def _evict(self, victim: Evicted, later: Nominated) -> None:
-        uid = self._assumptions.identifier(victim.workload)
-        if not uid:  # it has gone by itself
-            return
-        try:
-            await self._actions.evict(victim.workload, uid)
-        except NotDoneError as error:
-            self._take_back(victim.workload)
-            note = f"not evicted for {later.workload}: {error}"
-            self._actions.say(victim.workload, uid, "NotEvicted", note, is_warning=True)
-        else:
-            self.figures = self.figures._replace(evicted=self.figures.evicted + 1)
-            note = why_evicted(victim.reason, later.workload, later.node)
-            self._actions.say(victim.workload, uid, "Preempted", note, is_warning=True)
+        Who is only being bound is not deleted for it: it waits again, unless it is bound first.
+        """
+        rows, victims = [], []
+        for victim in later.evicted:
+            key = victim.workload
+            running = columns.snapshot.workloads.get(key)
+            if running is None or self._following.mirror.is_renewed(key):
+                continue
+            if self._assumptions.is_bound(key):
+                self._unwanted[key] = self._assumptions.identifier(key)
+            elif not self._assumptions.is_leaving(key):
+                rows.append(self._assumptions.evict(running))
+                victims.append((victim, self._assumptions.identifier(key)))
+        self._begin(self._room.make(later, victims))
+        return rows
+
+    def _stays(self, key: str, uid: str) -> None:
+        """Take note that a pod cannot be evicted."""
+        seen = self._assumptions.seen(key)
+        if seen is not None:
+            self._staying.refuse(seen, uid, self._now())
+
+    def _gives_up(self, key: str, why: str) -> None:
+        """Let a pod wait for another place than the one that it was to have."""
+        if key in self._line:
+            self._line.had_no_place(key, self._now())
+        self._nominated.pop(key, None)
+        self._told.pop(key, None)
+        self._begin(self._nominate(key, "", why))
 
     def _take_back(self, key: str) -> None:
         """Show a pod as it was last seen: what was taken for granted of it has not happened."""
@@ -357,11 +371,11 @@ class Scheduler:
             self._given_back[key] = seen
             self._following.changed.set()
 
-    async def _nominate(self, key: str, node: str) -> None:
+    async def _nominate(self, key: str, node: str, why: str = "") -> None:
         facts = self._facts(key)
         if facts is not None:
             with contextlib.suppress(NotDoneError):
-                await self._actions.nominate(key, facts, node)
+                await self._actions.nominate(key, facts, node, why)
 
     async def _say_why_not(self, key: str, message: str) -> None:
         facts = self._facts(key)
@@ -379,19 +393,3 @@ class Scheduler:
     def _uid(self, key: str) -> str:
         facts = self._facts(key)
         return facts.uid if facts else ""
-
-
-def first_of(
-    waiting: list[Workload], nominated: Collection[str], pods_max: int = CYCLE_PODS_MAX
-) -> list[Workload]:
-    """Return those whose turn is first, with all of their gangs."""
-    if len(waiting) <= pods_max:
-        return waiting
-    ordered = sorted(
-        waiting,
-        key=lambda each: (each.key not in nominated, -each.priority, each.created_seconds or 0, each.key),
-    )
-    chosen = ordered[:pods_max]
-    gangs = {(each.namespace, each.gang) for each in chosen if each.gang}
-    rest = (each for each in ordered[pods_max:] if each.gang and (each.namespace, each.gang) in gangs)
-    return [*chosen, *rest]

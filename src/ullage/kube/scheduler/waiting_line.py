@@ -16,6 +16,8 @@ SECONDS_MAX: Final = 10.0
 SOON_SECONDS: Final = 0.25
 AGAIN_SECONDS: Final = 60.0
 """How long a pod waits at most for something to happen."""
+CYCLE_PODS_MAX: Final = 4000
+"""Pods of one cycle: the first of them should not wait until all are judged."""
 
 
 class _Turn(NamedTuple):
@@ -146,6 +148,22 @@ class WaitingLine:
             turn.not_before if self._moves > turn.moves else turn.at_last for turn in self._turns.values()
         ]
         return max(0.0, min(times) - now) if times else None
+
+
+def first_of(
+    waiting: list[Workload], nominated: Collection[str], pods_max: int = CYCLE_PODS_MAX
+) -> list[Workload]:
+    """Return those whose turn is first, with all of their gangs."""
+    if len(waiting) <= pods_max:
+        return waiting
+    ordered = sorted(
+        waiting,
+        key=lambda each: (each.key not in nominated, -each.priority, each.created_seconds or 0, each.key),
+    )
+    chosen = ordered[:pods_max]
+    gangs = {(each.namespace, each.gang) for each in chosen if each.gang}
+    rest = (each for each in ordered[pods_max:] if each.gang and (each.namespace, each.gang) in gangs)
+    return [*chosen, *rest]
 
 
 def _asks(row: Workload) -> tuple[object, ...]:

@@ -10,9 +10,16 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from ullage.model.errors import InputError
-from ullage.model.quantity import parse_nano
-from ullage.model.resources import NOTHING, RESERVED_DOMAIN, Resources, ResourceTypes, canonical_name
+from ullage.model.errors import InputError, TooLargeError
+from ullage.model.quantity import INT64_MAX, parse_nano
+from ullage.model.resources import (
+    HUGEPAGES_PREFIX,
+    NOTHING,
+    RESERVED_DOMAIN,
+    Resources,
+    ResourceTypes,
+    canonical_name,
+)
 from ullage.sources.kubernetes.faults import Fault, wrong_type
 from ullage.sources.kubernetes.wire import NULL, Wire
 from ullage.sources.places import shown
@@ -20,6 +27,8 @@ from ullage.sources.places import shown
 STORAGE: Final = "storage"
 STORAGE_SPACE: Final = "storage-space"
 NANO: Final = 10**9
+ASKED_MAX: Final = 1 << 50
+"""What a pod of a cluster counts with at most: more than a machine has, and thousands of it add up."""
 _MAP: Final = msgspec.json.Decoder(dict[str, Raw] | None)
 _QUANTITY: Final = msgspec.json.Decoder(str | int | float)
 
@@ -45,6 +54,8 @@ class Amounts:
     In a cluster that exists, names of the reserved domain that are not built in are left out and remembered:
     Kubernetes takes them, and some schedulers use them (kubernetes.io/batch-cpu). Elsewhere they are errors.
     Parts of an extended resource are errors too, as the API server refuses them; what it stored is taken.
+    It also stores amounts beyond all measure, which anybody can write: those count as the most there is, as
+    a pod that were not counted at all would have its room given away again.
     """
 
     def __init__(self, types: ResourceTypes, *, of_cluster: bool = False) -> None:
@@ -54,6 +65,7 @@ class Amounts:
         self._requirements: dict[bytes, Requirements] = {}
         self._quantities: dict[tuple[str, bytes], int] = {}
         self.names_left_out: set[str] = set()
+        self.names_cut: set[str] = set()
 
     def resources(self, raw: Raw) -> Resources:
         """The amounts of a map; null is an empty one."""
@@ -62,6 +74,28 @@ class Amounts:
         if found is None:
             found = self._maps[text] = self._read_map(text)
         return found
+
+    def offered(self, raw: Raw) -> Resources:
+        """The amounts of a map that somebody has: nobody has amounts beyond all measure."""
+        found = self.resources(raw)
+        if INT64_MAX in found.values():
+            for name, text in _decoded_map(bytes(raw)).items():
+                canonical = self._canonical(name)
+                if canonical is not None:
+                    _parsed(name, bytes(text), self._types[canonical].parse)
+        return found
+
+    def asked(self, raw: Raw) -> Resources:
+        """The amounts of a map that somebody asks for, each at most ASKED_MAX in a cluster."""
+        return self.cut(self.resources(raw))
+
+    def cut(self, asked: Resources) -> Resources:
+        """Return what is asked for as it counts; in a cluster that is at most ASKED_MAX of each."""
+        over = [name for name, amount in asked.items() if amount > ASKED_MAX] if self._of_cluster else ()
+        if not over:
+            return asked
+        self.names_cut.update(over)
+        return Resources({name: min(amount, ASKED_MAX) for name, amount in asked.items()})
 
     def bound(self, raw: Raw) -> Resources:
         """The amounts of a map in which some may be negative, which API servers take in custom objects."""
@@ -122,7 +156,7 @@ class Amounts:
         parts: list[Resources] = []
         for name, raw in (("requests", wire.requests), ("limits", wire.limits)):
             try:
-                parts.append(self.resources(raw))
+                parts.append(self.asked(raw))
                 if not self._of_cluster:
                     _check_whole(_decoded_map(bytes(raw)))
             except Fault as fault:
@@ -135,10 +169,12 @@ class Amounts:
             canonical = self._canonical(name)
             if canonical is None:
                 continue
-            if canonical in amounts:
+            if canonical in amounts and self._of_cluster and not negative:
+                amounts[canonical] = max(amounts[canonical], self._quantity(canonical, name, bytes(raw)))
+            elif canonical in amounts:
                 error = InputError(f"resource {canonical} is named twice", remedy="keep one of the spellings")
                 raise Fault(error, (name,))
-            if negative:
+            elif negative:
                 parse = self._types[canonical].parse
                 amounts[canonical] = _parsed(name, bytes(raw), parse, negative=True)
             else:
@@ -150,7 +186,7 @@ class Amounts:
         try:
             return canonical_name(name)
         except InputError as error:
-            if self._of_cluster and name.startswith(f"{RESERVED_DOMAIN}/"):
+            if self._of_cluster and name.startswith((f"{RESERVED_DOMAIN}/", HUGEPAGES_PREFIX)):
                 self.names_left_out.add(name)
                 return None
             raise Fault(error, (name,)) from None
@@ -159,8 +195,16 @@ class Amounts:
         key = (canonical, text)
         amount = self._quantities.get(key)
         if amount is None:
-            amount = self._quantities[key] = _parsed(name, text, self._types[canonical].parse)
+            amount = self._quantities[key] = self._parsed(name, text, self._types[canonical].parse)
         return amount
+
+    def _parsed(self, name: str, text: bytes, parse: Callable[[str], int]) -> int:
+        try:
+            return _parsed(name, text, parse)
+        except Fault as fault:
+            if not self._of_cluster or not isinstance(fault.error, TooLargeError):
+                raise
+            return INT64_MAX
 
 
 def _check_whole(entries: Mapping[str, Raw]) -> None:

@@ -356,6 +356,7 @@ class ClusterReading:
         say = self.unknowns.examples
         self._disks.say(say)
         say("not read: resources of the reserved domain", list(self._amounts.names_left_out))
+        say("cut to what can be counted: amounts beyond it", list(self._amounts.names_cut))
         for line in self._devices.lines(self._nodes):
             self.unknowns.say(line)
         say("devices that waiting pods ask for by ResourceClaim", self._asking_for_devices)

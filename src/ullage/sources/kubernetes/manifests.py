@@ -133,7 +133,7 @@ class ManifestReader:
     ) -> None:
         self._types = types
         self._of_cluster = of_cluster
-        self._amounts = Amounts(types)
+        self._amounts = Amounts(types, of_cluster=of_cluster)
         self._pods = PodReader(types, self._amounts)
         self._nodes = None if nodes is None else tuple(nodes)
         self._namespace = namespace or DEFAULT_NAMESPACE

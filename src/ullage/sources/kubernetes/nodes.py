@@ -93,7 +93,7 @@ class NodeReader:
 
     def _map(self, raw: Raw, name: str) -> Resources:
         try:
-            return self._amounts.resources(raw)
+            return self._amounts.offered(raw)
         except Fault as fault:
             raise fault.under("status", name) from None
 

@@ -16,7 +16,7 @@ from ullage.engine.requests import effective_limits, effective_request, with_def
 from ullage.model.cluster import Container
 from ullage.model.errors import InputError
 from ullage.model.resources import HUGEPAGES_PREFIX, Resources, ResourceTypes
-from ullage.sources.kubernetes.amounts import Amounts, Requirements
+from ullage.sources.kubernetes.amounts import ASKED_MAX, Amounts, Requirements
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.interned import reader
 from ullage.sources.kubernetes.wire import (
@@ -97,10 +97,12 @@ class ShapeReader:
                 except Fault as fault:
                     raise fault.under("spec", field, index) from None
         try:
-            overhead = self._amounts.resources(spec.overhead)
+            overhead = self._amounts.asked(spec.overhead)
         except Fault as fault:
             raise fault.under("spec", "overhead") from None
-        return _shape(tuple(containers), overhead, pod_level)
+        shape = _shape(tuple(containers), overhead, pod_level)
+        cut = self._amounts.cut
+        return shape._replace(requests=cut(shape.requests), limits=cut(shape.limits))
 
     def _container(
         self,
@@ -133,7 +135,7 @@ class ShapeReader:
         self, requests: Resources, status: ContainerStatus, pod_level: Requirements, *, infeasible: bool
     ) -> Resources:
         """Return what counts while a container is resized; what the pod as a whole states is left alone."""
-        allocated = self._amounts.resources(status.allocated_resources)
+        allocated = self._amounts.asked(status.allocated_resources)
         given = allocated.larger(self._amounts.requirements(status.resources).requests)
         counted = given if infeasible and given else requests.larger(given)
         of_pod = pod_level.requests
@@ -174,10 +176,13 @@ def _shape(containers: tuple[Container, ...], overhead: Resources, pod_level: Re
     from_limits = {name: amount for name, amount in pod_level.limits.items() if name not in named}
     requested = Resources({**from_limits, **pod_level.requests})
     try:
+        # What was cut may be less than the sum of containers that were cut too.
+        if ASKED_MAX in requested.values():
+            requested = requested.larger(effective_request(containers).only(requested))
         requests = effective_request(containers, overhead, _of_pod(requested))
+        limits = effective_limits(containers, overhead, _of_pod(pod_level.limits))
     except InputError as error:
         raise Fault(error, ("spec", "resources") if requested else ("spec",)) from None
-    limits = effective_limits(containers, overhead, _of_pod(pod_level.limits))
     return Shape(containers, requests + ONE_POD, limits, overhead)
 
 

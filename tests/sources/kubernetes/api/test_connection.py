@@ -3,11 +3,13 @@
 import asyncio
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable
 
 import pytest
 
+from plane.certificate import self_signed
 from sources.kubernetes.api.raw_server import CUT, END, HOLD, LAST_CHUNK, answer, chunk, chunked, serving
 from ullage.sources.kubernetes.api import connection as connection_module
 from ullage.sources.kubernetes.api.connection import Address, Answer, BrokenError, Connection, connect
@@ -239,3 +241,44 @@ def test_a_server_that_does_not_answer_a_greeting_is_given_up(monkeypatch):
                 await connect(Address("127.0.0.1", server.port, ssl.create_default_context()))
 
     asyncio.run(ask())
+
+
+def test_one_that_is_given_up_when_it_stands_already_does_not_wait_for_the_server(tmp_path, monkeypatch):
+    certificate = tmp_path / "server.pem"
+    certificate.write_bytes(self_signed())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    trusting = ssl.create_default_context(cafile=str(certificate))
+    trusting.check_hostname = False
+    over = threading.Event()
+
+    def serve(listening: socket.socket) -> None:
+        accepted, _ = listening.accept()
+        with context.wrap_socket(accepted, server_side=True):
+            over.wait(30)
+
+    async def run(port: int) -> int:
+        task = asyncio.create_task(connect(Address("127.0.0.1", port, trusting)))
+        stood: list[socket.socket] = []
+        stands = Connection.connection_made
+
+        def give_up(connection: Connection, transport: asyncio.BaseTransport) -> None:
+            stands(connection, transport)
+            stood.append(transport.get_extra_info("socket"))
+            task.cancel()
+
+        monkeypatch.setattr(Connection, "connection_made", give_up)
+        await asyncio.wait((task,))
+        assert task.cancelled()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return stood[0].fileno()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=serve, args=(listening,))
+        thread.start()
+        try:
+            assert asyncio.run(run(listening.getsockname()[1])) == -1
+        finally:
+            over.set()
+            thread.join()

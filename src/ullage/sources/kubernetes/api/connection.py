@@ -249,13 +249,19 @@ async def connect(address: Address) -> Connection:
     """Return a new connection; raises a BrokenError."""
     loop = asyncio.get_running_loop()
     name = (address.server_name or address.host) if address.tls else None
+    connection = Connection()
+    is_made = False
     try:
         async with asyncio.timeout(CONNECT_SECONDS_MAX):
-            _, connection = await loop.create_connection(
-                Connection, address.host, address.port, ssl=address.tls, server_hostname=name
+            await loop.create_connection(
+                lambda: connection, address.host, address.port, ssl=address.tls, server_hostname=name
             )
+        is_made = True
     except TimeoutError:
         raise BrokenError(f"no connection within {CONNECT_SECONDS_MAX} s") from None
     except OSError as error:
         raise BrokenError(str(error)) from error
+    finally:
+        if not is_made:
+            connection.close()  # it may stand already, and would wait for the server to end it
     return connection

@@ -2,12 +2,14 @@
 
 The rule: at any moment the snapshot is what reading a dump of the same objects would give (cluster_reading).
 The hard thing is that one object may change how another is read; each kind says whose rows are to be looked
-at again, and nothing else is. An object that cannot be read is left out and named, never an end.
+at again, and nothing else is. An object that cannot be read is left out and named, never an end; but a pod
+that has a node is never left out of what is counted.
 """
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from contextlib import suppress
+from typing import Any, Final
 
 import msgspec
 
@@ -21,6 +23,15 @@ from ullage.model.policy import Policy
 from ullage.model.resources import ResourceTypes
 from ullage.model.row_checks import check_name, check_size
 from ullage.sources.kubernetes.amounts import Amounts
+from ullage.sources.kubernetes.api.left_out import (
+    PROBLEMS,
+    Identity,
+    Unreadable,
+    held_room,
+    identity_of,
+    waiting_pod,
+    why,
+)
 from ullage.sources.kubernetes.api.mirrored_claims import ClaimFacts
 from ullage.sources.kubernetes.api.mirrored_disks import NOWHERE, MirroredDisks, ReservationFacts
 from ullage.sources.kubernetes.api.mirrored_pods import POD as POD_DECODER
@@ -28,14 +39,13 @@ from ullage.sources.kubernetes.api.mirrored_pods import MirroredPods, PodFacts, 
 from ullage.sources.kubernetes.api.mirrored_rows import Changes, MirroredRows
 from ullage.sources.kubernetes.baremetal import Offered
 from ullage.sources.kubernetes.baremetal_objects import DECODERS as DISK_KINDS
-from ullage.sources.kubernetes.faults import Fault, decoded
+from ullage.sources.kubernetes.faults import decoded
 from ullage.sources.kubernetes.items import NODE, POD, Item, Kind
 from ullage.sources.kubernetes.nodes import GROUP_LABEL, NodeReader
 from ullage.sources.kubernetes.object_kinds import OBJECT_KINDS
 from ullage.sources.kubernetes.pod_groups import POD_GROUPS, PodGroups
 from ullage.sources.kubernetes.storage_objects import DRIVERS_OF_NODE, read_attach_limits
-from ullage.sources.kubernetes.wire import NodeWire, Wire
-from ullage.sources.places import one_line, path_text
+from ullage.sources.kubernetes.wire import NodeWire
 
 CSI_NODE: Final = Kind("storage.k8s.io", "CSINode")
 KINDS: Final = (NODE, POD, *OBJECT_KINDS, *POD_GROUPS, CSI_NODE, *DISK_KINDS)
@@ -45,27 +55,6 @@ UNREADABLE_MAX: Final = 1000
 TEXTS_AFTER_MAX: Final = 100_000
 """Objects other than pods after which the values of the texts that they shared are made anew."""
 _NODE: Final = msgspec.json.Decoder(NodeWire)
-
-
-class _Metadata(Wire):
-    name: str = ""
-    namespace: str | None = None
-    resource_version: str = ""
-
-
-class _Identity(Wire):
-    metadata: _Metadata
-
-
-_IDENTITY: Final = msgspec.json.Decoder(_Identity)
-
-
-class Unreadable(NamedTuple):
-    """An object that is left out."""
-
-    kind: Kind
-    key: str
-    why: str
 
 
 class Mirror:
@@ -89,7 +78,7 @@ class Mirror:
         self._shown_nodes: dict[str, Node] = {}
         self._shown_groups: dict[str, PodGroup] = {}
         self._listing: dict[Kind, set[str]] = {}
-        self._unreadable: dict[tuple[Kind, str], str] = {}
+        self._unreadable: dict[tuple[Kind, str], Unreadable] = {}
         self._taken = 0
         self._read_anew()
 
@@ -103,13 +92,13 @@ class Mirror:
         """An object is there; return its revision."""
         if kind == POD:
             return self._put_pod(content)
-        metadata = _identity(content)
+        metadata = identity_of(content)
         key = self._listed(kind, metadata)
         try:
             check_name(metadata.name, kind.name)
             self._take(kind, key, content)
-        except (Fault, InputError, msgspec.DecodeError, RecursionError) as error:
-            self._leave_out(kind, key, error)
+        except PROBLEMS as error:
+            self._leave_out(Unreadable(kind, key, why(error)))
         else:
             self._unreadable.pop((kind, key), None)
         return metadata.resource_version
@@ -122,18 +111,27 @@ class Mirror:
             if POD in self._listing:
                 self._listing[POD].add(key)
             self._pods.put(key, pod)
-        except (Fault, InputError, msgspec.DecodeError, RecursionError) as error:
-            identity = _identity(content)
-            self._leave_out(POD, self._listed(POD, identity), error)
+        except PROBLEMS as error:
+            identity = identity_of(content)
+            key = self._listed(POD, identity)
+            self._leave_out(waiting_pod(key, error, POD, content))
+            self._hold_room(key, content)
             return identity.resource_version
         if self._unreadable:
             self._unreadable.pop((POD, key), None)
         return metadata.resource_version
 
+    def _hold_room(self, key: str, content: Any) -> None:
+        """Count a pod that has a node and cannot be read, with as much of it as can be."""
+        for less in held_room(content):
+            with suppress(*PROBLEMS):
+                self._pods.put(key, less)
+                return
+
     def drop(self, kind: Kind, content: Any) -> str:
         """An object is gone; return the revision of that."""
-        metadata = _identity(content)
-        self._drop(kind, _key(metadata))
+        metadata = identity_of(content)
+        self._drop(kind, metadata.key)
         return metadata.resource_version
 
     def end(self, kind: Kind) -> None:
@@ -144,9 +142,9 @@ class Mirror:
             if key not in seen:
                 self._drop(kind, key)
 
-    def _listed(self, kind: Kind, metadata: _Metadata) -> str:
+    def _listed(self, kind: Kind, metadata: Identity) -> str:
         """Return the key of an object, and take note that a list has it."""
-        key = _key(metadata)
+        key = metadata.key
         if kind in self._listing:
             self._listing[kind].add(key)
         return key
@@ -203,11 +201,11 @@ class Mirror:
             self._stale_nodes.add(key)
         self._disks.node(key, wire.metadata)
 
-    def _leave_out(self, kind: Kind, key: str, error: Exception) -> None:
+    def _leave_out(self, found: Unreadable) -> None:
         """Forget an object that cannot be read as it is now."""
-        self._drop(kind, key)
+        self._drop(found.kind, found.key)
         if len(self._unreadable) < UNREADABLE_MAX:
-            self._unreadable[kind, key] = _why(error)
+            self._unreadable[found.kind, found.key] = found
 
     def _drop(self, kind: Kind, key: str) -> None:
         self._unreadable.pop((kind, key), None)
@@ -234,7 +232,7 @@ class Mirror:
     @property
     def unreadable(self) -> list[Unreadable]:
         """The objects that are left out, and why."""
-        return [Unreadable(kind, key, why) for (kind, key), why in sorted(self._unreadable.items())]
+        return [found for _, found in sorted(self._unreadable.items())]
 
     def quotas(self) -> tuple[Quota, ...]:
         """Return the quotas that are there now, whether a delta has told of them or not."""
@@ -364,29 +362,10 @@ class Mirror:
         return msgspec.structs.replace(node, **known) if known else node
 
 
-def _identity(content: Any) -> _Metadata:
-    """Return what an object is called; nothing where it does not say."""
-    try:
-        return _IDENTITY.decode(content).metadata
-    except (msgspec.DecodeError, RecursionError):
-        return _Metadata()
-
-
-def _key(metadata: _Metadata) -> str:
-    return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
-
-
 def _pod_key(metadata: WatchedMetadata) -> str:
     if not metadata.name or not metadata.namespace:
         raise InputError("a pod without a name or a namespace", remedy="give it both")
     return f"{metadata.namespace}/{metadata.name}"
-
-
-def _why(error: Exception) -> str:
-    """Return what is wrong with an object, and where in it."""
-    if isinstance(error, Fault):
-        return str(InputError(error.error.what, where=path_text(error.path), remedy=error.error.remedy))
-    return one_line(str(error))
 
 
 def _delta(changes: Changes) -> Delta:
