@@ -19,7 +19,7 @@ PAGE = DOCS / "explanation" / "speed.md"
 IMAGES = DOCS / "images"
 sys.path.insert(0, str(HERE))
 
-from cases import million, mixed, until_full  # noqa: E402 - found by the path above
+from cases import million, mixed, scheduler, until_full  # noqa: E402 - found by the path above
 from growth_plot import Series, draw  # noqa: E402 - found by the path above
 
 CASES = (
@@ -64,6 +64,7 @@ def main() -> None:
         "mixed": mixed_table(found["mixed"]),
         "growth": growth_table(found["million"]),
         "packing": packing_table(found["packing"]),
+        "scheduler": scheduler_table(found["scheduler"]),
         "machine": machine(found),
     }
     text = PAGE.read_text(encoding="utf-8")
@@ -155,6 +156,18 @@ def packing_table(figures: Figures) -> str:
         for level, (ours, theirs) in figures["levels"].items()
     ]
     return table(["arrived, of all GPUs", "allocated", "FGD's", "points ahead"], rows)
+
+
+def scheduler_table(figures: Figures) -> str:
+    """Return how fast pods are bound on a control plane: ours, kube-scheduler, and a loop that only binds."""
+    rows = []
+    for nodes, pods in scheduler.SIZES:
+        size = scheduler.size_name(nodes, pods)
+        for unit in ("pods/s", "CPU ms for each pod", "s from the start to the first binding"):
+            names = [f"{size}, {name}, {unit}" for name in scheduler.WHO]
+            if all(name in figures for name in names):
+                rows.append([f"{size}, {unit}", *(number(figures[name]) for name in names)])
+    return table(["", *scheduler.WHO], rows)
 
 
 def growth_plot(figures: Figures) -> str:

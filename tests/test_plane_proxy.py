@@ -1,9 +1,12 @@
 """The proxy before the test plane does what it is told, and otherwise changes nothing."""
 
 import contextlib
+import gc
 import http.client
 import json
+import socket
 import time
+import warnings
 from collections.abc import Iterator
 
 import pytest
@@ -144,3 +147,21 @@ def test_a_part_of_the_plane_can_be_stopped_and_started_again(bare, client):
     bare.start_part(API)
     assert "stays" in names(bare)
     assert client.get("/version")
+
+
+def test_at_its_end_every_connection_is_closed_whatever_its_client_does(bare):
+    with warnings.catch_warnings(record=True) as seen, contextlib.ExitStack() as clients:
+        warnings.simplefilter("always")
+        with Proxy(bare) as proxy:
+            address = ("127.0.0.1", int(proxy.server.rpartition(":")[2]))
+            silent = [clients.enter_context(socket.create_connection(address, 5)) for _ in range(5)]
+            asking = clients.enter_context(
+                contextlib.closing(Client(proxy.server, bare.token(), str(bare.folder / "proxy.pem")))
+            )
+            assert asking.get("/version")
+        for each in silent:
+            with contextlib.suppress(ConnectionResetError):
+                assert each.recv(1) == b""
+        del proxy
+        gc.collect()
+    assert [str(each.message) for each in seen if issubclass(each.category, ResourceWarning)] == []

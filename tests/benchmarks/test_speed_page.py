@@ -22,6 +22,19 @@ def test_a_missed_bar_has_its_reason_below_the_table():
     ]
 
 
+def test_schedulers_and_a_loop_that_only_binds_stand_side_by_side(monkeypatch):
+    monkeypatch.setattr(speed_page.scheduler, "SIZES", ((1, 2),))
+    rates = {"ullage": 300.0, "kube-scheduler": 100.0, "a plain loop": 400.0}
+    text = speed_page.scheduler_table(
+        {f"1 nodes / 2 pods, {name}, pods/s": rate for name, rate in rates.items()}
+    )
+    assert text.splitlines() == [
+        "|  | ullage | kube-scheduler | a plain loop |",
+        "| --- | ---: | ---: | ---: |",
+        "| 1 nodes / 2 pods, pods/s | 300 | 100 | 400 |",
+    ]
+
+
 def test_where_all_bars_are_met_there_are_no_reasons():
     text = speed_page.bars_table({"case": {"bars": {"fast": [1.0, "<=", 2]}}}, {"case": {"fast": "r"}})
     assert text.splitlines()[-1] == "| fast | 1 | at most 2 | met |"

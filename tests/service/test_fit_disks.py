@@ -4,6 +4,7 @@ import pytest
 
 from builders import BUILT_IN_TYPES, batch, cluster, node, policy, volume, waiting
 from ullage.engine.columns import Columns
+from ullage.engine.placement.bench import Bench
 from ullage.engine.placement.fit import fit
 from ullage.model.drives import Drive, VolumeGroup
 from ullage.service.fit import fit_report
@@ -22,7 +23,7 @@ def blocks(storage_class, *rows_max, groups=(), replicas=1, drives=4, mode="exac
         (batch(replicas, waiting("web/new", cpu="1", volumes=(own,))),), atomic=False, types=BUILT_IN_TYPES
     )
     columns = Columns(snapshot)
-    found = fit_report(columns, fit(columns, wanted.batches), wanted).outcomes
+    found = fit_report(Bench(columns), fit(columns, wanted.batches), wanted).outcomes
     return disk_blocks(found, columns, *rows_max)
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from builders import BUILT_IN_TYPES, batch, cluster, node, pod, policy
 from ullage.engine.columns import Columns
+from ullage.engine.placement.bench import Bench
 from ullage.engine.placement.fit import fit
 from ullage.service.fit import fit_of, fit_report
 from ullage.service.fit_page import REFUSALS_SHOWN, ROWS_SHOWN, SUMS_MAX, fit_page
@@ -143,7 +144,7 @@ def test_a_refusal_shows_every_term_of_the_nearest_node(page_of):
 def test_a_refusal_without_a_verdict_shows_what_is_short(roomy, asked):
     columns = Columns(roomy)
     wanted = Wanted((batch(1, pod("huge", cpu="5", memory="1Gi")),), atomic=False, types=BUILT_IN_TYPES)
-    report = fit_report(columns, fit(columns, wanted.batches), wanted)
+    report = fit_report(Bench(columns), fit(columns, wanted.batches), wanted)
     bare = tuple(msgspec.structs.replace(each, verdict=None) for each in report.outcomes)
     page = fit_page(msgspec.structs.replace(report, outcomes=bare), columns, asked)
     assert [[row[0].text, row[-1].text] for row in page.blocks[-1].rows] == [["cpu", "-1"]]

@@ -114,6 +114,10 @@ BAD = {
     "no name": ("{requests: {cpu: 1}}", 'the field "name" is missing'),
     "an empty name": ("{name: ''}", "workload: the name is empty"),
     "a negative request": ("{name: w, requests: {cpu: -1}}", "workload w: requests: cpu is -1"),
+    "a promise that nobody made": (
+        "{name: w, promised: true}",
+        "promised: only a ledger says what is promised",
+    ),
     "requests given twice": (
         "{name: w, requests: {cpu: 1}, resourceRequirementSpec: [request: [cpu: 1]]}",
         "requests are given twice; keep requests or resourceRequirementSpec",

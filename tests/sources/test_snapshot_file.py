@@ -41,6 +41,12 @@ def test_a_cluster_whose_quotas_are_wrong_comes_back_too():
     assert snapshot_of_bytes(snapshot_bytes(wrong), "s") == wrong
 
 
+def test_what_is_promised_comes_back_as_that():
+    promised = cluster(node("n1", cpu=4).holding(pod("web/a", cpu=1, promised=True), pod("web/b", cpu=1)))
+    found = snapshot_of_bytes(snapshot_bytes(promised), "s")
+    assert [each.name for each in found.workloads if each.promised] == ["a"]
+
+
 def test_the_same_snapshot_gives_the_same_bytes():
     one = cluster(node("n1").labelled({"a": "1", "b": "2"}))
     other = cluster(node("n1").labelled({"b": "2", "a": "1"}))

@@ -17,7 +17,7 @@ from stores.ledger_stores import KINDS, opener_of
 from ullage.model.errors import InputError
 from ullage.model.ledger import Bind, Expire, Release, Resize, Supply
 from ullage.model.resources import Resources
-from ullage.stores.protocol import KEY_CHARACTERS_MAX, LedgerStore, checked_key
+from ullage.stores.protocol import KEY_CHARACTERS_MAX, LedgerStore, MovedError, checked_key
 
 ONE = reserve("one", hold("node/a", cpu=10), expires=10**9)
 TWO = reserve("two", hold("node/a", cpu=10), expires=10**9)
@@ -106,6 +106,20 @@ def test_amounts_of_nothing_are_the_same_command_however_they_are_made(ledger):
     for nothing in (Resources(), Resources({})):
         outcome = ledger.submit(Resize("one", "web", "node/a", nothing), at_seconds=102, key="k")
     assert outcome.repeated
+
+
+@pytest.mark.parametrize("planned", [0, 1])
+def test_who_asks_for_one_revision_and_no_other_changes_nothing_on_a_later_one(ledger, planned):
+    ledger.submit(TWO, at_seconds=101)
+    with pytest.raises(MovedError, match=f"at revision 2, not {planned}"):
+        ledger.submit(ONE, at_seconds=102, revision=planned, exact=True)
+    assert [entry.reservation for entry in ledger.state().entries] == ["two"]
+
+
+def test_who_asks_for_one_revision_and_no_other_has_the_step_on_it_and_its_outcome_again(ledger):
+    first, again = (ledger.submit(ONE, at_seconds=101, key="k", revision=1, exact=True) for _ in range(2))
+    assert (first.revision, first.decision.accepted, first.repeated) == (2, True, False)
+    assert (again.revision, again.repeated) == (2, True)
 
 
 @pytest.mark.parametrize(("planned", "moved"), [(None, False), (1, True), (2, False), (0, True)])

@@ -37,7 +37,13 @@ is room. Exit code 2 when something does not fit, or is not held.
 @click.option("--atomic", is_flag=True, help="All or none of them.")
 @POD_TEMPLATE_OPTION
 @PLACEMENT_OPTION
-@click.option("--seed", type=int, default=None, metavar="N", help="Decide ties by this seed, not by name.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=None,
+    metavar="N",
+    help="Decide ties by this seed, not by name.",
+)
 @EXACT_OPTION
 @RUN_MIN_OPTION
 @click.option("--commit", is_flag=True, help="Hold what fits, in one step; without it nothing is written.")

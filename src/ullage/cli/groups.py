@@ -27,6 +27,8 @@ SHARED: Final = MappingProxyType(
         "--context": 1,
         "--kubeconfig": 1,
         "--as": 1,
+        "--token-file": 1,
+        "--ca": 1,
         "-o": 1,
         "--output": 1,
         "--exit-zero": 0,

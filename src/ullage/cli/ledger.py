@@ -1,12 +1,14 @@
 """`ullage ledger show|history|verify|expire|extend|bind|pause|cache|release|backup`."""
 
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from ullage.cli.groups import SharingGroup
-from ullage.cli.options import HOLD_SECONDS_MAX, OWN_LEDGER_OPTION, POLICY_OPTION, asks, prints
+from ullage.cli.options import HOLD_SECONDS_MAX, OWN_LEDGER_OPTION, POLICY_OPTION, asks, is_typed, prints
+from ullage.cli.servers import cluster_of_environment, ledger_meant, own_ledger_meant, reaches
 
 if TYPE_CHECKING:
     from ullage.service.answer import Answer
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 _HELP: Final = """What is promised, to whom, until when; and whether that is so.
 
 `ullage fit --commit` writes promises; every question counts those of --ledger FILE. A ledger is one file, for
-one cluster, or kept in the cluster itself: --ledger kube, or kube:CONTEXT.
+one cluster, or kept in the cluster itself (--ledger kube, or kube:CONTEXT), or by a server (-c URL).
 """
 _SHOW_HELP: Final = """What is promised, and what that leaves of nodes, quotas and disks.
 
@@ -45,6 +47,14 @@ _PAUSE_HELP: Final = """Note that a workload is paused: what it has stays promis
 
 Only what is bound can be paused. --resume says that it runs again.
 """
+_SERVER_OPTION: Final = click.option(
+    "-c",
+    "--cluster",
+    metavar="URL",
+    envvar="ULLAGE_CLUSTER",
+    default="",
+    help="A server, http(s)://HOST:PORT[/v1/clusters/NAME], whose ledger is meant.",
+)
 _STATES: Final = ("waiting", "reserved", "bound")
 
 
@@ -53,8 +63,18 @@ def command() -> None:
     """Group the commands about the ledger."""
 
 
+def _of_ledger(function: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the ledger that is meant: one that is named, that of a server, else the user's own."""
+
+    @wraps(function)
+    def command(cluster: str, ledger: str, **options: Any) -> int:
+        return function(ledger=own_ledger_meant(ledger, cluster, is_given=is_typed("cluster")), **options)
+
+    return _SERVER_OPTION(OWN_LEDGER_OPTION(reaches(command)))
+
+
 @command.command("show", help=_SHOW_HELP)
-@OWN_LEDGER_OPTION
+@_of_ledger
 @click.option("--owner", metavar="OWNER", default="", help="Only what is promised to this owner.")
 @click.option("--capacity", metavar="CAPACITY", default="", help="Only of this capacity, as node/n1.")
 @click.option("--state", type=click.Choice(_STATES), default=None, help="Only what is in this state.")
@@ -76,7 +96,7 @@ def show(ledger: str, owner: str, capacity: str, state: str | None, revision: in
 
 @command.command("history", help=_HISTORY_HELP)
 @click.argument("subject", metavar="[reservation/R|owner/O|capacity/C]", default="")
-@OWN_LEDGER_OPTION
+@_of_ledger
 @click.option(
     "--after",
     type=click.IntRange(min=0),
@@ -98,13 +118,15 @@ def history(subject: str, ledger: str, after: int) -> "Answer":
     "-c", "--cluster", metavar="SOURCE", default="", help="Compare promises with what this cluster offers."
 )
 @POLICY_OPTION
+@reaches
 @prints
 def verify(ledger: str, cluster: str, policy: str) -> "Answer":
     """Answer whether the ledger can be believed."""
     from ullage.service.asked import Asked
     from ullage.service.ledger_verify import ledger_verify
 
-    return ledger_verify(ledger, Asked(cluster, policy) if cluster else None)
+    meant = ledger_meant(ledger, cluster or cluster_of_environment())
+    return ledger_verify(meant, Asked(cluster, policy) if cluster else None)
 
 
 @command.command("expire", help=_EXPIRE_HELP)
@@ -127,7 +149,7 @@ def expire(asked: "Asked", *, orphans: bool) -> "Answer":
     metavar="SECONDS",
     help="How long from now.",
 )
-@OWN_LEDGER_OPTION
+@_of_ledger
 @prints
 def extend(reservation: str, hold_seconds: int, ledger: str) -> "Answer":
     """Hold a reservation longer."""
@@ -139,7 +161,7 @@ def extend(reservation: str, hold_seconds: int, ledger: str) -> "Answer":
 @command.command("bind", help="Note that what is held is in use: it does not expire any more.")
 @click.argument("reservation", metavar="RESERVATION")
 @click.option("--node", metavar="NODE", default="", help="The node, where it is held on several.")
-@OWN_LEDGER_OPTION
+@_of_ledger
 @prints
 def bind(reservation: str, node: str, ledger: str) -> "Answer":
     """Note that a reservation is in use."""
@@ -162,7 +184,7 @@ def cache(asked: "Asked", node: str, used: str) -> "Answer":
 @command.command("pause", help=_PAUSE_HELP)
 @click.argument("reservation", metavar="RESERVATION")
 @click.option("--resume", is_flag=True, help="It runs again.")
-@OWN_LEDGER_OPTION
+@_of_ledger
 @prints
 def pause(reservation: str, ledger: str, *, resume: bool) -> "Answer":
     """Note that what is in use is paused, or runs again."""
@@ -176,7 +198,7 @@ def pause(reservation: str, ledger: str, *, resume: bool) -> "Answer":
 @click.option(
     "--request", "requests", multiple=True, metavar="NAME", help="Only this request; may be repeated."
 )
-@OWN_LEDGER_OPTION
+@_of_ledger
 @prints
 def release(reservation: str, requests: tuple[str, ...], ledger: str) -> "Answer":
     """Give back a reservation."""
@@ -187,7 +209,7 @@ def release(reservation: str, requests: tuple[str, ...], ledger: str) -> "Answer
 
 @command.command("backup", help="Copy the ledger to a new FILE while others use it, and prove the copy.")
 @click.argument("path", metavar="FILE", type=click.Path())
-@OWN_LEDGER_OPTION
+@_of_ledger
 @prints
 def backup(path: str, ledger: str) -> "Answer":
     """Copy the ledger."""

@@ -39,6 +39,8 @@ COMMANDS: Final = MappingProxyType(
         "policy": "Show, set and check the rules that apply.",
         "snapshot": "Save, show, edit and compare clusters as files.",
         "schema": "The JSON Schema of our documents.",
+        "serve": "All of this over HTTP, and as a page.",
+        "token": "Who may ask a server from elsewhere, and how far they may go.",
         "kube": "On Kubernetes: install, and the processes that run there.",
         "demo": "A guided tour on a built-in cluster.",
         "completion": "Completions for bash, zsh and fish.",

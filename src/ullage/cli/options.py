@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 
 from ullage.cli.main import EXIT_NO, EXIT_YES
 from ullage.cli.progress import progress
+from ullage.cli.servers import CA_OPTION, TOKEN_FILE_OPTION, ledger_meant, reach, reached_again
 
 if TYPE_CHECKING:
     from ullage.render.view import Page
@@ -65,7 +66,8 @@ CLUSTER_OPTION: Final = click.option(
     envvar="ULLAGE_CLUSTER",
     default="",
     shell_complete=_files_or("kube", "demo"),
-    help="kube, a dump, a folder, a snapshot, - or demo (default: $ULLAGE_CLUSTER, else kube).",
+    help="kube, a dump, a folder, a snapshot, -, demo or http(s)://HOST:PORT[/v1/clusters/NAME] of a server "
+    "(default: $ULLAGE_CLUSTER, else kube).",
 )
 POLICY_OPTION: Final = click.option(
     "--policy",
@@ -112,19 +114,21 @@ EXACT_OPTION: Final = click.option(
 )
 LEDGER_OPTION: Final = click.option(
     "--ledger",
-    metavar="FILE|kube",
+    metavar="FILE|kube|URL",
     envvar="ULLAGE_LEDGER",
     default="",
     type=click.Path(),
-    help="The ledger whose promises count beside what runs (default: $ULLAGE_LEDGER, else none).",
+    help="The ledger whose promises count beside what runs (default: $ULLAGE_LEDGER, else that of the server "
+    "of -c, else none).",
 )
 OWN_LEDGER_OPTION: Final = click.option(
     "--ledger",
-    metavar="FILE|kube",
+    metavar="FILE|kube|URL",
     envvar="ULLAGE_LEDGER",
     default="",
     type=click.Path(),
-    help="The ledger (default: $ULLAGE_LEDGER, else ledger.db in $XDG_DATA_HOME/ullage).",
+    help="The ledger (default: $ULLAGE_LEDGER, else that of the server of -c, else ledger.db in "
+    "$XDG_DATA_HOME/ullage).",
 )
 HOLD_SECONDS_MAX: Final = 10 * 366 * 86_400
 _CLUSTER: Final = (
@@ -149,6 +153,8 @@ _CLUSTER: Final = (
     click.option("--context", metavar="NAME", default="", help="The kube context of a live cluster."),
     click.option("--kubeconfig", metavar="FILE", default="", help="The kubeconfig of a live cluster."),
     click.option("--as", "as_user", metavar="USER", default="", help="Impersonate on a live cluster."),
+    TOKEN_FILE_OPTION,
+    CA_OPTION,
 )
 _OUTPUT: Final = (
     click.option("--exit-zero", is_flag=True, help="Exit with 0 also when the answer is no."),
@@ -190,6 +196,7 @@ def asks(
     def command(**options: Any) -> "Answer":
         from ullage.service.asked import Asked
 
+        reach(options)
         live = {name: options.pop(name) for name in LIVE_OPTIONS}
         quiet = options.pop("quiet")
         cluster = _meant(options.pop("cluster"), [name for name in live if live[name]], quiet=quiet)
@@ -201,7 +208,7 @@ def asks(
             options.pop("selector"),
             options.pop("types"),
             **(live if cluster == LIVE else {}),
-            ledger=options.pop("ledger", ""),
+            ledger=ledger_meant(options.pop("ledger"), cluster) if ledger else "",
         )
         with progress(f"reading {cluster or 'the current kube context'}", quiet=quiet):
             return function(asked=asked, **options)
@@ -253,6 +260,11 @@ def _one_line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
+def is_typed(option: str) -> bool:
+    """Whether an option stands on the command line itself."""
+    return _source(option) is click.core.ParameterSource.COMMANDLINE
+
+
 def _is_default(option: str) -> bool:
     return _source(option) is click.core.ParameterSource.DEFAULT
 
@@ -302,12 +314,12 @@ def _program() -> str:
 
 def _under_our_name(page: "Page") -> "Page":
     """Return the page with its next command as people call this program: perhaps `kubectl ullage`."""
-    name = _program()
-    if name == "ullage" or not page.next_command.startswith("ullage "):
+    if not page.next_command.startswith("ullage "):
         return page
     import msgspec
 
-    return msgspec.structs.replace(page, next_command=name + page.next_command.removeprefix("ullage"))
+    following = reached_again(page.next_command).removeprefix("ullage")
+    return msgspec.structs.replace(page, next_command=_program() + following)
 
 
 def _without_wide_columns(page: "Page") -> "Page":

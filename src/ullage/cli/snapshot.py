@@ -7,6 +7,7 @@ import click
 
 from ullage.cli.groups import SharingGroup
 from ullage.cli.options import asks, prints
+from ullage.cli.servers import reaches
 
 if TYPE_CHECKING:
     from ullage.service.answer import Answer
@@ -106,6 +107,7 @@ def edit(asked: "Asked", path: str, **wanted: tuple[str, ...]) -> "Answer":
 @command.command("diff", help=_DIFF_HELP)
 @click.argument("before", metavar="A", type=click.Path())
 @click.argument("after", metavar="B", type=click.Path())
+@reaches
 @prints
 def diff(before: str, after: str) -> "Answer":
     """Answer how two clusters differ."""

@@ -202,6 +202,13 @@ class Columns:
             setattr(other, name, getattr(self, name).copy())
         return other
 
+    def after(self, snapshot: Snapshot) -> "Columns":
+        """Return columns, with arrays of their own, of a cluster that has other workloads."""
+        put, dropped = self.snapshot.workloads.difference(snapshot.workloads)
+        other = self.copy()
+        other._change(Delta(workloads=tuple(put), dropped={"workloads": tuple(dropped)}), snapshot)  # noqa: SLF001 - the other one is a Columns too
+        return other
+
     def without_standby(self) -> "Columns":
         """Return columns in which nothing is held for failover, for those who say themselves who fails."""
         if not self.standby.any():

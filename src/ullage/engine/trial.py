@@ -105,8 +105,8 @@ class Trial:
         self._known: dict[tuple[object, ...], tuple[Shape, Workload]] = {}
         self._scored: dict[Shape, None] = {}
         self._scored_max = max(8, SCORES_BYTES_MAX // max(BYTES_FOR_NODE * count, 1))
-        self.node_columns = NodeColumns(self.nodes)
-        self.rules = RuleBook(columns.snapshot, self.node_columns, self.log)
+        nodes = self.node_columns = NodeColumns(self.nodes)
+        self.rules: RuleBook = RuleBook(columns.snapshot, nodes, self.log, like.rules if like else None)
         self.devices = Devices(columns, self.node_columns, self.room, self.log, weighs=policy == "pack")
         self.preferences: Preferences | None = None
         if policy == "preferences":

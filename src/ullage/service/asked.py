@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -10,16 +11,21 @@ from ullage.model.cluster import Batch, Node, Snapshot
 from ullage.model.constraints import Record, Requirement
 from ullage.model.errors import InputError
 from ullage.model.ledger_entry import LedgerEntry
-from ullage.model.policy import Policy
+from ullage.model.policy import PROFILE_NAMES, Policy
 from ullage.model.resources import ResourceTypes
 from ullage.model.table import Table
+from ullage.service.held import Held, held
 from ullage.service.selector import parse_selector, selects, with_node_requirements
+
+if TYPE_CHECKING:
+    from ullage.sources.protocol import Source
 
 
 class Asked(Record, frozen=True):
     """The cluster that is asked about: where it is, which policy applies, which part of it is meant.
 
-    `ledger` is the file of the promises that count beside what runs; without one, those of the source do.
+    `ledger` has the promises that count beside what runs; without one, those of the source do. It may have
+    the name of the cluster: where a server answers for both.
     """
 
     cluster: str = ""
@@ -41,7 +47,8 @@ class Asked(Record, frozen=True):
         parts = ["ullage", words]
         types = (("--types", path) for path in self.types)
         live = (("--context", self.context), ("--kubeconfig", self.kubeconfig), ("--as", self.as_user))
-        named = (("-c", self.cluster), ("--policy", self.policy), *types, *live, ("--ledger", self.ledger))
+        ledger = "" if self.ledger == self.cluster else self.ledger
+        named = (("-c", self.cluster), ("--policy", self.policy), *types, *live, ("--ledger", ledger))
         for option, value in named:
             if value:
                 parts += [option, shlex.quote(value)]
@@ -60,6 +67,11 @@ def read_everybody(asked: Asked, *, needs_nodes: bool = True) -> Snapshot:
     """Return the whole cluster with every promise: quotas count everybody, whichever nodes are meant."""
     from ullage.engine.ledger.promises import with_promises
 
+    kept = held(asked.cluster)
+    if kept is not None:
+        from ullage.service.held_promises import everybody
+
+        return everybody(kept, read_whole(asked), asked)
     promised: Sequence[LedgerEntry] = ()
     if asked.ledger:
         from ullage.service.ledger_file import live_entries
@@ -92,8 +104,25 @@ def read_whole(asked: Asked, *, needs_nodes: bool = True) -> Snapshot:
     """Return the snapshot of the whole cluster, its policy filled in.
 
     Where none is named, it is the one of the current kube context. Of a live cluster whose nodes may not be
-    listed, the namespace that is meant is read if no nodes are needed; otherwise that is an InputError.
+    listed, the namespace that is meant is read if no nodes are needed; otherwise that is an InputError. One
+    that is held is not read again.
     """
+    kept = held(asked.cluster)
+    if kept is not None:
+        return _whole_held(kept, asked)
+    types = read_types(asked.types)
+    source = _source(asked, types, needs_nodes=needs_nodes)
+    return _settled(_told(source), asked, types, source.profile)
+
+
+def read_to_hold(name: str, asked: Asked) -> Held:
+    """Return a cluster as its source tells it, to be held and asked about by a name."""
+    types = read_types(asked.types)
+    source = _source(asked, types, needs_nodes=True)
+    return Held(name, with_types(_told(source), types), source.profile)
+
+
+def _source(asked: Asked, types: ResourceTypes, *, needs_nodes: bool) -> "Source":
     from ullage.sources.opening import Live, Options, default_cluster, open_source
 
     cluster = asked.cluster or default_cluster()
@@ -102,7 +131,6 @@ def read_whole(asked: Asked, *, needs_nodes: bool = True) -> Snapshot:
             "no cluster is named, and there is no kubeconfig",
             remedy="use -c FILE, -c demo, or set ULLAGE_CLUSTER (try: ullage status -c demo)",
         )
-    types = read_types(asked.types)
     live = Live(
         context=asked.context,
         kubeconfig=asked.kubeconfig,
@@ -110,10 +138,30 @@ def read_whole(asked: Asked, *, needs_nodes: bool = True) -> Snapshot:
         namespace=asked.namespace,
         needs_nodes=needs_nodes,
     )
-    source = open_source(cluster, options=Options(types=types, live=live))
-    snapshot = with_types(source.read(), types)
-    policy = policy_for(asked.policy, snapshot, source.profile)
-    return msgspec.structs.replace(snapshot, name=snapshot.name or source.name, policy=policy)
+    return open_source(cluster, options=Options(types=types, live=live))
+
+
+def _told(source: "Source") -> Snapshot:
+    """Return what a source tells, under a name."""
+    snapshot = source.read()
+    return snapshot if snapshot.name else msgspec.structs.replace(snapshot, name=source.name)
+
+
+def _whole_held(kept: Held, asked: Asked) -> Snapshot:
+    """Return a cluster that is held, under the policy that is meant; files may change, and are read."""
+
+    def make() -> Snapshot:
+        return _settled(kept.snapshot, asked, read_types(asked.types), kept.profile)
+
+    if asked.types or asked.policy not in {"", *PROFILE_NAMES}:
+        return make()
+    return kept.kept(("policy", asked.policy), make)
+
+
+def _settled(snapshot: Snapshot, asked: Asked, types: ResourceTypes, profile: str) -> Snapshot:
+    """Return a cluster with its types and its policy filled in."""
+    snapshot = with_types(snapshot, types)
+    return msgspec.structs.replace(snapshot, policy=policy_for(asked.policy, snapshot, profile))
 
 
 def read_types(paths: Sequence[str]) -> ResourceTypes:

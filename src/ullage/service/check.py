@@ -39,6 +39,7 @@ from ullage.service.check_lost import lost_drives, lost_nodes
 from ullage.service.check_machines import TRIED, Machines, Redundancy, machines_of
 from ullage.service.check_swap import swap_findings, swap_needs
 from ullage.service.fit import EXACT_SECONDS
+from ullage.service.held import columns_of
 from ullage.service.words import plural
 
 NODES_LOST_MAX: Final = 3
@@ -189,7 +190,7 @@ def check_report(snapshot: Snapshot, question: CheckQuestion) -> CheckReport:
         raise InputError(what, where="--nodes-lost", remedy=f"use 0 to {len(snapshot.nodes)}")
     drives = lost_drives(snapshot, question.lose)
     lost = () if drives else lost_nodes(snapshot, question.lose)
-    columns = Columns(snapshot)
+    columns = columns_of(snapshot)
     groups = summarise_groups(columns)
     budgets = Budgets(snapshot)
     placement = question.placement or rules_for(snapshot.policy, snapshot.resource_types).placement

@@ -18,6 +18,7 @@ from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_cluster, unknown
+from ullage.service.held import columns_of
 
 DRIVES_REMEDY: Final = (
     "a dump needs drives,logicalvolumegroups of csi-baremetal; `ullage inspect` reads those of a host"
@@ -113,7 +114,7 @@ def with_disks(snapshot: Snapshot, node: str = "") -> Columns:
     if not any(each.drives or each.volume_groups for each in asked):
         where = f"node {node}" if node else snapshot.name or "the cluster"
         raise InputError(f"{where} has no drives", remedy=DRIVES_REMEDY)
-    return Columns(snapshot)
+    return columns_of(snapshot)
 
 
 def disks_of(columns: Columns) -> list[DiskTerms]:

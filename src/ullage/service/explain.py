@@ -22,6 +22,7 @@ from ullage.service.asked import Asked, read_cluster, unknown
 from ullage.service.disks_list import disks_on
 from ullage.service.explain_pod import explain_pod
 from ullage.service.explain_quota import explain_quota
+from ullage.service.held import columns_of
 
 KINDS: Final = ("node", "pod", "quota", "resource")
 LARGEST_SHOWN: Final = 10
@@ -108,7 +109,7 @@ def explain_node(snapshot: Snapshot, name: str, asked: Asked, only: str = "") ->
     """Answer what stands behind the numbers of a node."""
     from ullage.service.explain_page import node_page
 
-    columns = Columns(snapshot)
+    columns = columns_of(snapshot)
     row = columns.node_index.get(name)
     if row is None:
         raise unknown("node", name, columns.node_index)
@@ -151,7 +152,7 @@ def explain_resource(snapshot: Snapshot, name: str, asked: Asked) -> Answer:
     """Answer what a resource is, who has it and who holds most of it."""
     from ullage.service.explain_page import resource_page
 
-    columns = Columns(snapshot)
+    columns = columns_of(snapshot)
     resource = _spelled(name, columns.resources)
     holders = [
         each for each in snapshot.workloads if each.holds_capacity and columns.taken(each).of(resource)

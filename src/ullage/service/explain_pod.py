@@ -30,6 +30,7 @@ from ullage.model.settings import rules_for
 from ullage.model.verdict import Shortfall, Verdict
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, unknown
+from ullage.service.held import columns_of
 
 SAME_NAMES_TOLD: Final = 3
 FINAL_STATES: Final = frozenset(("error", "deleted"))
@@ -127,7 +128,7 @@ def _near(snapshot: Snapshot, name: str, namespace: str) -> Iterable[str]:
 
 def pod_report(snapshot: Snapshot, workload: Workload) -> PodExplanation:
     """Return everything that keeps a workload from a node, or would where it runs already."""
-    columns = Columns(snapshot)
+    columns = columns_of(snapshot)
     report = PodExplanation(
         cluster=snapshot.name,
         revision=snapshot.revision,

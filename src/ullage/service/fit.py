@@ -6,13 +6,13 @@ import msgspec
 
 from ullage.engine.columns import Columns
 from ullage.engine.placement.before import BeforePlacement
+from ullage.engine.placement.bench import Bench
 from ullage.engine.placement.fit import FitAnswer
 from ullage.engine.placement.fit import fit as place
 from ullage.engine.placement.outcome import Outcome
 from ullage.engine.quota.book import NO_QUOTA, QUEUE_LABEL, Book
 from ullage.engine.quota.judging import is_under_quota
 from ullage.engine.quota.run_time import RunTime
-from ullage.engine.quota.validation import in_force
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
@@ -23,6 +23,7 @@ from ullage.model.settings import rules_for
 from ullage.model.verdict import Verdict
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, placed_within, read_everybody
+from ullage.service.held import bench_of
 from ullage.service.wanted import Choice, Wanted, with_objects
 from ullage.service.words import plural
 
@@ -189,7 +190,7 @@ def fit(asked: Asked, question: FitQuestion) -> Answer:
     if question.commit is not None:
         from ullage.service.fit_commit import fit_and_commit
 
-        return fit_and_commit(asked, question, choice, question.commit)
+        return fit_and_commit(asked, question, question.commit)
     snapshot = read_everybody(asked)
     waits = not question.paths and not question.shape
     if waits:
@@ -207,8 +208,8 @@ def nothing_waits(snapshot: Snapshot, asked: Asked) -> Answer:
     from ullage.service.fit_page import empty_page
 
     types = snapshot.resource_types
-    columns = Columns(snapshot)
-    report = fit_report(columns, place(columns, ()), Wanted((), atomic=False, types=types))
+    bench = bench_of(snapshot)
+    report = fit_report(bench, place(bench.columns, (), bench=bench), Wanted((), atomic=False, types=types))
     return Answer(lambda: empty_page(report, types, asked), lambda: versioned("FitReport", report, types))
 
 
@@ -216,9 +217,10 @@ def fit_of(snapshot: Snapshot, wanted: Wanted, asked: Asked, question: FitQuesti
     """Answer whether workloads fit into a cluster; both were read already."""
     from ullage.service.fit_page import fit_page
 
-    columns = Columns(prepared(snapshot, wanted, question))
-    found = judged(columns, wanted, question)
-    report = fit_report(columns, found, wanted)
+    bench = bench_of(prepared(snapshot, wanted, question), snapshot)
+    columns = bench.columns
+    found = judged(bench, wanted, question)
+    report = fit_report(bench, found, wanted)
     return Answer(
         lambda: fit_page(report, columns, asked),
         lambda: versioned("FitReport", report, wanted.types),
@@ -231,21 +233,24 @@ def prepared(snapshot: Snapshot, wanted: Wanted, question: FitQuestion) -> Snaps
     """Return a cluster with what comes with the workloads, under the rules of the question."""
     if not wanted.batches:
         raise InputError("there is no workload in it", where="-f", remedy="name a file with a pod template")
-    snapshot = msgspec.structs.replace(with_objects(snapshot, wanted.objects), resource_types=wanted.types)
+    snapshot = with_objects(snapshot, wanted.objects)
+    if wanted.types is not snapshot.resource_types:
+        snapshot = msgspec.structs.replace(snapshot, resource_types=wanted.types)
     if question.run_min_seconds is not None:
         snapshot = with_run_min(snapshot, question.run_min_seconds)
     return snapshot
 
 
-def judged(columns: Columns, wanted: Wanted, question: FitQuestion) -> FitAnswer:
+def judged(bench: Bench, wanted: Wanted, question: FitQuestion) -> FitAnswer:
     """Return what becomes of workloads in a cluster that was prepared for them."""
     return place(
-        columns,
+        bench.columns,
         wanted.batches,
         atomic=wanted.atomic,
         placement=question.placement,
         seed=question.seed,
         exact_seconds=question.exact_seconds,
+        bench=bench,
     )
 
 
@@ -255,8 +260,9 @@ def with_run_min(snapshot: Snapshot, seconds: int) -> Snapshot:
     return msgspec.structs.replace(snapshot, policy=snapshot.policy.with_layer(layer))
 
 
-def fit_report(columns: Columns, found: FitAnswer, wanted: Wanted) -> FitReport:
+def fit_report(bench: Bench, found: FitAnswer, wanted: Wanted) -> FitReport:
     """Return every number of an answer of the engine."""
+    columns = bench.columns
     snapshot = columns.snapshot
     missing = _queues_missing(snapshot, wanted)
     has_queues = any(quota.queues for quota in snapshot.quotas)
@@ -269,7 +275,7 @@ def fit_report(columns: Columns, found: FitAnswer, wanted: Wanted) -> FitReport:
         outcomes=tuple(_outcome(each, columns) for each in found.outcomes),
         plan=found.plan,
         not_simulated=tuple(
-            dict.fromkeys((*_not_simulated(snapshot, wanted), *wanted.notes, *snapshot.unknowns))
+            dict.fromkeys((*_not_simulated(snapshot, bench.book, wanted), *wanted.notes, *snapshot.unknowns))
         ),
         queues_missing=missing if has_queues else (),
         queues_unseen=() if has_queues else missing,
@@ -315,16 +321,15 @@ def _least_seconds(snapshot: Snapshot) -> int:
     return run_time.least_seconds if run_time.is_known else 0
 
 
-def _not_simulated(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
+def _not_simulated(snapshot: Snapshot, book: Book, wanted: Wanted) -> tuple[str, ...]:
     """Return what this answer leaves aside, each with how much of it is concerned here."""
     namespaces = {batch.workload.namespace for batch in wanted.batches}
-    book = Book(in_force(snapshot.quotas))
     places = [book.place_of(batch.workload.namespace, batch.workload.labels) for batch in wanted.batches]
     outside = [batch for batch, place in zip(wanted.batches, places, strict=True) if place == NO_QUOTA]
     return (
         *_devices_assumed(snapshot, wanted),
         *(["eviction of others, where priority would allow it"] if outside else []),
-        *_run_time_open(snapshot, wanted),
+        *_run_time_open(snapshot, book, wanted),
         *BeforePlacement(snapshot).notes(sorted(namespaces)),
     )
 
@@ -340,10 +345,10 @@ def _queues_missing(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
     return tuple(sorted(named - known))
 
 
-def _run_time_open(snapshot: Snapshot, wanted: Wanted) -> tuple[str, ...]:
+def _run_time_open(snapshot: Snapshot, book: Book, wanted: Wanted) -> tuple[str, ...]:
     """Return what is not known about who has run for the minimum, where that could protect somebody."""
     least = rules_for(snapshot.policy, snapshot.resource_types).quota_run_min_seconds
-    if not least or not is_under_quota(Book(in_force(snapshot.quotas)), wanted.batches):
+    if not least or not is_under_quota(book, wanted.batches):
         return ()
     if snapshot.taken_seconds is None:
         return (f"who ran for less than {least} s: the source does not say when it was taken",)

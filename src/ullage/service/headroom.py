@@ -17,6 +17,7 @@ from ullage.model.settings import rules_for
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_meant
 from ullage.service.fit import NodeCount
+from ullage.service.held import columns_of
 from ullage.service.wanted import PODS, Wanted, read_wanted, shape_notes, wanted_shape, with_objects
 from ullage.service.words import canonical_map
 
@@ -148,8 +149,10 @@ def headroom_of(
 
     if not wanted.batches:
         raise InputError("there is no workload in it", where="-f", remedy="name a file with a pod template")
-    snapshot = msgspec.structs.replace(with_objects(snapshot, wanted.objects), resource_types=wanted.types)
-    report = headroom_report(Columns(snapshot), wanted, question, left_out)
+    snapshot = with_objects(snapshot, wanted.objects)
+    if wanted.types is not snapshot.resource_types:
+        snapshot = msgspec.structs.replace(snapshot, resource_types=wanted.types)
+    report = headroom_report(columns_of(snapshot), wanted, question, left_out)
     return Answer(
         lambda: headroom_page(report, wanted.types, asked),
         lambda: versioned("HeadroomReport", report, wanted.types),

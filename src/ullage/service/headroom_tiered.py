@@ -16,7 +16,6 @@ from ullage.engine.balance.quick_ground import ground_of
 from ullage.engine.balance.rebalance import fleet_of
 from ullage.engine.balance.state import FailureKind
 from ullage.engine.balance.tiered import Ground, NewSize, fill_tiered
-from ullage.engine.columns import Columns
 from ullage.engine.placement.tiers import tiers_of
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
@@ -26,6 +25,7 @@ from ullage.model.resources import Resources
 from ullage.model.settings import rules_for
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked
+from ullage.service.held import columns_of
 from ullage.service.wanted import PODS, parse_shape, wanted_shape
 from ullage.service.words import several
 
@@ -106,7 +106,7 @@ def shape_tiers(snapshot: Snapshot, shape: str, asked: Asked, placement: str) ->
     (batch,) = wanted_shape(shape, types, pods=pods).batches
     workload = msgspec.structs.replace(batch.workload, namespace=asked.namespace)
     chosen = placement or rules_for(snapshot.policy, types).placement
-    found = tiers_of(Columns(snapshot), workload, placement=chosen)
+    found = tiers_of(columns_of(snapshot), workload, placement=chosen)
     return TieredReport(
         cluster=snapshot.name,
         revision=snapshot.revision,

@@ -1,4 +1,4 @@
-"""Where the ledger lies, and what it says: in a file that is named or the user's own, or in a cluster."""
+"""Where the ledger lies, and what it says: in a file (named or the user's own), a cluster, a server."""
 
 import contextlib
 import os
@@ -11,6 +11,7 @@ from ullage.model.errors import InputError
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.service.clock import now_seconds
 from ullage.service.ledger_cluster import ClusterPlace, cluster_place, open_ledger
+from ullage.service.ledger_server import ServerPlace, open_server_ledger, server_place
 
 if TYPE_CHECKING:
     import sqlite3
@@ -19,16 +20,18 @@ if TYPE_CHECKING:
     from ullage.model.ledger import Command, JournalRow, Outcome
     from ullage.model.verdict import Finding
     from ullage.service.asked import Asked
+    from ullage.stores.kubernetes import KubernetesLedger
+    from ullage.stores.remote import RemoteLedger
 
 DATA_VARIABLE: Final = "XDG_DATA_HOME"
 FILE: Final = ("ullage", "ledger.db")
 
 
-Place = Path | ClusterPlace
+Place = Path | ClusterPlace | ServerPlace
 
 
 def ledger_path(named: str, asked: "Asked | None" = None) -> Place:
-    """Return the file or the cluster that is named, else the file in the user's folder for data.
+    """Return the file, the cluster or the server that is named, else the file in the user's folder for data.
 
     The ledger `kube` is that of the live cluster which is asked about, else of the current one.
     """
@@ -37,6 +40,9 @@ def ledger_path(named: str, asked: "Asked | None" = None) -> Place:
         if asked is None:
             return place
         return ClusterPlace(place.context or asked.context, asked.kubeconfig, asked.as_user)
+    server = server_place(named)
+    if server is not None:
+        return server
     if named:
         return Path(named)
     data = os.environ.get(DATA_VARIABLE, "")
@@ -46,15 +52,15 @@ def ledger_path(named: str, asked: "Asked | None" = None) -> Place:
 
 def told_path(place: Place) -> str:
     """Return a place as people write it."""
-    if isinstance(place, ClusterPlace):
+    if not isinstance(place, Path):
         return place.name
     home = Path.home()
     return f"~/{place.relative_to(home)}" if place.is_relative_to(home) else str(place)
 
 
 def is_there(place: Place) -> bool:
-    """Whether there may be a ledger; in a cluster there is one, though it may be empty."""
-    return isinstance(place, ClusterPlace) or place.exists()
+    """Whether there may be a ledger; in a cluster or at a server there is one, though it may be empty."""
+    return not isinstance(place, Path) or place.exists()
 
 
 def file_of(place: Place, what: str) -> Path:
@@ -63,7 +69,16 @@ def file_of(place: Place, what: str) -> Path:
         raise InputError(
             f"{what} is of files, and {place.name} is a cluster", remedy="back up etcd, which has all of it"
         )
+    if isinstance(place, ServerPlace):
+        raise InputError(
+            f"{what} is of files, and {place.name} is a server",
+            remedy="do it there: --ledger DIR/clusters/NAME/ledger.db",
+        )
     return place
+
+
+def _opened(place: ClusterPlace | ServerPlace) -> "KubernetesLedger | RemoteLedger":
+    return open_ledger(place) if isinstance(place, ClusterPlace) else open_server_ledger(place)
 
 
 @contextlib.contextmanager
@@ -79,8 +94,8 @@ def reading(path: Path) -> "Iterator[sqlite3.Connection]":
 
 def read_ledger(place: Place, revision: int | None = None) -> "LedgerState":
     """Return the state of a ledger that exists, now or after a step of the past."""
-    if isinstance(place, ClusterPlace):
-        with open_ledger(place) as ledger:
+    if not isinstance(place, Path):
+        with _opened(place) as ledger:
             return ledger.state() if revision is None else ledger.at(revision)
     from ullage.stores.reading import read_state, state_at
 
@@ -90,8 +105,8 @@ def read_ledger(place: Place, revision: int | None = None) -> "LedgerState":
 
 def read_journal(place: Place, subject: Mapping[str, str], after: int) -> "Iterator[JournalRow]":
     """Yield the steps after a revision that are kept and name the subject, by kind; all where it is empty."""
-    if isinstance(place, ClusterPlace):
-        with open_ledger(place) as ledger:
+    if not isinstance(place, Path):
+        with _opened(place) as ledger:
             rows = ledger.history(**subject) if subject else ledger.journal()
             yield from (row for row in rows if row.revision > after)
         return
@@ -107,16 +122,16 @@ def read_journal(place: Place, subject: Mapping[str, str], after: int) -> "Itera
 
 def earliest_step(place: Place) -> int:
     """Return the first step that is still kept: files keep all of them."""
-    if not isinstance(place, ClusterPlace):
+    if isinstance(place, Path):
         return 1
-    with open_ledger(place) as ledger:
+    with _opened(place) as ledger:
         return ledger.earliest() + 1
 
 
 def row_under(place: Place, key: str) -> "JournalRow | None":
     """Return the step that was asked for under a key; None where there is none, or none any more."""
-    if isinstance(place, ClusterPlace):
-        with open_ledger(place) as ledger:
+    if not isinstance(place, Path):
+        with _opened(place) as ledger:
             return ledger.row_of_key(key)
     from ullage.stores.reading import row_of_key
 
@@ -126,8 +141,8 @@ def row_under(place: Place, key: str) -> "JournalRow | None":
 
 def verified(place: Place) -> "tuple[int, list[Finding]]":
     """Return the last revision of a ledger, and what is wrong with it."""
-    if isinstance(place, ClusterPlace):
-        with open_ledger(place) as ledger:
+    if not isinstance(place, Path):
+        with _opened(place) as ledger:
             return ledger.ask(lambda state: state.revision), ledger.verify()
     from ullage.stores.reading import head_of
     from ullage.stores.verify import verify
@@ -162,8 +177,8 @@ def submitted(
     create: bool = False,
 ) -> "Outcome":
     """Take one step of a ledger; its file is made, and the folder for it, where that is wanted."""
-    if isinstance(place, ClusterPlace):
-        with open_ledger(place) as ledger:
+    if not isinstance(place, Path):
+        with _opened(place) as ledger:
             return ledger.submit(command, at_seconds=at_seconds, key=key, revision=revision)
     from ullage.stores.sqlite import SqliteLedger
 

@@ -20,6 +20,7 @@ from ullage.service.ledger_file import (
     told_path,
     verified,
 )
+from ullage.service.ledger_server import server_place
 from ullage.service.ledger_words import with_ledger
 from ullage.service.words import fact_table, findings_block, plural
 
@@ -78,6 +79,8 @@ def _hollow(path: Place, asked: Asked) -> tuple[Finding, ...]:
 
 def _stored(report: LedgerVerification, named: str) -> tuple[str, str]:
     """Say what is looked at of where a ledger is kept."""
+    if server_place(named) is not None:
+        return "server", "what it keeps, by itself: every page or object, and every row that names another"
     if cluster_place(named) is None:
         return "file", "every page, and every row that names another"
     kept = f"; steps before {report.earliest} are no longer kept" if report.earliest > 1 else ""

@@ -1,6 +1,5 @@
 """Whose share is it: what every quota is guaranteed, uses, borrows, lends and may claim, and who is above."""
 
-from ullage.engine.columns import Columns
 from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import NO_QUOTA, Book
 from ullage.engine.quota.shares import QuotaShare, borrowed_and_lent, names_of, parent_of, shares
@@ -12,6 +11,7 @@ from ullage.model.resources import NOTHING, Resources
 from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_cluster
+from ullage.service.held import bench_of
 
 
 class QuotaFigures(Record, frozen=True):
@@ -89,7 +89,7 @@ def accounts_of(snapshot: Snapshot) -> Accounts:
             f"{snapshot.name or 'the cluster'} has no quotas",
             remedy="a dump needs elasticquotas,compositeelasticquotas; Quota objects may stand beside it",
         )
-    return Accounts(Columns(snapshot))
+    return bench_of(snapshot).accounts
 
 
 def quota_list_report(accounts: Accounts, namespace: str = "") -> QuotaListReport:

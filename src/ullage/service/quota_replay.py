@@ -5,7 +5,6 @@ policy and the quotas. Workloads are grouped by the quota they have now; where t
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
@@ -162,12 +161,13 @@ def _recording(asked: Asked, choice: Choice) -> Recording:
 
 
 def _record(own: Asked, choice: Choice) -> Recording:
+    from ullage.sources.given import is_there
     from ullage.sources.traces import record_files
 
     paths = record_files(choice.paths)
     if own.cluster:
         path = choice.paths[0]
-        problem = "is no trace" if Path(path).exists() else "cannot be read: no such file or directory"
+        problem = "is no trace" if is_there(path) else "cannot be read: no such file or directory"
         remedy = "with -c name a trace; a record of snapshots goes without -c: its first is the cluster"
         raise InputError(problem, where=path, remedy=remedy)
     snapshots = tuple(read_as_it_is(msgspec.structs.replace(own, cluster=path)) for path in paths)

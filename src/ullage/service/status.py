@@ -17,6 +17,7 @@ from ullage.model.resources import NOTHING, Resources
 from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_cluster
+from ullage.service.held import columns_of
 
 
 class NodeStatus(Record, frozen=True):
@@ -137,7 +138,7 @@ def status_of(snapshot: Snapshot, asked: Asked, by: str = "") -> Answer:
 
 def status_report(snapshot: Snapshot, namespace: str = "", *, lists: bool = False) -> StatusReport:
     """Return every number of a cluster; on demand each workload too."""
-    columns = Columns(snapshot)
+    columns = columns_of(snapshot)
     groups = summarise_groups(columns)
     quotas = quota_use(columns)
     return StatusReport(

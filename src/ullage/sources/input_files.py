@@ -7,6 +7,7 @@ piece; a pipe or compressed data, whose size nobody knows, into one growing buff
 import codecs
 import contextlib
 import errno
+import io
 import itertools
 import os
 import stat
@@ -20,6 +21,7 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 
 from ullage.model.errors import InputError
+from ullage.sources.given import given
 from ullage.sources.limits import MIB, Limits, size_text
 from ullage.sources.places import Bytes, line_and_column, one_line
 
@@ -45,7 +47,11 @@ def read_files(path: str, limits: Limits, *, stdin: BinaryIO | None = None) -> I
     """The file, or the JSON and YAML files of the folder, or standard input (`-`), one after the other."""
     if "\0" in path:
         raise InputError("a path holds a NUL character", where=one_line(path), remedy="correct it")
-    if path == "-":
+    data = given(path) if stdin is None else None
+    if data is not None:
+        name = STANDARD_INPUT if path == "-" else one_line(path)
+        yield InputFile(name, _read_stream(io.BytesIO(data), name, limits))
+    elif path == "-":
         yield _read_standard_input(stdin, limits)
     elif os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where a folder above may not be read
         for file in folder_files(path, limits):

@@ -1,4 +1,4 @@
-"""From what stands behind `-c` to a source: a word, a file, a folder, standard input, or a live cluster.
+"""From what stands behind `-c` to a source: a word, a file, a folder, stdin, a server, a live cluster.
 
 Files are told apart by their content, never by their name. The hard part is size: a dump of hundreds of
 megabytes must not be in memory twice. So only the first bytes of an input are looked at; what does not begin
@@ -8,10 +8,9 @@ like one of our own documents is left to the Kubernetes source, unread.
 import io
 import re
 import sys
-import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import msgspec
 
@@ -19,19 +18,20 @@ from ullage.model.cluster import Snapshot
 from ullage.model.errors import InputError
 from ullage.model.policy import PROFILE_NAMES
 from ullage.model.resources import ResourceTypes
+from ullage.sources.first_bytes import HEAD_BYTES, head_of_file, head_of_stream
+from ullage.sources.given import given
 from ullage.sources.input_files import STANDARD_INPUT, InputFile, folder_files, read_files
 from ullage.sources.json_text import looks_like_json
 from ullage.sources.limits import DEFAULT_LIMITS, Limits
 from ullage.sources.places import one_line, shown
 from ullage.sources.protocol import Source
+from ullage.sources.server_access import is_server
 
 if TYPE_CHECKING:
     from ullage.sources.documents import Document
 
 DEFAULT_PROFILE: Final = "kubernetes"
-HEAD_BYTES: Final = 1 << 16
 FILES_MAX: Final = 1000
-_GZIP_MAGIC: Final = b"\x1f\x8b"
 _OURS: Final = re.compile(
     rb"""["']?(?:apiVersion["']?\s*:\s*["']?ullage\.dev/|resource(?:CapacitySpec|RequirementSpec|Types)["']?\s*:)"""
 )
@@ -40,11 +40,6 @@ KUBE: Final = "kube"
 KUBERNETES: Final = "kubernetes"
 TYPES_ONLY: Final = "ResourceTypes"
 QUOTA: Final = "Quota"
-_DUMP_REMEDY: Final = "write a dump and read that: kubectl get nodes,pods -A -o json > dump.json"
-_NOT_YET: Final = (
-    ("http://", "a server", _DUMP_REMEDY),
-    ("https://", "a server", _DUMP_REMEDY),
-)
 
 
 class Live(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,8 +87,11 @@ class SnapshotSource:
 
 
 def open_source(spec: str, *, options: Options | None = None, stdin: BinaryIO | None = None) -> Source:
-    """Return the source behind `kube`, `demo`, `synthetic:…`, `csv:…`, `ganeti:…`, a file or a folder."""
+    """Return the source behind `kube`, `demo`, `synthetic:…`, `csv:…`, `ganeti:…`, a URL, a file or a folder."""
     options = options or Options()
+    data = given(spec) if stdin is None else None
+    if data is not None:
+        return _standard_input(io.BytesIO(data), options)
     word, colon, rest = spec.partition(":")
     if spec == "demo":
         from ullage.sources.demo import DemoSource
@@ -109,11 +107,8 @@ def open_source(spec: str, *, options: Options | None = None, stdin: BinaryIO | 
         from ullage.sources.ganeti.snapshot import GanetiSource
 
         return GanetiSource(rest, limits=options.limits, stdin=stdin)
-    for start, what, remedy in _NOT_YET:
-        if spec.startswith(start):
-            raise InputError(
-                f"{shown(spec)}: this version cannot read {what} directly", where="-c", remedy=remedy
-            )
+    if is_server(spec):
+        return _remote(spec)
     if spec == "-":
         return _standard_input(stdin or sys.stdin.buffer, options)
     if not spec:
@@ -145,6 +140,12 @@ def _live(options: Options) -> Source:
         types=options.types,
         limits=options.limits,
     )
+
+
+def _remote(spec: str) -> Source:
+    from ullage.sources.remote import remote_snapshot
+
+    return SnapshotSource(spec, lambda: remote_snapshot(spec))
 
 
 def _synthetic(rest: str) -> Source:
@@ -199,7 +200,7 @@ def _folder(path: str, options: Options) -> Source:
 
 def _kind_of_file(path: str, options: Options) -> str:
     """Return the kind of the first document of a file; nothing where it holds resource types alone."""
-    if not _names_us(_head(path)):
+    if not _names_us(head_of_file(path)):
         return KUBERNETES
     (file,) = read_files(path, options.limits)
     kind = _kind(_documents(file, options))
@@ -208,7 +209,7 @@ def _kind_of_file(path: str, options: Options) -> str:
 
 def _file(path: str, options: Options) -> Source:
     name = one_line(Path(path).name)
-    head = _head(path)
+    head = head_of_file(path)
     if path.lower().endswith((".csv", ".csv.gz")) and head and not _is_ours(head):
         (file,) = read_files(path, options.limits)
         return _table(name, file)
@@ -221,11 +222,8 @@ def _file(path: str, options: Options) -> Source:
 
 
 def _standard_input(stream: BinaryIO, options: Options) -> Source:
-    head = b""
-    while len(head) < HEAD_BYTES and (more := stream.read(HEAD_BYTES - len(head))):
-        head += more
-    replayed = io.BufferedReader(_Replayed(head, stream))
-    if not _is_ours(_unpacked(head)):
+    head, replayed = head_of_stream(stream)
+    if not _is_ours(head):
         return _kubernetes("-", options, replayed)
     (file,) = read_files("-", options.limits, stdin=replayed)
     found = _of_content(STANDARD_INPUT, file, "-", options)
@@ -363,38 +361,3 @@ def _is_table(head: bytes | bytearray) -> bool:
     from ullage.sources.csv_source import is_table
 
     return not looks_like_json(head) and is_table(InputFile("", head))
-
-
-def _head(path: str) -> bytes:
-    """Return the first bytes of a file; one that cannot be read is left to its reader to name."""
-    try:
-        with Path(path).open("rb") as file:
-            return _unpacked(file.read(HEAD_BYTES))
-    except OSError:
-        return b""
-
-
-def _unpacked(head: bytes) -> bytes:
-    if not head.startswith(_GZIP_MAGIC):
-        return head
-    try:
-        return zlib.decompressobj(31).decompress(head, HEAD_BYTES)
-    except zlib.error:
-        return b""
-
-
-class _Replayed(io.RawIOBase):
-    """A stream of which the first bytes were read already."""
-
-    def __init__(self, head: bytes, stream: BinaryIO) -> None:
-        self._head = head
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        part = self._head[: len(buffer)] or self._stream.read(len(buffer))
-        self._head = self._head[len(part) :]
-        buffer[: len(part)] = part
-        return len(part)

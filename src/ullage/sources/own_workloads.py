@@ -100,6 +100,8 @@ def batch_of(entry: WorkloadEntry, types: ResourceTypes) -> Batch:
             where="replicas",
             remedy=f"use 0 to {REPLICAS_MAX}",
         )
+    if entry.promised:
+        raise InputError("only a ledger says what is promised", where="promised", remedy="leave it out")
     workload = Workload(**{name: getattr(entry, name) for name in Workload.__struct_fields__})
     spec = entry.resource_requirement_spec
     if spec is not None:

@@ -18,6 +18,7 @@ from ullage.model.policy import PROFILE_NAMES, Layer, Policy
 from ullage.model.resources import ResourceTypes
 from ullage.model.settings import check_setting
 from ullage.sources.documents import Document, documents_of, read_documents
+from ullage.sources.given import given, is_there
 from ullage.sources.limits import POLICY_LIMITS
 from ullage.sources.own_format import read_policy_document
 from ullage.sources.own_records import PolicyDocument, SettingValue
@@ -58,7 +59,7 @@ def load_policy(name_or_path: str, types: ResourceTypes, *, checked: bool = True
 
 def read_policy_file(path: str) -> PolicyFile:
     """Return the one policy that stands in a file, without what it inherits."""
-    if Path(path).is_dir():
+    if is_there(path) and given(path) is None and Path(path).is_dir():
         raise InputError("is a folder", where=path, remedy="name a policy file")
     documents = list(read_documents(path, limits=POLICY_LIMITS))
     if len(documents) != 1:
@@ -112,7 +113,7 @@ def _find(wanted: str, folder: str, where: str) -> tuple[str, PolicyFile]:
     if wanted in PROFILE_NAMES:
         return wanted, _read_profile(wanted)
     path = os.path.normpath(Path(folder, wanted))
-    if not Path(path).exists():
+    if not is_there(path):
         raise InputError(
             f"policy {shown(wanted)!r} is neither a profile nor a file",
             where=where,

@@ -60,6 +60,7 @@ class _Content(msgspec.Struct, frozen=True):
 
 
 _ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=exact_values, order="deterministic")
+_IN_ORDER: Final = msgspec.msgpack.Encoder(enc_hook=exact_values)
 _DECODER: Final = msgspec.msgpack.Decoder(_Content, dec_hook=own_values)
 
 
@@ -68,8 +69,11 @@ def is_snapshot_bytes(data: Bytes) -> bool:
     return data[: len(MAGIC)] == MAGIC
 
 
-def snapshot_bytes(snapshot: Snapshot) -> bytes:
-    """Return a snapshot in the compact form; equal snapshots give equal bytes."""
+def snapshot_bytes(snapshot: Snapshot, *, keeps_order: bool = False) -> bytes:
+    """Return a snapshot in the compact form; equal snapshots give equal bytes.
+
+    Where it `keeps_order`, labels and the like stand in the order that they have, which people are shown.
+    """
     tables = {
         facts.file_name: pack(list(getattr(snapshot, name)), facts.row_type)
         for name, facts in TABLE_FACTS.items()
@@ -85,7 +89,7 @@ def snapshot_bytes(snapshot: Snapshot) -> bytes:
         instance_policy=snapshot.instance_policy,
         taken_seconds=snapshot.taken_seconds,
     )
-    blocks = b"".join(_compressed(_ENCODER.encode(content)))
+    blocks = b"".join(_compressed((_IN_ORDER if keeps_order else _ENCODER).encode(content)))
     return _HEADER.pack(MAGIC, VERSION, hashlib.sha256(blocks).digest()) + blocks
 
 

@@ -23,6 +23,7 @@ from ullage.model.resources import NOTHING, Resources, ResourceTypes
 from ullage.sources import openb
 from ullage.sources.csv_rows import Line, read_header, read_lines
 from ullage.sources.documents import Document, documents_of
+from ullage.sources.given import given, is_there
 from ullage.sources.input_files import InputFile, folder_files, read_files
 from ullage.sources.json_text import looks_like_json
 from ullage.sources.limits import DEFAULT_LIMITS
@@ -57,7 +58,7 @@ class Trace(NamedTuple):
 
 def trace_of(path: str, types: ResourceTypes) -> Trace | None:
     """Return the trace that a file is; None where it is something else, as a snapshot."""
-    if path == "-" or not Path(path).is_file():
+    if path == "-" or not is_there(path) or (given(path) is None and not Path(path).is_file()):
         return None
     (file,) = read_files(path, DEFAULT_LIMITS)
     if not looks_like_json(file.data) and _is_table(file):

@@ -41,6 +41,7 @@ class Request:
         "command",
         "done",
         "error",
+        "exact",
         "following",
         "key",
         "outcome",
@@ -49,12 +50,22 @@ class Request:
         "text",
     )
 
-    def __init__(self, command: Command, text: str, at_seconds: int, key: str, revision: int | None) -> None:
+    def __init__(
+        self,
+        command: Command,
+        text: str,
+        at_seconds: int,
+        key: str,
+        revision: int | None,
+        *,
+        exact: bool = False,
+    ) -> None:
         self.command = command
         self.text = text
         self.at_seconds = at_seconds
         self.key = key
         self.revision = revision
+        self.exact = exact
         self.outcome: Outcome | None = None
         self.error: BaseException | None = None
         self.done = False

@@ -61,16 +61,28 @@ class KubernetesLedger:
         self.close()
 
     def submit(
-        self, command: Command, *, at_seconds: int, key: str = "", revision: int | None = None
+        self,
+        command: Command,
+        *,
+        at_seconds: int,
+        key: str = "",
+        revision: int | None = None,
+        exact: bool = False,
     ) -> Outcome:
         """Decide a command, and return once the decision is stored."""
-        return self._run(self._submitted(_asked(command, at_seconds, key, revision)))
+        return self._run(self._submitted(_asked(command, at_seconds, key, revision, exact=exact)))
 
     async def submit_async(
-        self, command: Command, *, at_seconds: int, key: str = "", revision: int | None = None
+        self,
+        command: Command,
+        *,
+        at_seconds: int,
+        key: str = "",
+        revision: int | None = None,
+        exact: bool = False,
     ) -> Outcome:
         """Do the same for a task, without holding up others of its loop."""
-        begun = self._begin(self._submitted(_asked(command, at_seconds, key, revision)))
+        begun = self._begin(self._submitted(_asked(command, at_seconds, key, revision, exact=exact)))
         return await asyncio.shield(asyncio.wrap_future(begun))
 
     def ask(self, question: Callable[[LedgerState], Answer]) -> Answer:
@@ -157,5 +169,5 @@ async def _opened(
     return objects, PlanLedger(objects, patience_seconds=patience_seconds, decide=decide)
 
 
-def _asked(command: Command, at_seconds: int, key: str, revision: int | None) -> Asked:
-    return asked_for(command, at_seconds, key, revision, COMMAND_CHARACTERS_MAX)
+def _asked(command: Command, at_seconds: int, key: str, revision: int | None, *, exact: bool) -> Asked:
+    return asked_for(command, at_seconds, key, revision, COMMAND_CHARACTERS_MAX, exact=exact)

@@ -151,7 +151,7 @@ class Chain:
 
     def has_moved(self, asked: Asked) -> bool:
         """Whether the ledger has changed since the revision that somebody has planned on."""
-        return asked.revision is not None and moved_since(self.state, asked.revision)
+        return asked.revision is not None and moved_since(self.state, asked.revision, exact=asked.exact)
 
     # The past
 

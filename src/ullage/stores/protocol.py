@@ -5,8 +5,8 @@ that nothing was promised to them; whether the step was taken all the same is le
 the same key, which never takes it twice.
 """
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from ullage.engine.ledger.state import LedgerState
 from ullage.model.errors import InputError
@@ -16,6 +16,7 @@ from ullage.model.verdict import Finding
 from ullage.stores import codec
 
 KEY_CHARACTERS_MAX: Final = 256
+Answer = TypeVar("Answer")
 
 
 class StoreUnavailableError(InputError):
@@ -26,22 +27,42 @@ class StoreBusyError(StoreUnavailableError):
     """Others were writing for longer than anybody should wait."""
 
 
+class MovedError(InputError):
+    """A step was to be taken on one revision and no other, and the ledger is at another: it was not taken."""
+
+
 class LedgerStore(Protocol):
     """A ledger that lasts: one order of steps for all who use it, in this process and in others."""
 
     def submit(
-        self, command: Command, *, at_seconds: int, key: str = "", revision: int | None = None
+        self,
+        command: Command,
+        *,
+        at_seconds: int,
+        key: str = "",
+        revision: int | None = None,
+        exact: bool = False,
     ) -> Outcome:
         """Decide a command, and return once the decision is durable.
 
         A `key` that was used before gives the outcome of that time if the command is the same, and is refused
         otherwise. `revision` is what the caller has planned on: the outcome says whether it has moved since.
+        If it is to be `exact`, nothing is decided where it has, which is a MovedError.
         """
 
     async def submit_async(
-        self, command: Command, *, at_seconds: int, key: str = "", revision: int | None = None
+        self,
+        command: Command,
+        *,
+        at_seconds: int,
+        key: str = "",
+        revision: int | None = None,
+        exact: bool = False,
     ) -> Outcome:
         """Do the same for a task, without holding up others of its loop."""
+
+    def ask(self, question: Callable[[LedgerState], Answer]) -> Answer:
+        """Return the answer to a question about the state now; it changes nothing and keeps nothing of it."""
 
     def state(self) -> LedgerState:
         """Return the state now; it is the caller's own and changes no more."""
@@ -70,10 +91,17 @@ class Asked(NamedTuple):
     at_seconds: int
     key: str = ""
     revision: int | None = None
+    exact: bool = False
 
 
 def asked_for(
-    command: Command, at_seconds: int, key: str, revision: int | None, characters_max: int
+    command: Command,
+    at_seconds: int,
+    key: str,
+    revision: int | None,
+    characters_max: int,
+    *,
+    exact: bool = False,
 ) -> Asked:
     """Return what was asked for, or say what cannot be kept of it."""
     if not 0 <= at_seconds <= INT64_MAX:
@@ -81,7 +109,7 @@ def asked_for(
     text = codec.command_text(command)
     if len(text) > characters_max:
         raise InputError(f"a command of {len(text)} characters", remedy="split it")
-    return Asked(command, text, at_seconds, checked_key(key), revision)
+    return Asked(command, text, at_seconds, checked_key(key), revision, exact)
 
 
 def repeated(asked: Asked, text: str, outcome: Outcome) -> Outcome:
@@ -94,12 +122,19 @@ def repeated(asked: Asked, text: str, outcome: Outcome) -> Outcome:
     return Outcome(outcome.revision, outcome.decision, repeated=True)
 
 
-def moved_since(state: LedgerState, planned: int) -> bool:
-    """Whether a ledger has changed since the revision that somebody has planned on."""
+def moved_since(state: LedgerState, planned: int, *, exact: bool = False) -> bool:
+    """Whether a ledger has changed since the revision that somebody has planned on.
+
+    If it is to be `exact`, it must not have.
+    """
     if planned > state.revision:
         raise InputError(
             f"revision {planned} is not reached yet, the last one is {state.revision}",
             remedy="plan on a state of this ledger",
+        )
+    if exact and planned < state.revision:
+        raise MovedError(
+            f"the ledger is at revision {state.revision}, not {planned}", remedy="look again and plan anew"
         )
     return planned < state.revision
 

@@ -54,16 +54,28 @@ class SqliteLedger:
         self.close()
 
     def submit(
-        self, command: Command, *, at_seconds: int, key: str = "", revision: int | None = None
+        self,
+        command: Command,
+        *,
+        at_seconds: int,
+        key: str = "",
+        revision: int | None = None,
+        exact: bool = False,
     ) -> Outcome:
         """Decide a command, and return once the decision is durable."""
-        return self._group.submit(_request(command, at_seconds, key, revision))
+        return self._group.submit(_request(command, at_seconds, key, revision, exact=exact))
 
     async def submit_async(
-        self, command: Command, *, at_seconds: int, key: str = "", revision: int | None = None
+        self,
+        command: Command,
+        *,
+        at_seconds: int,
+        key: str = "",
+        revision: int | None = None,
+        exact: bool = False,
     ) -> Outcome:
         """Do the same for a task, without holding up others of its loop."""
-        return await self._group.submit_async(_request(command, at_seconds, key, revision))
+        return await self._group.submit_async(_request(command, at_seconds, key, revision, exact=exact))
 
     def ask(self, question: Callable[[LedgerState], Answer]) -> Answer:
         """Return the answer to a question about the state now, which is not copied for it.
@@ -107,5 +119,6 @@ class SqliteLedger:
             yield connection
 
 
-def _request(command: Command, at_seconds: int, key: str, revision: int | None) -> Request:
-    return Request(*asked_for(command, at_seconds, key, revision, COMMAND_CHARACTERS_MAX))
+def _request(command: Command, at_seconds: int, key: str, revision: int | None, *, exact: bool) -> Request:
+    asked = asked_for(command, at_seconds, key, revision, COMMAND_CHARACTERS_MAX)
+    return Request(asked.command, asked.text, asked.at_seconds, asked.key, asked.revision, exact=exact)

@@ -186,7 +186,8 @@ class LedgerWriter:
                 if known is not None:
                     request.outcome = known
                     continue
-                moved = request.revision is not None and moved_since(state, request.revision)
+                planned = request.revision
+                moved = planned is not None and moved_since(state, planned, exact=request.exact)
                 at_seconds = max(request.at_seconds, state.at_seconds)
                 decision = self._decide(state, request.command, at_seconds)
             except sqlite3.Error:

@@ -98,7 +98,8 @@ class Loads:
 
     def __init__(self, columns: Columns, order: npt.NDArray[np.intp], like: "Loads | None" = None) -> None:
         self.columns = columns
-        self.known: dict[tuple[object, ...], tuple[Workload, Counted]] = {} if like is None else like.known
+        self.known: dict[tuple[object, ...], tuple[Workload, Counted]] = {}
+        self._known_before = {} if like is None else like.known
         limit = _both(columns, columns.limit)
         promised = _both(columns, columns.promised)
         self.unstated = self._unstated_running() if like is None else self._unstated_after(like)
@@ -122,7 +123,7 @@ class Loads:
     def counted(self, workload: Workload) -> Counted:
         """Return what a workload counts for."""
         identity = _identity(workload)
-        found = self.known.get(identity)
+        found = self.known.get(identity) or self._known_before.get(identity)
         if found is None:
             requests = self.columns.taken(workload)
             found = self.known[identity] = workload, _counted(workload, requests)

@@ -142,6 +142,11 @@ class Preferences:
         """Return what makes workloads two shapes here though they ask for the same."""
         return (*self.loads.counted(workload), _is_of_set(workload))
 
+    @property
+    def terms(self) -> int:
+        """How many terms draw others, or keep them off."""
+        return len(self._terms)
+
     def compile(self, shape: Shape) -> None:
         """Take note of a new shape."""
         load = Load(self.loads, self.loads.amounts(shape.workload, shape.requests))

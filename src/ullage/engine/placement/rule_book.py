@@ -5,7 +5,7 @@ each such term are counted too, and a shape gets a rule for every term that mean
 become known only later, with the shape that brings them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -23,7 +23,7 @@ from ullage.engine.placement.selectors import (
     with_label_keys,
 )
 from ullage.engine.placement.shapes import Shape
-from ullage.model.cluster import Snapshot
+from ullage.model.cluster import Snapshot, Workload
 from ullage.model.constraints import PodAffinityTerm, TopologySpread
 
 if TYPE_CHECKING:
@@ -34,9 +34,18 @@ Key = tuple[object, ...]
 
 
 class RuleBook:
-    """What is counted in a cluster, and the rules that follow from it for each shape."""
+    """What is counted in a cluster, and the rules that follow from it for each shape.
 
-    def __init__(self, snapshot: Snapshot, nodes: NodeColumns, log: Sequence["Placement"]) -> None:
+    `like` is the book of a cluster from which this one differs little.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        nodes: NodeColumns,
+        log: Sequence["Placement"],
+        like: "RuleBook | None" = None,
+    ) -> None:
         self._snapshot = snapshot
         self.nodes = nodes
         self._log = log
@@ -48,7 +57,12 @@ class RuleBook:
         self.labels: set[str] = set()
         self._kept_away: list[tuple[WorkloadSelector, str, Counter]] = []
         self._terms_known: set[Key] = set()
-        if _keeps_away(snapshot):
+        if like is None:
+            self._any_away = _keeps_away(snapshot.workloads.runs())
+        else:
+            others, _ = like._snapshot.workloads.difference(snapshot.workloads)  # noqa: SLF001 - another book's own part
+            self._any_away = like._any_away or _keeps_away([others])  # noqa: SLF001 - likewise
+        if self._any_away:
             for member in self.members.running():
                 self._know_terms(member)
 
@@ -232,9 +246,9 @@ class RuleBook:
         return counter, int(selects(requirements, member.labels))
 
 
-def _keeps_away(snapshot: Snapshot) -> bool:
-    """Whether some running workload keeps others away: few constraints are distinct, so this is cheap."""
-    distinct = {id(each.constraints): each.constraints for run in snapshot.workloads.runs() for each in run}
+def _keeps_away(runs: Iterable[Sequence[Workload]]) -> bool:
+    """Whether some workload keeps others away: few constraints are distinct, so this is cheap."""
+    distinct = {id(each.constraints): each.constraints for run in runs for each in run}
     return any(
         found.affinity is not None
         and found.affinity.pod_anti_affinity is not None

@@ -10,10 +10,14 @@ from ullage.model.cluster import Snapshot, Workload
 
 
 class Running:
-    """The workloads of a snapshot that hold capacity, by the set they belong to."""
+    """The workloads of a snapshot that hold capacity, by the set they belong to.
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    `like` are those of a cluster from which this one differs little.
+    """
+
+    def __init__(self, snapshot: Snapshot, like: "Running | None" = None) -> None:
         self._snapshot = snapshot
+        self._like = like
 
     def replicas_of(self, workload: Workload) -> list[Workload]:
         """Return the running replicas of the set that a workload is the template of, by name."""
@@ -33,12 +37,39 @@ class Running:
 
     @cached_property
     def _by_set(self) -> dict[tuple[str, str], list[Workload]]:
+        if self._like is not None:
+            return self._by_set_after(self._like)
         found: dict[tuple[str, str], list[Workload]] = {}
         for workload in self._snapshot.workloads:
-            if workload.owner and workload.holds_capacity:
-                for owner in sets_of(workload.owner):
-                    found.setdefault((workload.namespace, owner), []).append(workload)
+            for name in _sets_held(workload):
+                found.setdefault(name, []).append(workload)
         return found
+
+    def _by_set_after(self, like: "Running") -> dict[tuple[str, str], list[Workload]]:
+        """Return the same from what it was in a cluster that differs little, by the workloads that differ."""
+        before, known = like._snapshot.workloads, like._by_set  # noqa: SLF001 - another one's own parts
+        put, dropped = before.difference(self._snapshot.workloads)
+        keys = (*dropped, *(each.key for each in put))
+        gone = [workload for workload in map(before.get, keys) if workload is not None]
+        changed: dict[tuple[str, str], dict[str, Workload]] = {}
+        for workload in (*gone, *put):
+            for name in _sets_held(workload):
+                changed.setdefault(name, {each.key: each for each in known.get(name, ())})
+        for workload in gone:
+            for name in _sets_held(workload):
+                changed[name].pop(workload.key, None)
+        for workload in put:
+            for name in _sets_held(workload):
+                changed[name][workload.key] = workload
+        found = {name: [members[key] for key in sorted(members)] for name, members in changed.items()}
+        return {**known, **found}
+
+
+def _sets_held(workload: Workload) -> list[tuple[str, str]]:
+    """Return the sets as whose replica a workload holds capacity."""
+    if not workload.owner or not workload.holds_capacity:
+        return []
+    return [(workload.namespace, owner) for owner in sets_of(workload.owner)]
 
 
 def sets_of(owner: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ hard thing is GPU memory: it is added container by container before these are su
 size of a GPU where the workload runs.
 """
 
+from operator import attrgetter, itemgetter
 from typing import Final
 
 import msgspec
@@ -21,7 +22,7 @@ from ullage.engine.quota.victim_gangs import gang_of
 from ullage.engine.redundancy.budgets import Budgets
 from ullage.engine.redundancy.daemons import is_daemon
 from ullage.engine.requests import WHOLE_GPU, effective_request, gpu_gigabytes, with_gpu_memory
-from ullage.model.cluster import Workload
+from ullage.model.cluster import Snapshot, Workload
 from ullage.model.resources import Resources
 from ullage.model.settings import rules_for
 
@@ -34,9 +35,10 @@ class Accounts:
     """Who runs, who is leaving (and still counts), who asks to run, and who of the first could be evicted.
 
     `spared` are those of them that have not run for the policy's minimum, with the seconds they have left.
+    `like` are the accounts of a cluster from which this one differs little.
     """
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: Columns, like: "Accounts | None" = None) -> None:
         snapshot = columns.snapshot
         settings = rules_for(snapshot.policy, snapshot.resource_types)
         self.columns = columns
@@ -50,8 +52,11 @@ class Accounts:
         self.evictable: list[Member] = []
         self.run_time = RunTime(settings.quota_run_min_seconds, snapshot.taken_seconds)
         self.spared: dict[str, int] = {}
-        for workload in snapshot.workloads:
-            self._enter(workload)
+        if like is None or not _counts_alike(like.columns.snapshot, snapshot):
+            for workload in snapshot.workloads:
+                self._enter(workload)
+        else:
+            self._enter_after(like)
         everyone = (*self.running.values(), *self.leaving.values())
         self.standing = Standing(self.book, everyone, settings.quota_order)
         self.capacity = cluster_capacity(columns)
@@ -64,11 +69,29 @@ class Accounts:
                 self.leaving[workload.key] = member
             else:
                 self.running[workload.key] = member
-            if not workload.terminating and not is_daemon(workload):
+            stays = workload.terminating or is_daemon(workload) or not self.budgets.may_go(workload)
+            if not stays:
                 self.evictable.append(member)
                 self._time(workload)
         elif asks_to_run(workload):
             self.waiting[workload.key] = self.member_of(workload)
+
+    def _enter_after(self, like: "Accounts") -> None:
+        """Enter who was entered in a cluster that differs little, but for the workloads that differ."""
+        put, dropped = like.columns.snapshot.workloads.difference(self.columns.snapshot.workloads)
+        gone = {*dropped, *(workload.key for workload in put)}
+        for name in ("running", "leaving", "waiting", "spared"):
+            known = dict(getattr(like, name))
+            for key in gone:
+                known.pop(key, None)
+            setattr(self, name, known)
+        self.evictable = [member for member in like.evictable if member.key not in gone]
+        for workload in put:
+            self._enter(workload)
+        if put:
+            for name in ("running", "leaving", "waiting", "spared"):
+                setattr(self, name, dict(sorted(getattr(self, name).items(), key=itemgetter(0))))
+            self.evictable.sort(key=attrgetter("key"))
 
     def _time(self, workload: Workload) -> None:
         left_seconds = self.run_time.left_seconds(workload)
@@ -99,6 +122,12 @@ class Accounts:
             counted = self.book.amounts(counted_request(workload, gigabytes))
             found = self._counted[key] = (workload, counted)
         return found[1]
+
+
+def _counts_alike(one: Snapshot, other: Snapshot) -> bool:
+    """Whether workloads that two clusters share count the same in both."""
+    same = ("nodes", "policy", "resource_types", "quotas", "disruption_budgets", "taken_seconds")
+    return all(getattr(one, name) is getattr(other, name) for name in same)
 
 
 def holds_quota(workload: Workload) -> bool:

@@ -64,6 +64,15 @@ def refuse_errors(
             raise InputError(each.message, remedy=each.remedy)
 
 
+def refuse_going(name: str, types: ResourceTypes, there: Sequence[Quota]) -> None:
+    """Raise about the first error that quotas would have without one of them."""
+    before = set(findings(there, None, types))
+    left = [quota for quota in there if quota.name != name]
+    for each in findings(left, None, types):
+        if each.severity == "error" and each not in before:
+            raise InputError(each.message, where=f"without quota {name}", remedy=each.remedy)
+
+
 def refuse_wrong(quota: Quota, types: ResourceTypes = BUILT_IN_TYPES) -> None:
     """Raise about the first thing wrong with a quota that does not depend on others."""
     for each in _of_one(quota, types):

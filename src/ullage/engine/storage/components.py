@@ -7,14 +7,16 @@ are alike are one sort: shares of one class and size, and whole drives of one cl
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.engine.storage.extents import MEBIBYTE
-from ullage.engine.storage.lattice import Counts
 from ullage.model.disk_plan import DiskRequest, drive_class_of
 from ullage.model.drives import ANY, DRIVE_CLASSES, GROUP_SUFFIX, SYSTEM_GROUP, LocalClass
 from ullage.model.errors import InputError
 from ullage.model.quantity import print_bytes
+
+if TYPE_CHECKING:
+    from ullage.engine.storage.lattice import Counts
 
 BYTES_MAX: Final = 1 << 62
 SYSTEM: Final = "SYS"
@@ -53,12 +55,12 @@ class Component(NamedTuple):
     wholes: tuple[Sort, ...]
 
     @property
-    def share_counts(self) -> Counts:
+    def share_counts(self) -> "Counts":
         """How many there are of each sort of shares."""
         return tuple(len(sort.items) for sort in self.shares)
 
     @property
-    def whole_counts(self) -> Counts:
+    def whole_counts(self) -> "Counts":
         """How many there are of each sort of whole drives."""
         return tuple(len(sort.items) for sort in self.wholes)
 

@@ -1,0 +1,222 @@
+"""The parameters of every question, as records: the same options as on the command line, and their defaults.
+
+Left out are options about the terminal, and those that name files or clusters: what a file would say is sent
+along, and which cluster is meant says the address.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+Text = Annotated[str, Meta(max_length=1000)]
+Texts = Annotated[tuple[Text, ...], Meta(max_length=1000)]
+Replicas = Annotated[int, Meta(ge=0)]
+Seconds = Annotated[int, Meta(ge=0)]
+Placement = Annotated[
+    Literal["spread", "pack", "balanced", "preferences"] | None,
+    Meta(description="How nodes are chosen; else the policy says."),
+]
+Exact = Annotated[
+    int,
+    Meta(
+        ge=0,
+        le=3600,
+        description="Seconds to search for another placement of what is refused, or a proof; 0: not at all.",
+    ),
+]
+RunMin = Annotated[
+    Seconds | None,
+    Meta(description="Nobody is evicted before it ran for so many seconds; else the policy's quota-run-min."),
+]
+Shape = Annotated[Text, Meta(description="One workload, as cpu=4,memory=8Gi.")]
+Count = Annotated[Replicas | None, Meta(description="This many of each workload.")]
+PodTemplate = Annotated[
+    Text,
+    Meta(description="Where kinds that are not built in keep their pod template, as spec.template."),
+]
+
+
+class Parameters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What a question may be told."""
+
+
+class OfCluster(Parameters, frozen=True, kw_only=True):
+    """What every question about a cluster may be told."""
+
+    policy: Annotated[
+        Literal["", "kubernetes", "ganeti", "htools", "zos", "nos", "csi-baremetal"],
+        Meta(description="A built-in profile in place of the cluster's own; a policy may be sent instead."),
+    ] = ""
+    namespace: Annotated[Text, Meta(description="The namespace that is meant.")] = ""
+    selector: Annotated[Text, Meta(description="Only nodes with these labels.")] = ""
+
+
+class Status(OfCluster, frozen=True, kw_only=True):
+    """How full a cluster is."""
+
+    by: Annotated[
+        Literal["finding", "resource", "node", "group", "domain", "quota", "device", "drive", "workload"]
+        | None,
+        Meta(description="Lists all workloads where it is `workload`; else only this part of a page."),
+    ] = None
+
+
+class Fit(OfCluster, frozen=True, kw_only=True):
+    """Whether workloads fit."""
+
+    shape: Shape = ""
+    replicas: Count = None
+    atomic: Annotated[bool, Meta(description="All or none of them.")] = False
+    pod_template: PodTemplate = ""
+    placement: Placement = None
+    seed: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="Decide ties by this seed, not by name.")
+    ] = None
+    exact_seconds: Exact = 2
+    run_min_seconds: RunMin = None
+
+
+class Plan(Fit, frozen=True, kw_only=True):
+    """What fits, to be held; workloads are sent along, or those that wait are meant."""
+
+    hold_seconds: Annotated[
+        Annotated[int, Meta(ge=1, le=316_224_000)] | None,
+        Meta(
+            description="For how long it is held unless it is bound, else an hour; what is held already too."
+        ),
+    ] = None
+    waits: Annotated[bool, Meta(description="What does not fit waits in line for room.")] = False
+
+
+class Headroom(OfCluster, frozen=True, kw_only=True):
+    """How many more fit."""
+
+    shapes: Annotated[Texts, Meta(description="Shapes, as cpu=4,memory=8Gi.")] = ()
+    together: Annotated[bool, Meta(description="Count whole sets of all of them.")] = False
+    tiered: Annotated[
+        bool, Meta(description="Shrink a shape, or the largest of a Ganeti policy, until nothing fits.")
+    ] = False
+    placement: Placement = None
+    pod_template: PodTemplate = ""
+
+
+class Check(OfCluster, frozen=True, kw_only=True):
+    """What is wrong, and what breaks."""
+
+    lose: Annotated[Texts, Meta(description="What is lost together: node/N, domain/D or drive/UUID.")] = ()
+    nodes_lost: Annotated[
+        Annotated[int, Meta(ge=0, le=3)] | None,
+        Meta(description="Any so many nodes are lost; 0 asks about no loss."),
+    ] = None
+    no_balance: Annotated[bool, Meta(description="Do not look at what balancing machines would mend.")] = (
+        False
+    )
+    placement: Placement = None
+    exact_seconds: Exact = 2
+
+
+class Balance(OfCluster, frozen=True, kw_only=True):
+    """What to move."""
+
+    drain: Annotated[Texts, Meta(description="Nodes to empty.")] = ()
+    squeeze: Annotated[bool, Meta(description="Which nodes could be switched off.")] = False
+    rolling: Annotated[bool, Meta(description="Turns of nodes to be maintained at the same time.")] = False
+    moves_max: Annotated[int, Meta(ge=0, le=10_000, description="At most so many moves.")] = 200
+    gain_min: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(description="What a move must gain; else a tenth of a node's share of all that is uneven."),
+    ] = None
+    weights: Annotated[Texts, Meta(description="How much terms of the score count, as TERM=NUMBER.")] = ()
+    no_disk_moves: Annotated[
+        bool, Meta(description="Copy no disks: workloads only change to their standbys.")
+    ] = False
+    groups: Annotated[Texts, Meta(description="Only these groups.")] = ()
+    placement: Placement = None
+
+
+class Buy(OfCluster, frozen=True, kw_only=True):
+    """What to buy; the catalog is sent along."""
+
+    shape: Shape = ""
+    replicas: Count = None
+    nodes_lost: Annotated[int, Meta(ge=0, le=3, description="Buy so that any so many nodes may fail.")] = 0
+    pod_template: PodTemplate = ""
+    seconds: Annotated[int, Meta(ge=1, le=3600, description="How long each search may take.")] = 10
+
+
+class Explain(OfCluster, frozen=True, kw_only=True):
+    """What stands behind something."""
+
+    subject: Annotated[Text, Meta(description="node/N, pod/NAMESPACE/P, quota/Q or resource/R.")]
+    resource: Annotated[Text, Meta(description="Of a node, only this resource.")] = ""
+
+
+class QuotaRisk(OfCluster, frozen=True, kw_only=True):
+    """Who is evicted when owners claim."""
+
+    subject: Annotated[Text, Meta(description="One workload, as pod/NAMESPACE/NAME.")] = ""
+
+
+class QuotaReplay(OfCluster, frozen=True, kw_only=True):
+    """What would have come of a trace, which is sent along, under other quotas."""
+
+    quota_mode: Annotated[Literal["nos", "fair"] | None, Meta(description="Another quota mode.")] = None
+    run_min_seconds: RunMin = None
+    every_seconds: Annotated[
+        int, Meta(ge=1, description="How many seconds snapshots of a record are apart.")
+    ] = 300
+
+
+class DisksList(OfCluster, frozen=True, kw_only=True):
+    """What disks have."""
+
+    subject: Annotated[Text, Meta(description="Only the disks of node/NAME.")] = ""
+
+
+class DisksFragmentation(OfCluster, frozen=True, kw_only=True):
+    """What of the free space can be had."""
+
+    sizes: Annotated[Texts, Meta(description="Sizes of volumes, as 100Gi or HDDLVG=100Gi.")] = ()
+
+
+class PolicyShow(OfCluster, frozen=True, kw_only=True):
+    """Which rules apply."""
+
+    target: Annotated[Text, Meta(description="cluster, group/NAME or node/NAME.")] = "cluster"
+    wants_list: Annotated[bool, Meta(description="List the built-in policies instead.")] = False
+
+
+class LedgerShow(Parameters, frozen=True, kw_only=True):
+    """What is promised."""
+
+    owner: Annotated[Text, Meta(description="Only what is promised to this owner.")] = ""
+    capacity: Annotated[Text, Meta(description="Only of this capacity, as node/n1.")] = ""
+    state: Annotated[
+        Literal["waiting", "reserved", "bound"] | None, Meta(description="Only what is in this state.")
+    ] = None
+    revision: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="As it was after this step.")] = (
+        None
+    )
+
+
+class LedgerHistory(Parameters, frozen=True, kw_only=True):
+    """What has happened."""
+
+    subject: Annotated[Text, Meta(description="reservation/R, owner/O or capacity/C.")] = ""
+    after: Annotated[int, Meta(ge=0, description="Only the steps after this one.")] = 0
+
+
+class LedgerVerify(Parameters, frozen=True, kw_only=True):
+    """Whether the ledger can be believed, beside what the cluster has now."""
+
+    policy: Annotated[
+        Literal["", "kubernetes", "ganeti", "htools", "zos", "nos", "csi-baremetal"],
+        Meta(description="A built-in profile in place of the cluster's own; a policy may be sent instead."),
+    ] = ""
+
+
+class Schema(Parameters, frozen=True, kw_only=True):
+    """The JSON Schema of our documents."""
+
+    kind: Annotated[Text, Meta(description="Of which kind; without one, which there are.")] = ""

@@ -1,0 +1,43 @@
+"""All routes of a server, from the modules of this folder."""
+
+from functools import cache
+from typing import Final
+
+from ullage.web.api import (
+    clusters,
+    events,
+    history,
+    jobs,
+    ledger,
+    ledger_records,
+    metrics,
+    operations,
+    pages,
+    plan_pages,
+    plans,
+    questions,
+    sessions,
+)
+from ullage.web.routes import Routes
+
+MODULES: Final = (
+    operations,
+    sessions,
+    clusters,
+    questions,
+    jobs,
+    ledger,
+    ledger_records,
+    plans,
+    events,
+    history,
+    metrics,
+    pages,
+    plan_pages,
+)
+
+
+@cache
+def routes() -> Routes:
+    """Return the table of all routes."""
+    return Routes(route for module in MODULES for route in module.ROUTES)

@@ -1,0 +1,307 @@
+"""From a request to an answer: the one way that all of them go, as ASGI has it.
+
+Names, rights, sizes and times are checked here, before a handler is asked; whatever it raises becomes
+problem+json. Health is answered however much there is to do.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import parse_qsl
+
+from ullage.model.errors import InputError
+from ullage.web.bodies import Bodies, GoneError, Incoming
+from ullage.web.caching import is_known
+from ullage.web.forms import media_type
+from ullage.web.http import HTML, JSON, PROBLEM, Problem, Request, Response, Streamed
+from ullage.web.problems import busy, defect, of_input
+from ullage.web.routes import Route, Routes, allowed
+from ullage.web.security import HEADERS, check_scope
+
+if TYPE_CHECKING:
+    from ullage.web.server import Server
+
+AT_ONCE_MAX: Final = 256
+STREAMS_MAX: Final = 256
+QUERY_CHARACTERS_MAX: Final = 32 << 10
+QUERY_FIELDS_MAX: Final = 5000
+SLOW_SECONDS: Final = 1.0
+ALWAYS: Final = frozenset(("/health",))
+"""What is answered however much there is to do."""
+_BASE: Final = tuple((name.encode(), told.encode()) for name, told in HEADERS)
+_ONCE: Final = frozenset(("host", "authorization", "content-type", "origin", "sec-fetch-site"))
+_HTML: Final = HTML.partition(";")[0]
+_EMPTY: Final = frozenset((204, 304))
+
+
+class Traffic:
+    """What was asked and answered, counted: for figures, and so that there is never too much at once."""
+
+    def __init__(self) -> None:
+        self.answers: Counter[tuple[str, str, int]] = Counter()
+        """By method, path of the route and status."""
+        self.seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
+        """Time spent, by method and path of the route."""
+        self.at_once = 0
+        self.streams = 0
+
+    def add(self, route: Route | None, method: str, status: int, seconds: float) -> None:
+        """Count one answer."""
+        name = (route.method, route.path) if route else (method if method in _KNOWN else "other", "")
+        self.answers[*name, status] += 1
+        self.seconds[name] += seconds
+
+
+_KNOWN: Final = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"))
+
+
+class Asking(NamedTuple):
+    """A request on its way in: what its head says, and what is still to come."""
+
+    method: str
+    path: str
+    query: bytes
+    headers: Mapping[str, str]
+    incoming: Incoming
+
+
+class App:
+    """The application that uvicorn runs."""
+
+    def __init__(self, server: "Server", routes: Routes, bodies: Bodies | None = None) -> None:
+        self._server = server
+        self.routes = routes
+        self._bodies = bodies or Bodies()
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        begun = time.monotonic()
+        traffic = self._server.traffic
+        path = scope["raw_path"].decode("ascii")
+        incoming = Incoming(receive, {})
+        route: Route | None = None
+        closes = False
+        try:
+            headers = _headers(scope["headers"])
+            incoming = Incoming(receive, headers)
+            asking = Asking(scope["method"], path, scope["query_string"], headers, incoming)
+            route, answer = await self._answer(asking)
+        except GoneError:
+            return
+        except Exception as error:  # noqa: BLE001 - whatever happens has an answer
+            answer = self._problem(error, path, incoming.headers)
+            found = self.routes.find(path)
+            route = found.methods.get(scope["method"]) if found else None
+            closes = not await incoming.pass_over() or not incoming.headers
+        if isinstance(answer, Streamed):
+            await self._send_stream(answer, receive, send)
+            status = 200
+        else:
+            status = await _send(send, answer, incoming.headers, scope["method"], closes=closes)
+        seconds = time.monotonic() - begun
+        traffic.add(route, scope["method"], status, seconds)
+        is_slow = seconds > SLOW_SECONDS and not isinstance(answer, Streamed)
+        if self._server.settings.logs_requests or status >= 500 or is_slow:
+            self._server.log.say(
+                "answered",
+                method=scope["method"],
+                path=path,
+                status=status,
+                milliseconds=round(seconds * 1000, 3),
+            )
+
+    async def _answer(self, asking: Asking) -> tuple[Route | None, Response | Streamed]:
+        method, headers, server = asking.method, asking.headers, self._server
+        server.security.check_host(headers)
+        found = self.routes.find(asking.path)
+        if found is None:
+            raise Problem(404, "there is nothing under this path", "/openapi.json lists what there is")
+        route = found.methods.get(method) or (found.methods.get("GET") if method == "HEAD" else None)
+        if route is None:
+            allow = allowed(found.methods)
+            if method == "OPTIONS":
+                return None, Response(204, headers=(("allow", allow),))
+            raise Problem(405, f"{method} is not for this path", f"it answers {allow}", allow=allow)
+        visitor = server.security.visitor(headers)
+        who = check_scope(visitor, route.scope)
+        server.security.check_source(method, headers)
+        _check_accepted(route, headers)
+        body = b""
+        if not asking.incoming.is_whole:
+            _check_media(route, headers)
+            body = await self._bodies.read(asking.incoming, route.body_bytes_max if route.body else 0)
+        elif isinstance(route.body, type) and "content-length" not in headers:
+            raise Problem(411, "a body is needed, and the length of it")
+        if visitor is not None:
+            server.security.check_forgery(method, headers, visitor, body)
+        request = Request(
+            method,
+            asking.path,
+            headers,
+            who,
+            found.values,
+            _query(asking.query) if asking.query else (),
+            body,
+        )
+        return route, await self._handled(route, request)
+
+    async def _handled(self, route: Route, request: Request) -> Response | Streamed:
+        """Ask the handler, unless there is too much to do already."""
+        traffic = self._server.traffic
+        if traffic.at_once >= AT_ONCE_MAX and route.path not in ALWAYS:
+            raise busy("too many requests are being answered")
+        traffic.at_once += 1
+        try:
+            answer = await route.handler(self._server, request)
+        finally:
+            traffic.at_once -= 1
+        if isinstance(answer, Streamed) and traffic.streams >= STREAMS_MAX:
+            await _close(answer)
+            raise busy("too many are listening already", 10)
+        return answer
+
+    def _problem(self, error: Exception, path: str, headers: Mapping[str, str]) -> Response:
+        if isinstance(error, InputError):
+            error = of_input(error)
+        if not isinstance(error, Problem):
+            from traceback import format_exception
+
+            told = "".join(format_exception(error))
+            self._server.log.say("met a defect", path=path, traceback=told[-8000:])
+            error = defect(path)
+        if error.status == 401 and _wants_page(headers) and path != "/login":
+            from urllib.parse import quote
+
+            return Response(303, headers=(("location", f"/login?next={quote(path)}"),), content=HTML)
+        response = error.response()
+        extra = []
+        if error.status == 401:
+            extra.append(("www-authenticate", "Bearer"))
+        if "retryAfterSeconds" in error.members:
+            extra.append(("retry-after", str(error.members["retryAfterSeconds"])))
+        elif error.status == 503:
+            extra.append(("retry-after", "1"))
+        if error.status == 405:
+            extra.append(("allow", error.members["allow"]))
+        return response._replace(headers=(*response.headers, *extra))
+
+    async def _send_stream(self, answer: Streamed, receive: Any, send: Any) -> None:
+        """Send parts as they come, until there are no more, whoever listens is gone, or the server ends."""
+        traffic = self._server.traffic
+        headers = [*_BASE, (b"content-type", answer.content.encode()), (b"cache-control", b"no-store")]
+        headers += [(name.encode(), told.encode("latin-1")) for name, told in answer.headers]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        traffic.streams += 1
+        sending = asyncio.create_task(_send_parts(answer, send))
+        gone = asyncio.create_task(_until_gone(receive))
+        ended = asyncio.create_task(self._server.ending.wait())
+        try:
+            await asyncio.wait((sending, gone, ended), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            traffic.streams -= 1
+            for task in (sending, gone, ended):
+                task.cancel()
+            outcome = await asyncio.gather(sending, gone, ended, return_exceptions=True)
+            await _close(answer)
+            if isinstance(outcome[0], Exception):
+                self._server.log.say("a stream failed", why=f"{type(outcome[0]).__name__}: {outcome[0]}")
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _send_parts(answer: Streamed, send: Any) -> None:
+    async for part in answer.parts:
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+
+
+async def _until_gone(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _close(answer: Streamed) -> None:
+    close = getattr(answer.parts, "aclose", None)
+    if close is not None:
+        with contextlib.suppress(Exception):
+            await close()
+
+
+async def _send(send: Any, answer: Response, asked: Mapping[str, str], method: str, *, closes: bool) -> int:
+    """Send an answer in one piece; nothing of it where whoever asks has it already. Return the status."""
+    status, body = answer.status, answer.body
+    tag = next((told for name, told in answer.headers if name == "etag"), "")
+    if tag and status == 200 and method in {"GET", "HEAD"} and is_known(asked.get("if-none-match", ""), tag):
+        status, body = 304, b""
+    headers = list(_BASE)
+    if status not in _EMPTY:
+        headers.append((b"content-type", answer.content.encode()))
+        headers.append((b"content-length", str(len(body)).encode()))
+    is_kept = False
+    for name, told in answer.headers:
+        is_kept = is_kept or name == "cache-control"
+        headers.append((name.encode(), told.encode("latin-1")))
+    if not is_kept:
+        headers.append((b"cache-control", b"no-cache" if tag else b"no-store"))
+    if closes:
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else body})
+    return status
+
+
+def _headers(given: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return headers by name; of those that decide something there is only one."""
+    found: dict[str, str] = {}
+    for raw, told in given:
+        name = raw.decode("latin-1")
+        if name in found:
+            if name in _ONCE:
+                raise Problem(400, f"the header {name} is there twice")
+            found[name] = f"{found[name]}{'; ' if name == 'cookie' else ', '}{told.decode('latin-1')}"
+        else:
+            found[name] = told.decode("latin-1")
+    return found
+
+
+def _query(raw: bytes) -> list[tuple[str, str]]:
+    if len(raw) > QUERY_CHARACTERS_MAX:
+        raise Problem(414, f"the query has more than {QUERY_CHARACTERS_MAX} characters")
+    try:
+        return parse_qsl(
+            raw.decode("ascii"), keep_blank_values=True, max_num_fields=QUERY_FIELDS_MAX, errors="strict"
+        )
+    except ValueError:
+        raise Problem(400, "the query cannot be read", "it is to be of UTF-8, encoded") from None
+
+
+def _wants_page(headers: Mapping[str, str]) -> bool:
+    return _HTML in headers.get("accept", "")
+
+
+def _check_accepted(route: Route, headers: Mapping[str, str]) -> None:
+    """Refuse to answer with what is not wanted."""
+    wanted = headers.get("accept")
+    if not wanted or "*/*" in wanted:
+        return
+    media = route.media
+    kinds = {each.partition(";")[0].strip().lower() for each in wanted.split(",")}
+    families = {f"{each.partition('/')[0]}/*" for each in media}
+    if media and not kinds & {*media, *families} and not (JSON in media and PROBLEM in kinds):
+        raise Problem(406, f"this is answered with {' or '.join(media)}", f"Accept is {wanted[:200]}")
+
+
+def _check_media(route: Route, headers: Mapping[str, str]) -> None:
+    """Refuse a body that is not of the kinds that are read."""
+    if route.body is None:
+        return
+    media = media_type(headers)
+    kinds = [each.strip() for each in route.body.split(",")] if isinstance(route.body, str) else [JSON]
+    if media not in kinds and "*/*" not in kinds:
+        told = media or "not named"
+        raise Problem(
+            415, f"the body is {told}", f"set Content-Type to one of {', '.join(kinds)}", kinds=kinds
+        )

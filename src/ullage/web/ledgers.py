@@ -1,0 +1,299 @@
+"""The ledgers of the clusters that are served: one store each, opened when it is first needed.
+
+The process that speaks HTTP knows no cluster. What a ledger may promise is read off its cluster by a worker,
+once for every revision of it, and kept here (offers.py). Whatever a command is about is told to the ledger
+before it, if that is news. The hard thing is that this must not count as others being quicker: who plans on
+a revision has the step on the one that the news make of it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Final, Protocol
+
+from ullage.engine.ledger.state import LedgerState
+from ullage.model.errors import InputError
+from ullage.model.ledger import Capacity, Command, Decision, Expire, JournalRow, Outcome, Reserve, Supply
+from ullage.service.clock import now_seconds
+from ullage.service.ledger_cluster import ClusterPlace, open_ledger
+from ullage.stores import codec
+from ullage.stores.database_file import failures
+from ullage.stores.entry_pages import EntryPage, Wanted, page_of_file, page_of_state
+from ullage.stores.opening import open_to_read
+from ullage.stores.protocol import LedgerStore, MovedError
+from ullage.stores.reading import row_of_key
+from ullage.stores.sqlite import SqliteLedger
+from ullage.web.clusters import ClusterState
+from ullage.web.http import Problem
+from ullage.web.offers import Offers
+from ullage.web.work import Done, Work
+
+OFFERS: Final = "offers"
+"""The work of a worker that tells what a cluster offers."""
+OFFERS_SECONDS_MAX: Final = 30.0
+CLUSTERS: Final = "clusters"
+FILE: Final = "ledger.db"
+EXPIRY_SECONDS: Final = 5.0
+"""How often it is looked whether the time of a promise has come."""
+
+
+class Asking(Protocol):
+    """Whoever has questions about clusters answered by workers."""
+
+    async def ask(self, cluster: str, work: Work, *, seconds_max: float) -> Done:
+        """Return what a worker of this cluster answers; raises a Problem."""
+
+    def revision(self, cluster: str) -> int:
+        """Return the revision of a cluster; raises a Problem where there is none of this name."""
+
+    def clusters(self) -> Sequence[ClusterState]:
+        """Return how every cluster stands."""
+
+
+class Ledgers:
+    """All ledgers of a server: files of its own, except for those that are kept `in_cluster` itself.
+
+    `told` is called with a cluster and a revision when its ledger has moved.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        pool: Asking,
+        *,
+        in_cluster: Mapping[str, ClusterPlace] | None = None,
+        told: Callable[[str, int], None] = lambda _cluster, _revision: None,
+    ) -> None:
+        self._folder = folder
+        self._pool = pool
+        self._in_cluster = in_cluster or {}
+        self._told = told
+        self._open: dict[str, asyncio.Task[_ClusterLedger]] = {}
+        self._ready: dict[str, _ClusterLedger] = {}
+        self._expiring: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to end promises whose time has come."""
+        self._expiring = asyncio.create_task(self._expire_for_ever())
+
+    def path(self, cluster: str) -> Path:
+        """Return the file of a cluster's ledger, whether it is there or not."""
+        return self._folder / CLUSTERS / cluster / FILE
+
+    def place(self, cluster: str) -> str:
+        """Return what questions about a cluster name as its ledger; empty where nothing was promised yet."""
+        there = self._in_cluster.get(cluster)
+        if there is not None:
+            return there.name
+        path = self.path(cluster)
+        return str(path) if cluster in self._ready or path.exists() else ""
+
+    def revision(self, cluster: str) -> int:
+        """Return the last revision of a ledger that is known here; 0 where none is."""
+        ledger = self._ready.get(cluster)
+        return 0 if ledger is None else ledger.revision
+
+    async def submit(
+        self,
+        cluster: str,
+        command: Command,
+        *,
+        key: str = "",
+        revision: int | None = None,
+        exact: bool = False,
+    ) -> Outcome:
+        """Take one step of a cluster's ledger, and return when it is durable."""
+        ledger = self._ready.get(cluster) or await self._opened(cluster)
+        outcome = await ledger.submit(command, key=key, revision=revision, exact=exact)
+        self._told(cluster, outcome.revision)
+        return outcome
+
+    async def page(self, cluster: str, wanted: Wanted, after: str, count: int) -> EntryPage:
+        """Return some entries of a cluster's ledger."""
+        self._pool.revision(cluster)
+        if cluster in self._in_cluster:
+            state = await asyncio.to_thread((await self._opened(cluster)).store.state)
+            return page_of_state(state, wanted, after, count)
+        if not self.place(cluster):
+            return page_of_state(LedgerState(), wanted, after, count)
+        return await asyncio.to_thread(page_of_file, self.path(cluster), wanted, after, count)
+
+    async def known(self, cluster: str, key: str) -> Outcome | None:
+        """Return the outcome of the step that was taken under a key; None where there is none."""
+        self._pool.revision(cluster)
+        if not self.place(cluster):
+            return None
+        row = await asyncio.to_thread(self._row, cluster, key)
+        return None if row is None else Outcome(row.revision, row.decision, repeated=True)
+
+    def _row(self, cluster: str, key: str) -> JournalRow | None:
+        there = self._in_cluster.get(cluster)
+        if there is not None:
+            with open_ledger(there) as store:
+                return store.row_of_key(key)
+        path = self.path(cluster)
+        with failures(path), closing(open_to_read(path)) as connection:
+            return row_of_key(connection, key)
+
+    def moved(self, cluster: str) -> None:
+        """Take note that a cluster has a new revision: what it offers may be something else."""
+        ledger = self._ready.get(cluster)
+        if ledger is not None:
+            ledger.look_again()
+
+    async def forget(self, cluster: str) -> None:
+        """Let go of the ledger of a cluster that is no longer served."""
+        opening = self._open.pop(cluster, None)
+        self._ready.pop(cluster, None)
+        if opening is not None:
+            ledger = await opening
+            await ledger.close()
+
+    async def close(self) -> None:
+        """Answer what was asked already, and let go of all."""
+        if self._expiring is not None:
+            self._expiring.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._expiring
+        for cluster in list(self._open):
+            await self.forget(cluster)
+
+    async def expire(self) -> None:
+        """End every promise of ours whose time has come; in a cluster its operator does that."""
+        for state in self._pool.clusters():
+            if state.name in self._in_cluster or not self.place(state.name):
+                continue
+            with suppress(InputError, Problem):  # it is tried again soon
+                ledger = self._ready.get(state.name) or await self._opened(state.name)
+                if await ledger.is_due():
+                    await self.submit(state.name, Expire())
+
+    async def _expire_for_ever(self) -> None:
+        while True:
+            await self.expire()
+            await asyncio.sleep(EXPIRY_SECONDS)
+
+    async def _opened(self, cluster: str) -> "_ClusterLedger":
+        self._pool.revision(cluster)
+        opening = self._open.get(cluster)
+        if opening is None:
+            opening = self._open[cluster] = asyncio.create_task(self._opening(cluster))
+        try:
+            ledger = await asyncio.shield(opening)
+        except BaseException:
+            if opening.done() and self._open.get(cluster) is opening:
+                del self._open[cluster]
+            raise
+        self._ready[cluster] = ledger
+        return ledger
+
+    async def _opening(self, cluster: str) -> "_ClusterLedger":
+        store, state = await asyncio.to_thread(self._store, cluster)
+
+        async def offered() -> tuple[Capacity, ...]:
+            work = Work(OFFERS, ledger=self.place(cluster))
+            done = await self._pool.ask(cluster, work, seconds_max=OFFERS_SECONDS_MAX)
+            if done.status != 200:
+                raise Problem(503, f"what {cluster} offers cannot be told now", retryAfterSeconds=1)
+            return tuple(codec.to_capacities(done.body.decode()))
+
+        return _ClusterLedger(store, state, offered)
+
+    def _store(self, cluster: str) -> tuple[LedgerStore, LedgerState]:
+        there = self._in_cluster.get(cluster)
+        if there is not None:
+            store: LedgerStore = open_ledger(there)
+        else:
+            path = self.path(cluster)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            store = SqliteLedger(path)
+        return store, store.state()
+
+
+class _ClusterLedger:
+    """One store, and what is known of the cluster beside it."""
+
+    def __init__(
+        self,
+        store: LedgerStore,
+        state: LedgerState,
+        offered: Callable[[], Awaitable[tuple[Capacity, ...]]],
+    ) -> None:
+        self.store = store
+        self.revision = state.revision
+        self._known = {each.name: each for each in state.capacities}
+        self._offered = offered
+        self._offers: Offers | None = None
+        self._looking: asyncio.Task[None] | None = None
+
+    async def submit(self, command: Command, *, key: str, revision: int | None, exact: bool) -> Outcome:
+        """Tell the ledger what is news in a command, and take the step."""
+        if self._offers is None and isinstance(command, Reserve):
+            await asyncio.shield(self.look_again())
+        news = self._offers.news(command) if self._offers is not None else None
+        at_seconds = now_seconds()
+        if news is not None:
+            try:
+                done = await self._supply(news, at_seconds, revision, exact=exact)
+            except MovedError:
+                pass  # the command is told so too, unless it was taken before under its key
+            else:
+                revision = revision if revision is None or done.moved else done.revision
+        outcome = await self.store.submit_async(
+            command, at_seconds=at_seconds, key=key, revision=revision, exact=exact
+        )
+        self.revision = max(self.revision, outcome.revision)
+        decision = outcome.decision
+        if decision.accepted and (decision.capacities or decision.gone) and not outcome.repeated:
+            self._learn(decision)  # a plan tells what there is itself: room of those that it evicts, too
+            if self._offers is not None:
+                self._offers.untold(decision)
+        return outcome
+
+    async def is_due(self) -> bool:
+        """Whether the time of a promise has come; and take note of where the ledger is."""
+        self.revision, due = await asyncio.to_thread(self._due)
+        return due
+
+    def _due(self) -> tuple[int, bool]:
+        now = now_seconds()
+        return self.store.ask(lambda state: (state.revision, bool(state.due(now))))
+
+    def look_again(self) -> "asyncio.Task[None]":
+        """Have it told what the cluster offers; until then what is known counts."""
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look())
+        return self._looking
+
+    async def close(self) -> None:
+        """Let go of the store."""
+        if self._looking is not None:
+            self._looking.cancel()
+        await asyncio.to_thread(self.store.close)
+
+    async def _look(self) -> None:
+        try:
+            capacities = await self._offered()
+        except Problem:
+            if self._offers is None:
+                raise
+            return  # what was offered last counts until the next revision
+        self._offers = Offers(capacities, self._known)
+
+    async def _supply(self, news: Supply, at_seconds: int, revision: int | None, *, exact: bool) -> Outcome:
+        offers = self._offers
+        try:
+            done = await self.store.submit_async(news, at_seconds=at_seconds, revision=revision, exact=exact)
+        except BaseException:
+            if offers is not None:
+                offers.untold(news)
+            raise
+        self._learn(news)
+        return done
+
+    def _learn(self, told: Supply | Decision) -> None:
+        """Take note of what the ledger knows now."""
+        self._known.update((each.name, each) for each in told.capacities)
+        for name in told.gone:
+            self._known.pop(name, None)

@@ -1,0 +1,68 @@
+"""What was: how full a cluster was over time, which plans were made, and who committed what.
+
+It needs no cluster, so it is drawn where HTTP is spoken; the plots fetch their numbers themselves.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import quote
+
+from ullage.web.pages.shell import Shell, draw
+
+if TYPE_CHECKING:
+    from ullage.web.state import Audited
+
+HOUR_SECONDS: Final = 3600
+SPANS: Final[Mapping[str, int]] = {
+    "hour": HOUR_SECONDS,
+    "day": 24 * HOUR_SECONDS,
+    "week": 7 * 24 * HOUR_SECONDS,
+    "month": 30 * 24 * HOUR_SECONDS,
+    "year": 365 * 24 * HOUR_SECONDS,
+}
+DEFAULT_SPAN: Final = "day"
+
+
+class PlanLine(NamedTuple):
+    """A plan as a list tells it."""
+
+    id: str
+    made: str
+    who: str
+    state: str
+    what: str
+
+
+class Commit(NamedTuple):
+    """Who committed what, with its time for people."""
+
+    at: str
+    who: str
+    action: str
+    subject: str
+    outcome: str
+    revision: int
+
+
+def history_page(
+    shell: Shell,
+    span: str,
+    now_seconds: int,
+    *,
+    audited: "Sequence[Audited]" = (),
+    plans: Sequence[PlanLine] = (),
+) -> bytes:
+    """Return the page of a span of time that ends now; `audited` has the latest first."""
+    span = span if span in SPANS else DEFAULT_SPAN
+    source = f"/v1/clusters/{quote(shell.cluster, safe='')}/history?from={now_seconds - SPANS[span]}"
+    commits = [
+        Commit(time_text(each.at_seconds), each.who, each.action, each.subject, each.outcome, each.revision)
+        for each in audited
+    ]
+    return draw("history", shell, spans=SPANS, span=span, source=source, audited=commits, plans=plans)
+
+
+def time_text(seconds: int) -> str:
+    """Return a moment for people, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%SZ")

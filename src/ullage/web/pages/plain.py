@@ -1,0 +1,28 @@
+"""Pages that need no cluster: signing in, and what went wrong. They are drawn where HTTP is spoken."""
+
+from typing import Final
+
+from ullage.web.pages.shell import Shell, draw
+
+_HEADINGS: Final = {
+    403: "Not allowed",
+    404: "Not found",
+    409: "Refused",
+    412: "It has moved",
+    422: "It cannot be answered",
+    503: "Not ready",
+    504: "It takes too long",
+}
+_LATER: Final = frozenset((429, 503, 504))
+"""What may well be answered if it is asked again."""
+
+
+def login(shell: Shell, wanted: str, *, failed: bool) -> bytes:
+    """Return the page on which somebody signs in, and then goes on to where they wanted to go."""
+    return draw("login", shell, next=wanted, failed=failed)
+
+
+def problem(shell: Shell, status: int, title: str, detail: str = "") -> bytes:
+    """Return the page that says why there is no other."""
+    heading = _HEADINGS.get(status, "It did not work")
+    return draw("problem", shell, heading=heading, title=title, detail=detail, again=status in _LATER)

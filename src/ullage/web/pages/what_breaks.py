@@ -1,0 +1,112 @@
+"""What breaks: fail nodes, a domain or drives; who is left without a place, and where the rest goes."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from ullage.model.errors import InputError
+from ullage.render import view
+from ullage.service.check import CheckQuestion, check_report
+from ullage.service.check_drives_page import drive_blocks
+from ullage.service.check_page import budget_table
+from ullage.service.words import findings_block, plural
+from ullage.web.pages.heat import LINKS_MAX, tiles_of
+from ullage.web.pages.kept import kept_status
+from ullage.web.pages.links import Links
+from ullage.web.pages.overview import measured_resources
+from ullage.web.pages.shell import draw, shell_of, terminal
+
+if TYPE_CHECKING:
+    from ullage.model.cluster import Snapshot
+    from ullage.service.asked import Asked
+    from ullage.service.check import CheckReport, LossStatus
+
+LOST_MAX: Final = 50
+ROWS_SHOWN: Final = 500
+DOMAINS_SHOWN: Final = 400
+DRIVES_SHOWN: Final = 200
+EXACT_SECONDS: Final = 2
+
+
+def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  # noqa: ARG001 - as all pages
+    """Return what can fail, and what would come of it."""
+    shell = shell_of(parameters)
+    snapshot, report = kept_status(asked)
+    lose = tuple(dict.fromkeys(filter(None, parameters.get("lose", "").split("\n"))))[:LOST_MAX]
+    is_any = bool(parameters.get("any"))
+    problem, found = "", None
+    if lose or is_any:
+        question = CheckQuestion(lose, 1 if is_any and not lose else None, exact_seconds=EXACT_SECONDS)
+        try:
+            found = check_report(snapshot, question)
+        except InputError as error:
+            problem = str(error)
+    names = list(report.total.limit)
+    return draw(
+        "what_breaks",
+        shell,
+        links=Links(shell, snapshot),
+        report=report,
+        lose=lose,
+        problem=problem,
+        verdict=verdict_of(found) if found else None,
+        blocks_=tuple(blocks_of(found)) if found else (),
+        not_simulated=found.not_simulated if found else (),
+        domains=[each.name for each in report.domains][:DOMAINS_SHOWN],
+        tiles=tiles_of(report.nodes, measured_resources(report.total, names), lambda _: "")
+        if len(report.nodes) <= LINKS_MAX
+        else (),
+        drives=drives_of(snapshot)[:DRIVES_SHOWN],
+        command=terminal(asked, "check " + (" ".join(f"--lose {each}" for each in lose) or "--nodes-lost 1")),
+    )
+
+
+def drives_of(snapshot: "Snapshot") -> list[tuple[str, str]]:
+    """Return drives that may hold volumes: their identifiers, and their nodes."""
+    return [(drive.uuid, node.name) for node in snapshot.nodes for drive in node.drives if not drive.system]
+
+
+def verdict_of(report: "CheckReport") -> view.Verdict:
+    """Return what the last check says, which is the one that loses something."""
+    checked = report.checks[-1]
+    errors = f"; {plural(checked.errors, 'error')}" if checked.errors else ""
+    text = f"{checked.name[0].upper()}{checked.name[1:]}: {checked.detail}{errors}"
+    return view.Verdict(text, "yes" if checked.passed else "no")
+
+
+def blocks_of(report: "CheckReport") -> "list[view.Block]":
+    """Return what a loss comes to: what is found, who loses, who moves, whose budget suffers."""
+    blocks: list[view.Block] = []
+    if report.checks[-1].findings:
+        blocks.append(findings_block("What it comes to", report.checks[-1].findings))
+    if report.loss is not None:
+        blocks += _loss_blocks(report.loss)
+    for survey in report.surveys:
+        for loss in survey.worst:
+            blocks += _loss_blocks(loss)
+    if report.drive_loss is not None:
+        blocks += drive_blocks(report.drive_loss, ROWS_SHOWN)
+    if report.budgets:
+        blocks.append(budget_table(report.budgets, ROWS_SHOWN))
+    return blocks
+
+
+def _loss_blocks(loss: "LossStatus") -> "list[view.Block]":
+    blocks: list[view.Block] = []
+    if loss.losers:
+        rows = [(each.workload, each.node, each.reason, each.remedy) for each in loss.losers]
+        where = f" when {', '.join(loss.nodes[:3])} is lost" if not loss.moves else ""
+        blocks.append(_table(f"Left without a place{where}", ("workload", "from", "why", "what helps"), rows))
+    if loss.not_restarted:
+        blocks.append(
+            _table("Nobody starts them again", ("workload",), [(name,) for name in loss.not_restarted])
+        )
+    if loss.moves:
+        moves = [(each.subject, each.from_node, each.to_node) for each in loss.moves]
+        blocks.append(_table("Start again elsewhere", ("workload", "from", "to"), moves))
+    return blocks
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> view.Table:
+    shown = tuple(tuple(view.Cell(text) for text in row) for row in rows[:ROWS_SHOWN])
+    caption = f"the first {ROWS_SHOWN} of {len(rows)}" if len(rows) > ROWS_SHOWN else ""
+    return view.Table(f"{title}: {len(rows)}", tuple(view.Column(name) for name in columns), shown, caption)

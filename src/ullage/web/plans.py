@@ -1,0 +1,303 @@
+"""Plans that are made now and committed later, by somebody who has looked at them.
+
+What was asked is kept with the answer. A commit takes the step on the ledger as it is then, which decides
+every hold again; where the cluster has moved, the same is asked again first, and only the same answer is
+committed. The hard thing is a crash in between: the step has the plan's own key, so it is taken once, and
+whoever asks again finds it.
+"""
+
+import asyncio
+import secrets
+import sqlite3
+import time
+from contextlib import closing
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
+
+from ullage.model.ledger import Extend, Outcome, Reserve, Supply, Together
+from ullage.model.ledger_entry import LedgerEntry
+from ullage.service.clock import now_seconds, told_time
+from ullage.service.plan_record import FitPlan, step_to_commit
+from ullage.stores.codec import to_command
+from ullage.web.events import Events
+from ullage.web.history import History, Mark
+from ullage.web.http import Principal, Problem
+from ullage.web.ledgers import Asking, Ledgers
+from ullage.web.state import Audited, State, read_only
+from ullage.web.work import Work
+
+PLAN: Final = "question/plan"
+"""The work of a worker that makes a plan."""
+ASK_SECONDS_MAX: Final = 30.0
+PLANS_MAX: Final = 1000
+BYTES_MAX: Final = 256 << 20
+"""What is kept of all plans; the oldest go first."""
+NAMES_MAX: Final = 20
+PlanState = Literal["open", "committed", "refused", "discarded"]
+
+
+class Plan(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
+    """How a plan stands; `names` are the first of the workloads that it is about.
+
+    The step that has committed it has the revision `committed_revision` of the ledger.
+    """
+
+    id: str
+    cluster: str
+    state: PlanState
+    made: str
+    who: str
+    fits: bool
+    may_be_committed: bool
+    cluster_revision: int
+    ledger_revision: int
+    hold_seconds: int
+    workloads: int
+    names: tuple[str, ...]
+    outcome: str = ""
+    committed_revision: int = 0
+
+    @property
+    def tag(self) -> str:
+        """The revisions that it was made on, as an entity tag."""
+        return f'"{self.cluster_revision}-{self.ledger_revision}"'
+
+
+class Kept(NamedTuple):
+    """A plan with all that is kept of it."""
+
+    told: Plan
+    answer: FitPlan
+    parameters: dict[str, Any]
+    body: bytes
+
+
+class Committed(NamedTuple):
+    """What came of a commit."""
+
+    told: Plan
+    outcome: Outcome
+
+    @property
+    def changed(self) -> tuple[LedgerEntry, ...]:
+        """The entries that it has changed."""
+        return self.outcome.decision.changed if self.outcome.decision.accepted else ()
+
+
+class Plans:
+    """All plans of a server."""
+
+    def __init__(
+        self, state: State, pool: Asking, ledgers: Ledgers, history: History, events: Events
+    ) -> None:
+        self._state = state
+        self._pool = pool
+        self._ledgers = ledgers
+        self._history = history
+        self._events = events
+        self._deciding: dict[str, asyncio.Lock] = {}
+
+    async def make(self, cluster: str, parameters: dict[str, Any], body: bytes, who: Principal) -> Kept:
+        """Return a new plan for workloads; raises a Problem with why there is none."""
+        answer = await self._answer(cluster, parameters, body)
+        told = Plan(
+            f"{int(time.time() * 1000):011x}{secrets.token_hex(5)}",
+            cluster,
+            "open",
+            told_time(now_seconds()),
+            who.name,
+            answer.fits,
+            answer.may_be_committed,
+            answer.cluster_revision,
+            answer.ledger_revision,
+            answer.hold_seconds,
+            len(answer.owners),
+            answer.owners[:NAMES_MAX],
+        )
+        kept = Kept(told, answer, parameters, body)
+        await self._state.run(lambda connection: _add(connection, kept))
+        self._tell(told)
+        return kept
+
+    async def get(self, cluster: str, plan: str) -> Kept:
+        """Return a plan; raises a Problem where there is none."""
+        found = await asyncio.to_thread(self._read, cluster, plan)
+        if found is None:
+            raise Problem(404, "there is no such plan", "it may have been dropped for newer ones")
+        return found
+
+    async def listed(self, cluster: str, state: str, before: str, count: int) -> list[Plan]:
+        """Return plans of a cluster, the newest first, those made before one that is named."""
+        self._pool.revision(cluster)
+        return await asyncio.to_thread(self._list, cluster, state, before, count)
+
+    async def commit(self, cluster: str, plan: str, who: Principal, *, exact: bool = False) -> Committed:
+        """Hold what a plan has a place for, or raise a Problem with why that cannot be.
+
+        If it is to be `exact`, neither the cluster nor its ledger may have moved since.
+        """
+        async with self._one_at_a_time(cluster):
+            kept = await self.get(cluster, plan)
+            told = kept.told
+            if told.state == "discarded":
+                raise Problem(409, "the plan was discarded", "make another one")
+            if not told.may_be_committed:
+                why = "all or none was asked for" if told.names else "there is nothing to hold"
+                raise Problem(409, "the plan cannot be committed", f"{why}: make another one")
+            outcome = await self._taken(kept, exact=exact)
+            decision = outcome.decision
+            told = msgspec.structs.replace(
+                told,
+                state="committed" if decision.accepted else "refused",
+                outcome=decision.reason,
+                committed_revision=outcome.revision,
+            )
+            if told != kept.told:
+                await self._settled(told, who)
+        return Committed(told, outcome)
+
+    async def discard(self, cluster: str, plan: str) -> Plan:
+        """Give up a plan that was not committed."""
+        async with self._one_at_a_time(cluster):
+            told = (await self.get(cluster, plan)).told
+            if told.state == "committed":
+                raise Problem(409, "the plan was committed", "release what it holds instead")
+            told = msgspec.structs.replace(told, state="discarded")
+            await self._state.run(lambda connection: _set(connection, told))
+        self._tell(told)
+        return told
+
+    def _one_at_a_time(self, cluster: str) -> asyncio.Lock:
+        self._pool.revision(cluster)
+        return self._deciding.setdefault(cluster, asyncio.Lock())
+
+    async def _answer(self, cluster: str, parameters: dict[str, Any], body: bytes) -> FitPlan:
+        work = Work(PLAN, parameters, body, self._ledgers.place(cluster))
+        done = await self._pool.ask(cluster, work, seconds_max=ASK_SECONDS_MAX)
+        if done.status != 200:
+            raise refused_by_worker(done.status, done.body)
+        return msgspec.structs.replace(_PLAN.decode(done.body), cluster_revision=done.revision)
+
+    async def _taken(self, kept: Kept, *, exact: bool) -> Outcome:
+        """Take the step of a plan, or return what came of it when it was taken before."""
+        told, answer = kept.told, kept.answer
+        key = f"plan/{told.id}"
+        known = await self._ledgers.known(told.cluster, key)
+        if known is not None:
+            return known
+        revision = self._pool.revision(told.cluster)
+        if revision != answer.cluster_revision:
+            if exact:
+                raise _moved(f"the cluster is at revision {revision}, not {answer.cluster_revision}")
+            answer = await self._again(kept)
+        command = step_to_commit(
+            answer, cluster_revision=answer.cluster_revision, at_seconds=max(now_seconds(), answer.at_seconds)
+        )
+        return await self._ledgers.submit(
+            told.cluster, command, key=key, revision=answer.ledger_revision, exact=exact
+        )
+
+    async def _again(self, kept: Kept) -> FitPlan:
+        """Ask the same on the cluster as it is now; another answer is not what somebody wants committed."""
+        answer = await self._answer(kept.told.cluster, kept.parameters, kept.body)
+        if essence(answer.step) != essence(kept.answer.step):
+            raise Problem(
+                409,
+                "the cluster has moved, and what fits now is something else",
+                "look at a new plan",
+                clusterRevision=answer.cluster_revision,
+            )
+        return answer
+
+    async def _settled(self, told: Plan, who: Principal) -> None:
+        """Write down what came of a commit, for everybody who will ask."""
+        at_seconds = int(time.time())
+        outcome = told.outcome or told.state
+        await self._state.run(lambda connection: _set(connection, told))
+        await self._state.note(
+            Audited(
+                at_seconds, who.name, told.cluster, "commit plan", told.id, outcome, told.committed_revision
+            )
+        )
+        if told.state == "committed":
+            more = told.workloads - len(told.names)
+            words = ", ".join((*told.names, *((f"{more} more",) if more else ())))
+            mark = Mark(at_seconds, told.id, who.name, words)
+            await self._history.mark(told.cluster, mark)
+        self._tell(told)
+
+    def _tell(self, told: Plan) -> None:
+        self._events.tell("plan", told.cluster, id=told.id, state=told.state)
+
+    def _read(self, cluster: str, plan: str) -> Kept | None:
+        with closing(read_only(self._state.path)) as connection:
+            row = connection.execute(
+                "SELECT told, plan, parameters, body FROM plans WHERE identifier = ? AND cluster = ?",
+                (plan, cluster),
+            ).fetchone()
+        if row is None:
+            return None
+        return Kept(_TOLD.decode(row[0]), _PLAN.decode(row[1]), msgspec.json.decode(row[2]), row[3])
+
+    def _list(self, cluster: str, state: str, before: str, count: int) -> list[Plan]:
+        with closing(read_only(self._state.path)) as connection:
+            rows = connection.execute(
+                "SELECT told FROM plans WHERE cluster = ?1 AND (?2 = '' OR state = ?2) "
+                "AND (?3 = '' OR identifier < ?3) ORDER BY identifier DESC LIMIT ?4",
+                (cluster, state, before, count),
+            ).fetchall()
+        return [_TOLD.decode(text) for (text,) in rows]
+
+
+def essence(step: str) -> list[Any]:
+    """Return what a step holds and gives back, apart from until when, and from what there is."""
+    command = to_command(step) if step else Together(())
+    parts = command.commands if isinstance(command, Together) else (command,)
+    return [
+        msgspec.structs.replace(part, expires_seconds=0) if isinstance(part, Reserve | Extend) else part
+        for part in parts
+        if not isinstance(part, Supply)
+    ]
+
+
+def refused_by_worker(status: int, body: bytes) -> Problem:
+    """Return the problem that a worker has answered with."""
+    told = msgspec.json.decode(body)
+    members = {name: value for name, value in told.items() if name in {"what", "where", "remedy"}}
+    return Problem(status, told.get("title", "it cannot be planned"), told.get("detail", ""), **members)
+
+
+def _moved(what: str) -> Problem:
+    return Problem(412, what, "look again and plan anew")
+
+
+def _add(connection: sqlite3.Connection, kept: Kept) -> None:
+    parameters = msgspec.json.encode(kept.parameters).decode()
+    plan = msgspec.json.encode(kept.answer)
+    size = len(kept.body) + len(plan) + len(parameters)
+    told = kept.told
+    connection.execute(
+        "INSERT INTO plans VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (told.id, told.cluster, told.state, _text(told), parameters, kept.body, plan, size),
+    )
+    connection.execute(
+        "DELETE FROM plans WHERE identifier IN (SELECT identifier FROM (SELECT identifier, "
+        "row_number() OVER newest AS number, sum(size_bytes) OVER newest AS total FROM plans "
+        "WINDOW newest AS (ORDER BY identifier DESC)) WHERE number > ?1 OR (number > 1 AND total > ?2))",
+        (PLANS_MAX, BYTES_MAX),
+    )
+
+
+def _set(connection: sqlite3.Connection, told: Plan) -> None:
+    connection.execute(
+        "UPDATE plans SET state = ?, told = ? WHERE identifier = ?", (told.state, _text(told), told.id)
+    )
+
+
+def _text(told: Plan) -> str:
+    return msgspec.json.encode(told).decode()
+
+
+_TOLD: Final = msgspec.json.Decoder(Plan)
+_PLAN: Final = msgspec.json.Decoder(FitPlan)

@@ -1,0 +1,218 @@
+"""All clusters of a server, and the processes that hold them: whoever wants an answer asks here.
+
+Workers call a Unix socket in a folder that nobody else may look into. One document is read at a time: each
+reading may take as much memory as a cluster may.
+"""
+
+import asyncio
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ullage.web.clusters import ClusterFolder, ClusterState, Heard, Origin, check_name, uploaded
+from ullage.web.frames import EndedError, Hello, read
+from ullage.web.http import Problem
+from ullage.web.logs import Log
+from ullage.web.problems import busy
+from ullage.web.reading import STREAM_BYTES
+from ullage.web.served import Around, Bounds, ServedCluster
+from ullage.web.settings import Settings
+from ullage.web.work import Done, Work
+
+CLUSTERS_MAX: Final = 64
+HELLO_SECONDS_MAX: Final = 10.0
+FOLDER: Final = "clusters"
+LONG: Final = frozenset(("snapshot", "page/balance", "page/what_breaks"))
+"""Work that may take seconds, beside the questions that say so of themselves."""
+SEARCH_SECONDS_MAX: Final = 2
+_HELLO: Final = msgspec.msgpack.Decoder(Hello)
+
+
+class Pool:
+    """The clusters by name; the first is the one that is meant where none is named."""
+
+    def __init__(self, settings: Settings, log: Log | None = None, bounds: Bounds | None = None) -> None:
+        self._folder = settings.folder / FOLDER
+        self._listed = settings.clusters
+        self._as_whom = settings.kubeconfig, settings.as_user, settings.types
+        self._bounds = bounds or Bounds(settings.workers, settings.refresh_seconds)
+        self._log = log or Log()
+        self._clusters: dict[str, ServedCluster] = {}
+        self._arriving: ServedCluster | None = None
+        self._heard: list[Callable[[Heard], None]] = []
+        self._uploading = asyncio.Lock()
+        self._server: asyncio.Server | None = None
+        self._sockets: Path | None = None
+        self._calls: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Begin to read all clusters; whoever asks before one is read is told so."""
+        self._sockets = Path(tempfile.mkdtemp(prefix="ullage-"))  # for our eyes alone
+        self._server = await asyncio.start_unix_server(self._called, self._socket, limit=STREAM_BYTES)
+        for listed in self._listed:
+            check_name(listed.name)
+            origin = Origin(listed.source, listed.context, *self._as_whom)
+            self._clusters[listed.name] = self._new(listed.name, origin)
+        for name in uploaded(self._folder):
+            if name not in self._clusters:
+                self._clusters[name] = self._new(name, Origin(is_upload=True))
+        for cluster in self._clusters.values():
+            cluster.start()
+
+    async def stop(self) -> None:
+        """End every process; whoever still waits for an answer gets none."""
+        if self._server is not None:
+            self._server.close()
+        every = [*self._clusters.values(), *([self._arriving] if self._arriving else [])]
+        await asyncio.gather(*(cluster.stop() for cluster in every))
+        for call in self._calls:
+            call.cancel()
+        await asyncio.gather(*self._calls, return_exceptions=True)
+        if self._sockets is not None:
+            shutil.rmtree(self._sockets, ignore_errors=True)
+
+    @property
+    def _socket(self) -> str:
+        return str(self._sockets / "workers") if self._sockets else ""
+
+    def _new(self, name: str, origin: Origin) -> ServedCluster:
+        folder = ClusterFolder(self._folder / name)
+        around = Around(self._bounds, self._socket, self._tell, self._log)
+        return ServedCluster(name, origin, folder, around)
+
+    # What there is.
+
+    def clusters(self) -> list[ClusterState]:
+        """Return how every cluster stands: those of the command line first, in their order."""
+        return [cluster.state() for cluster in self._clusters.values()]
+
+    def state(self, name: str) -> ClusterState:
+        """Return how a cluster stands; raises a Problem where there is none of the name."""
+        return self._cluster(name).state()
+
+    def revision(self, name: str) -> int:
+        """Return the revision that is answered from; 0 before the first."""
+        return self._cluster(name).revision
+
+    def ledger_file(self, name: str) -> Path:
+        """Return where the promises of a cluster lie, if there are any."""
+        return self._cluster(name).folder.ledger
+
+    def hear(self, callback: Callable[[Heard], None]) -> None:
+        """Call a function with every new revision, failure and removal."""
+        self._heard.append(callback)
+
+    def _tell(self, heard: Heard) -> None:
+        for callback in self._heard:
+            callback(heard)
+
+    def _cluster(self, name: str) -> ServedCluster:
+        found = self._clusters.get(name)
+        if found is None:
+            raise Problem(404, f"there is no cluster {name!r}", f"there are: {', '.join(self._clusters)}")
+        return found
+
+    # Questions.
+
+    async def ask(
+        self,
+        name: str,
+        work: Work,
+        *,
+        seconds_max: float,
+        is_long: bool | None = None,
+        began: Callable[[], None] | None = None,
+    ) -> Done:
+        """Return what a worker of a cluster answers; refusals of the work itself are answers too.
+
+        Raises a Problem: 404 where there is no such cluster, 503 where it is not read yet or too many wait,
+        504 where answering takes too long, 500 where the worker ends within it. `began` is called when a
+        worker is found.
+        """
+        cluster = self._cluster(name)
+        long = takes_long(work) if is_long is None else is_long
+        return await cluster.ask(work, seconds_max=seconds_max, is_long=long, began=began)
+
+    # Clusters.
+
+    async def put(self, name: str, document: bytes) -> ClusterState:
+        """Read a document, and make it the cluster of a name; one that cannot be read changes nothing."""
+        check_name(name)
+        if self._uploading.locked():
+            raise busy("another document is being read")
+        async with self._uploading:
+            known = self._clusters.get(name)
+            if known is not None and not known.origin.is_upload:
+                raise Problem(409, f"cluster {name} is read from its own source", "upload under another name")
+            if known is None and len(self._clusters) >= CLUSTERS_MAX:
+                raise Problem(409, f"there are {CLUSTERS_MAX} clusters already", "remove one of them")
+            cluster = known or self._new(name, Origin(is_upload=True))
+            self._arriving = cluster
+            try:
+                await asyncio.to_thread(cluster.folder.take, document)
+                await cluster.read(upload=True)
+            except BaseException:
+                cluster.folder.refuse()
+                if known is None:
+                    await cluster.stop()
+                raise
+            finally:
+                self._arriving = None
+            if known is None:
+                self._clusters[name] = cluster
+                cluster.start()
+            return cluster.state()
+
+    async def refresh(self, name: str) -> ClusterState:
+        """Read a cluster again, and return how it stands then."""
+        cluster = self._cluster(name)
+        await cluster.refresh()
+        return cluster.state()
+
+    async def remove(self, name: str) -> None:
+        """Forget a cluster that was uploaded; its promises are kept."""
+        cluster = self._cluster(name)
+        if not cluster.origin.is_upload:
+            raise Problem(409, f"cluster {name} is one of the command line", "start the server without it")
+        async with self._uploading:
+            if self._clusters.pop(name, None) is None:
+                return
+            state = cluster.state()
+            await cluster.stop()
+            await asyncio.to_thread(cluster.folder.remove)
+        self._tell(Heard("removed", state))
+
+    # Workers.
+
+    def _called(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        call = asyncio.create_task(self._serve(reader, writer))
+        self._calls.add(call)
+        call.add_done_callback(self._calls.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.closing(writer), contextlib.suppress(EndedError, TimeoutError, ProcessLookupError):
+            async with asyncio.timeout(HELLO_SECONDS_MAX):
+                hello = await read(reader, _HELLO)
+            for cluster in (*self._clusters.values(), *([self._arriving] if self._arriving else [])):
+                reading = cluster.readings.get(hello.reading)
+                if reading is not None:
+                    await cluster.serve_worker(reading, reader, writer)
+                    return
+
+
+def takes_long(work: Work) -> bool:
+    """Whether some work may take seconds: by its kind, or because it was told to search for longer."""
+    kind, _, name = work.name.partition("/")
+    if kind != "question":
+        return work.name in LONG
+    from ullage.service.questions import QUESTIONS
+
+    question = QUESTIONS.get(name)
+    seconds = str(work.parameters.get("exactSeconds", ""))
+    searches = seconds.isdecimal() and len(seconds) < 9 and int(seconds) > SEARCH_SECONDS_MAX
+    return question is not None and (question.is_long or searches)

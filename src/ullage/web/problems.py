@@ -1,0 +1,33 @@
+"""What went wrong, as RFC 9457 has it: the line of the command line, and its parts for programs."""
+
+from typing import Final
+
+from ullage.model.errors import InputError
+from ullage.web.http import Problem
+
+RETRY_SECONDS: Final = 1
+UNPROCESSABLE: Final = 422
+
+
+def of_input(error: InputError, status: int = UNPROCESSABLE) -> Problem:
+    """Return the problem with input that cannot be used: one line, as the command line prints it."""
+    from ullage.stores.protocol import StoreUnavailableError
+
+    if isinstance(error, StoreUnavailableError):
+        status = 503
+    parts = {"what": error.what, "where": error.where, "remedy": error.remedy}
+    return Problem(status, str(error), **{name: told for name, told in parts.items() if told})
+
+
+def busy(what: str, retry_seconds: int = RETRY_SECONDS) -> Problem:
+    """Return the problem of having too much to do: ask again later."""
+    return Problem(503, what, retryAfterSeconds=retry_seconds)
+
+
+def defect(where: str) -> Problem:
+    """Return the problem that is ours alone."""
+    from ullage import __version__
+
+    return Problem(
+        500, f"this is a defect of ullage {__version__}", "the server's log has what happened", where=where
+    )

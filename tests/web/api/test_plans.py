@@ -1,0 +1,125 @@
+"""Plans over HTTP: where they are found, what they were made on, and how they end."""
+
+import json
+
+import pytest
+
+from ullage.web.api.plans import ROUTES
+from web.standing import told
+
+PATH = "/v1/clusters/demo/plans"
+
+
+def pod(cpu="1"):
+    container = {"name": "main", "image": "x", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}
+    metadata = {"name": "new", "namespace": "web"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}}
+
+
+@pytest.fixture
+def run(tmp_path):
+    return lambda story: told(tmp_path, ROUTES, story)
+
+
+def test_a_plan_is_made_shown_and_committed(run):
+    async def story(client):
+        made = await client.ask("POST", PATH, pod(), query=[("holdSeconds", "90")])
+        headers = dict(made.headers)
+        plan = json.loads(made.body)
+        assert (made.status, headers["location"]) == (201, f"{PATH}/{plan['id']}")
+        assert headers["etag"] == '"1-0"'
+        assert (plan["kind"], plan["state"], plan["fits"], plan["holdSeconds"]) == ("Plan", "open", True, 90)
+        assert plan["report"]["kind"] == "FitReport"
+        shown = await client.ask("GET", headers["location"])
+        assert json.loads(shown.body) == plan
+        done = await client.ask(
+            "POST", f"{headers['location']}/commit", headers={"if-match": headers["etag"]}
+        )
+        committed = json.loads(done.body)
+        assert (done.status, committed["state"]) == (200, "committed")
+        held = [entry for entry in committed["changed"] if entry["capacity"].startswith("node/")]
+        assert [(entry["owner"], entry["resources"]["cpu"]) for entry in held] == [("web/new", "1")]
+        assert dict(done.headers)["ullage-ledger-revision"] == str(committed["committedRevision"])
+        again = json.loads((await client.ask("POST", f"{headers['location']}/commit")).body)
+        assert again["repeated"]
+
+    run(story)
+
+
+def test_a_plan_of_other_revisions_is_not_what_is_meant(run):
+    async def story(client):
+        path = dict((await client.ask("POST", PATH, pod())).headers)["location"]
+        assert (await client.ask("POST", f"{path}/commit", headers={"if-match": '"1-7"'})).status == 412
+        client.pool.revisions["demo"] += 1
+        moved = await client.ask("POST", f"{path}/commit", headers={"if-match": '"1-0"'})
+        assert moved.status == 412
+        assert "at revision 2, not 1" in json.loads(moved.body)["title"]
+        assert (await client.ask("POST", f"{path}/commit")).status == 200
+
+    run(story)
+
+
+def test_a_ledger_that_has_moved_is_told_apart_from_a_refusal(run):
+    async def story(client):
+        first, second = [
+            dict((await client.ask("POST", PATH, pod(cpu))).headers)["location"] for cpu in ("1", "2")
+        ]
+        await client.ask("POST", f"{first}/commit")
+        moved = await client.ask("POST", f"{second}/commit", headers={"if-match": '"1-0"'})
+        assert moved.status == 412
+        assert "the ledger is at revision 1, not 0" in json.loads(moved.body)["title"]
+
+    run(story)
+
+
+def test_a_refusal_carries_what_is_missing(tmp_path):
+    nodes = [{"name": "a", "capacity": {"cpu": "4", "memory": "8Gi", "pods": "9"}}]
+    document = {"apiVersion": "ullage.dev/v1", "kind": "Snapshot", "name": "demo", "nodes": nodes}
+    (tmp_path / "small.json").write_text(json.dumps(document), encoding="utf-8")
+
+    async def story(client):
+        other = pod("3")
+        other["metadata"]["name"] = "other"
+        first, second = [
+            dict((await client.ask("POST", PATH, body)).headers)["location"] for body in (pod("3"), other)
+        ]
+        assert (await client.ask("POST", f"{first}/commit")).status == 200
+        answer = await client.ask("POST", f"{second}/commit")
+        problem = json.loads(answer.body)
+        assert (answer.status, answer.content) == (409, "application/problem+json")
+        assert [(each["node"], each["missing"]) for each in problem["shortfalls"]] == [("node/a", "2")]
+
+    told(tmp_path, ROUTES, story, demo=str(tmp_path / "small.json"))
+
+
+def test_plans_are_listed_page_by_page_and_discarded(run):
+    async def story(client):
+        made = [json.loads((await client.ask("POST", PATH, pod())).body)["id"] for _ in range(3)]
+        gone = await client.ask("DELETE", f"{PATH}/{made[0]}")
+        assert json.loads(gone.body)["state"] == "discarded"
+        first = json.loads((await client.ask("GET", PATH, query=[("limit", "2")])).body)
+        rest = json.loads((await client.ask("GET", PATH, query=[("before", first["before"])])).body)
+        assert [plan["id"] for plan in first["plans"] + rest["plans"]] == sorted(made, reverse=True)
+        assert "before" not in rest
+        still = json.loads((await client.ask("GET", PATH, query=[("state", "open")])).body)
+        assert {plan["id"] for plan in still["plans"]} == set(made[1:])
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("GET", f"{PATH}/nothing", None, 404),
+        ("POST", f"{PATH}/nothing/commit", None, 404),
+        ("DELETE", f"{PATH}/nothing", None, 404),
+        ("GET", "/v1/clusters/other/plans", None, 404),
+        ("POST", "/v1/clusters/other/plans", b"{}", 404),
+        ("POST", PATH, b"kind: {", 422),
+    ],
+)
+def test_what_is_not_there_or_cannot_be_read_is_told(run, method, path, body, status):
+    async def story(client):
+        assert (await client.ask(method, path, body)).status == status
+
+    run(story)

@@ -1,0 +1,68 @@
+"""What if something were asked for."""
+
+from pathlib import Path
+
+import pytest
+
+from ullage.service.fit import FitQuestion
+from ullage.web.pages.shell import Shell
+from ullage.web.pages.what_if import EXAMPLE, question_of
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+def test_a_manifest_that_fits_goes_to_nodes_and_may_be_kept_as_a_plan(draws):
+    page = draws("what_if", body=EXAMPLE.encode(), namespace="web")
+    assert "api fits: 3 replicas" in page.words
+    assert "Keep it as a plan" in page.words
+    assert any(link.startswith("/nodes/n") for link in page.links)
+    assert EXAMPLE.strip() in page.html.replace("&#34;", '"')
+
+
+def test_who_may_not_plan_is_offered_no_plan(draws):
+    reader = Shell(cluster="cluster", clusters=("cluster",), scope="read")
+    assert "Keep it as a plan" not in draws("what_if", body=EXAMPLE.encode(), shell=reader).words
+
+
+def test_a_manifest_that_does_not_fit_says_why_and_what_would_help(draws):
+    page = draws("what_if", body=(EXAMPLES / "finetune.yaml").read_bytes())
+    assert 'class="verdict bad"' in page.html
+    assert "Keep it as a plan" not in page.words
+
+
+@pytest.mark.parametrize("manifest", [b"kind: [", b"\xff\xfe", b"just text", b"a: &a [*a]"])
+def test_what_cannot_be_read_is_told_in_one_line_and_stays_in_the_box(draws, manifest):
+    page = draws("what_if", body=manifest)
+    assert 'class="notice bad"' in page.html
+    assert "Does it fit?" in page.words
+
+
+def test_a_shape_can_be_asked_about_and_its_terminal_is_named(draws):
+    assert "fit" in draws("what_if", shape="cpu=1,memory=1Gi", replicas="2").words
+    assert "is no resource" in draws("what_if", shape="nonsense").words
+
+
+def test_those_that_wait_can_be_asked_about(draws):
+    assert "finetune-0" in draws("what_if", waiting="1").words
+
+
+def test_the_form_alone_asks_nothing(draws):
+    page = draws("what_if")
+    assert "Answer" not in page.words
+    assert "Why do 2 workloads wait?" in page.words
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "question"),
+    [
+        ({}, b"", None),
+        ({}, b" \n", None),
+        ({"shape": "cpu=1"}, b"", FitQuestion(shape="cpu=1")),
+        ({"shape": "cpu=1"}, b"kind: Pod", FitQuestion(("-",))),
+        ({"replicas": "7", "atomic": "1"}, b"kind: Pod", FitQuestion(("-",), replicas=7, atomic=True)),
+        ({"replicas": "many", "shape": "cpu=1"}, b"", FitQuestion(shape="cpu=1")),
+        ({"waiting": "1"}, b"", FitQuestion()),
+    ],
+)
+def test_a_form_is_a_question_and_the_manifest_counts_before_the_shape(parameters, body, question):
+    assert question_of(parameters, body) == question

@@ -1,0 +1,249 @@
+"""Steps of the ledgers of clusters: told what there is before they decide, on the revision that is meant."""
+
+import asyncio
+import json
+
+import msgspec
+import pytest
+
+from ullage.model.ledger import Bind, Capacity, Hold, Reserve, Supply, Together
+from ullage.model.resources import Resources
+from ullage.service.ledger_file import read_ledger
+from ullage.stores.entry_pages import Wanted
+from ullage.stores.protocol import MovedError
+from ullage.stores.sqlite import SqliteLedger
+from ullage.web.http import Problem
+from ullage.web.ledgers import Ledgers
+from web.standing import InProcess
+
+NEVER = 1 << 40
+
+
+def document(path, cpu, *names):
+    nodes = [{"name": name, "capacity": {"cpu": cpu, "memory": "8Gi", "pods": "9"}} for name in names]
+    told = {"apiVersion": "ullage.dev/v1", "kind": "Snapshot", "name": "mine", "nodes": nodes}
+    path.write_text(json.dumps(told), encoding="utf-8")
+    return str(path)
+
+
+def reserve(name, node="a", cpu=1000):
+    return Reserve(name, "team/x", NEVER, holds=(Hold("web", f"node/{node}", Resources({"cpu": cpu})),))
+
+
+class World:
+    """A cluster of two nodes, and the ledgers that are kept for it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.pool = InProcess(mine=document(folder / "mine.json", "4", "a", "b"))
+        self.told = []
+        self.ledgers = self.opened()
+
+    def opened(self):
+        return Ledgers(self.folder, self.pool, told=lambda *moved: self.told.append(moved))
+
+    def become(self, cpu, *names):
+        self.pool.become("mine", document(self.folder / "mine.json", cpu, *names))
+        self.ledgers.moved("mine")
+
+    async def submit(self, command, **options):
+        return await self.ledgers.submit("mine", command, **options)
+
+
+def told(tmp_path, story):
+    async def within():
+        world = World(tmp_path)
+        try:
+            async with asyncio.timeout(20):
+                return await story(world)
+        finally:
+            await world.ledgers.close()
+
+    return asyncio.run(within())
+
+
+def state_of(world):
+    return read_ledger(world.ledgers.path("mine"))
+
+
+def test_what_a_node_has_can_be_reserved_and_no_more(tmp_path):
+    async def story(world):
+        outcomes = [await world.submit(reserve(name, cpu=2000)) for name in ("one", "two", "three")]
+        assert [outcome.decision.accepted for outcome in outcomes] == [True, True, False]
+        (short,) = outcomes[2].decision.shortfalls
+        assert (short.node, short.resource, short.missing.value) == ("node/a", "cpu", 2000)
+        assert world.told == [("mine", 2), ("mine", 3), ("mine", 4)]
+        assert world.ledgers.revision("mine") == 4
+
+    told(tmp_path, story)
+
+
+def test_the_cluster_is_looked_at_once_for_many_who_come_at_the_same_time(tmp_path):
+    async def story(world):
+        outcomes = await asyncio.gather(*(world.submit(reserve(str(number), cpu=10)) for number in range(50)))
+        assert all(outcome.decision.accepted for outcome in outcomes)
+        assert world.pool.asked == ["offers"]
+        assert sorted(outcome.revision for outcome in outcomes) == list(range(2, 52))
+        assert len(state_of(world)) == 50
+
+    told(tmp_path, story)
+
+
+def test_a_node_that_has_grown_or_gone_is_known_as_it_is(tmp_path):
+    async def story(world):
+        assert (await world.submit(reserve("one", cpu=4000))).decision.accepted
+        assert not (await world.submit(reserve("two"))).decision.accepted
+        world.become("6", "a")
+        await asyncio.shield(world.ledgers._ready["mine"].look_again())
+        assert (await world.submit(reserve("three"))).decision.accepted
+        assert (await world.submit(reserve("four", "b"))).decision.reason.startswith("node/b is not known")
+
+    told(tmp_path, story)
+
+
+def test_a_cluster_that_cannot_be_looked_at_again_offers_what_it_did(tmp_path):
+    async def story(world):
+        await world.submit(reserve("one"))
+        kept, world.pool.held = world.pool.held, {}
+        await world.ledgers._ready["mine"].look_again()
+        world.pool.held = kept
+        assert (await world.submit(reserve("two"))).decision.accepted
+
+    told(tmp_path, story)
+
+
+def test_who_plans_on_a_revision_has_the_step_on_it_though_the_ledger_learns_of_a_node_first(tmp_path):
+    async def story(world):
+        first = await world.submit(reserve("one"))
+        second = await world.submit(reserve("two", "b"), revision=first.revision, exact=True)
+        assert second.decision.accepted
+        with pytest.raises(MovedError):
+            await world.submit(reserve("three"), revision=first.revision, exact=True)
+        assert {entry.reservation for entry in state_of(world).entries} == {"one", "two"}
+        loose = await world.submit(reserve("four"), revision=first.revision)
+        assert (loose.decision.accepted, loose.moved) == (True, True)
+
+    told(tmp_path, story)
+
+
+def test_who_asks_again_under_a_key_has_the_first_answer_though_what_is_offered_has_changed(tmp_path):
+    async def story(world):
+        await world.submit(reserve("zero", "b"))
+        first = await world.submit(reserve("one"), key="k", revision=2, exact=True)
+        world.become("5", "a", "b")
+        await asyncio.shield(world.ledgers._ready["mine"].look_again())
+        again = await world.submit(reserve("one"), key="k", revision=2, exact=True)
+        assert (again.revision, again.repeated) == (first.revision, True)
+
+    told(tmp_path, story)
+
+
+def test_a_ledger_is_what_it_was_when_it_is_opened_again(tmp_path):
+    async def story(world):
+        await world.submit(reserve("one"))
+        await world.ledgers.close()
+        world.ledgers = world.opened()
+        outcome = await world.submit(Bind("one"))
+        assert outcome.revision == 3
+        (entry,) = outcome.decision.changed
+        assert (entry.reservation, entry.state) == ("one", "BOUND")
+        await world.submit(reserve("two"))
+        assert state_of(world).revision == 4, "what it knew of the node is no news"
+
+    told(tmp_path, story)
+
+
+def test_others_may_use_the_file_at_the_same_time(tmp_path):
+    async def story(world):
+        await world.submit(reserve("one"))
+        with SqliteLedger(world.ledgers.path("mine")) as other:
+            other.submit(Bind("one"), at_seconds=1)
+        assert (await world.submit(reserve("two"))).revision == 4
+
+    told(tmp_path, story)
+
+
+def test_a_cluster_that_is_not_served_has_no_ledger(tmp_path):
+    async def story(world):
+        for asked in (
+            world.ledgers.submit("other", reserve("one")),
+            world.ledgers.page("other", Wanted(), "", 5),
+        ):
+            with pytest.raises(Problem) as caught:
+                await asked
+            assert caught.value.status == 404
+        assert not (tmp_path / "clusters").exists()
+
+    told(tmp_path, story)
+
+
+def test_a_ledger_that_nobody_has_used_is_empty_and_is_not_made_by_looking(tmp_path):
+    async def story(world):
+        page = await world.ledgers.page("mine", Wanted(), "", 5)
+        assert (page.revision, page.entries, world.ledgers.place("mine")) == (0, (), "")
+        await world.submit(reserve("one"))
+        page = await world.ledgers.page("mine", Wanted(), "", 5)
+        assert (page.revision, len(page.entries)) == (2, 1)
+        assert world.ledgers.place("mine") == str(world.ledgers.path("mine"))
+
+    told(tmp_path, story)
+
+
+def test_the_ledger_of_a_cluster_that_is_let_go_can_be_opened_again(tmp_path):
+    async def story(world):
+        await world.submit(reserve("one"))
+        await world.ledgers.forget("mine")
+        assert world.ledgers.revision("mine") == 0
+        assert (await world.submit(reserve("two"))).decision.accepted
+
+    told(tmp_path, story)
+
+
+def test_a_promise_whose_time_has_come_ends_by_itself(tmp_path, monkeypatch):
+    async def story(world):
+        monkeypatch.setenv("ULLAGE_NOW", "1000")
+        short = msgspec.structs.replace(reserve("one", cpu=4000), expires_seconds=1060)
+        assert (await world.submit(short)).decision.accepted
+        await world.ledgers.expire()
+        assert not (await world.submit(reserve("two"))).decision.accepted
+        monkeypatch.setenv("ULLAGE_NOW", "1061")
+        await world.ledgers.close()
+        world.ledgers = world.opened()
+        world.ledgers.start()
+        while len(state_of(world)):  # noqa: ASYNC110 - the server tells nobody in this process
+            await asyncio.sleep(0.01)
+        assert (await world.submit(reserve("three"))).decision.accepted
+        revision = state_of(world).revision
+        await world.ledgers.expire()
+        assert state_of(world).revision == revision, "nothing is written where nothing has ended"
+
+    told(tmp_path, story)
+
+
+def test_a_step_that_needs_no_room_asks_nothing_of_the_cluster(tmp_path):
+    async def story(world):
+        assert not (await world.submit(Bind("nobody"))).decision.accepted
+        assert world.pool.asked == []
+
+    told(tmp_path, story)
+
+
+def test_steps_that_others_take_are_known_after_a_look(tmp_path):
+    async def story(world):
+        await world.submit(reserve("one"))
+        with SqliteLedger(world.ledgers.path("mine")) as other:
+            other.submit(Bind("one"), at_seconds=1)
+        await world.ledgers.expire()
+        assert world.ledgers.revision("mine") == 3
+
+    told(tmp_path, story)
+
+
+def test_what_a_plan_told_of_a_node_is_put_right_before_the_next_reservation(tmp_path):
+    async def story(world):
+        await world.submit(reserve("one"))
+        roomy = Capacity("node/a", Resources({"cpu": 99_000}))
+        assert (await world.submit(Together((Supply((roomy,)), reserve("two"))))).decision.accepted
+        assert not (await world.submit(reserve("three", cpu=3000))).decision.accepted
+
+    told(tmp_path, story)

@@ -1,0 +1,231 @@
+"""A plan is committed as it was made, or not at all; and once."""
+
+import json
+
+import pytest
+
+from ullage.model.ledger import Hold, Reserve
+from ullage.model.resources import Resources
+from ullage.service.ledger_file import read_ledger
+from ullage.stores.protocol import MovedError
+from ullage.web import plans as module
+from ullage.web.history import Span
+from ullage.web.http import Principal, Problem
+from web.standing import told
+
+ME = Principal("me", "commit")
+NOBODY = {}
+
+
+def cluster(path, *nodes, cpu="4"):
+    rows = [{"name": name, "capacity": {"cpu": cpu, "memory": "8Gi", "pods": "9"}} for name in nodes]
+    document = {"apiVersion": "ullage.dev/v1", "kind": "Snapshot", "name": "mine", "nodes": rows}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return str(path)
+
+
+def pod(name="web", cpu="2"):
+    requests = {"cpu": cpu, "memory": "1Gi"}
+    container = {"name": "main", "image": "x", "resources": {"requests": requests}}
+    metadata = {"name": name, "namespace": "team"}
+    return json.dumps(
+        {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}}
+    ).encode()
+
+
+@pytest.fixture
+def run(tmp_path):
+    source = cluster(tmp_path / "mine.json", "a", "b")
+    return lambda story: told(tmp_path, (), story, mine=source)
+
+
+def held(standing):
+    if not standing.ledgers.place("mine"):
+        return {}
+    return {each.owner: each.capacity for each in read_ledger(standing.ledgers.path("mine")).entries}
+
+
+async def problem(asked):
+    with pytest.raises(Problem) as caught:
+        await asked
+    return caught.value
+
+
+def test_a_plan_holds_nothing_until_it_is_committed_and_then_what_it_said(run):
+    async def story(standing):
+        kept = await standing.plans.make("mine", NOBODY, pod(), ME)
+        assert (kept.told.state, kept.told.fits, kept.told.names) == ("open", True, ("team/web",))
+        assert kept.answer.report["kind"] == "FitReport"
+        assert held(standing) == {}
+        done = await standing.plans.commit("mine", kept.told.id, ME)
+        assert (done.told.state, done.outcome.decision.accepted) == ("committed", True)
+        (node,) = {each.capacity for each in done.changed}
+        assert held(standing) == {"team/web": node}
+        assert node in {"node/a", "node/b"}
+
+    run(story)
+
+
+def test_a_plan_is_committed_once_however_often_it_is_asked_for(run):
+    async def story(standing):
+        kept = await standing.plans.make("mine", NOBODY, pod(), ME)
+        first = await standing.plans.commit("mine", kept.told.id, ME)
+        again = await standing.plans.commit("mine", kept.told.id, ME)
+        assert (again.outcome.repeated, again.outcome.revision) == (True, first.outcome.revision)
+        assert again.told == first.told
+        assert len(standing.state.audited()) == 1
+
+    run(story)
+
+
+def test_what_was_committed_before_a_crash_is_found_though_nobody_wrote_it_down(run, tmp_path):
+    async def story(standing):
+        kept = await standing.plans.make("mine", NOBODY, pod(), ME)
+        await standing.plans.commit("mine", kept.told.id, ME)
+        await standing.state.run(lambda connection: module._set(connection, kept.told))
+        standing.pool.become("mine", cluster(tmp_path / "mine.json", "a", "b", cpu="1"))
+        done = await standing.plans.commit("mine", kept.told.id, ME)
+        assert (done.told.state, done.outcome.repeated) == ("committed", True)
+
+    run(story)
+
+
+def test_a_commit_is_told_to_the_audit_the_history_and_whoever_listens(run):
+    async def story(standing):
+        kept = await standing.plans.make("mine", NOBODY, pod(), ME)
+        done = await standing.plans.commit("mine", kept.told.id, ME)
+        ((_, entry),) = standing.state.audited()
+        assert (entry.who, entry.cluster, entry.action, entry.subject) == (
+            "me", "mine", "commit plan", kept.told.id,
+        )  # fmt: skip
+        assert (entry.outcome, entry.revision) == ("committed", done.outcome.revision)
+        (mark,) = (await standing.history.past("mine", Span(0, 1 << 40, 10))).marks
+        assert (mark.plan, mark.who, mark.text) == (kept.told.id, "me", "team/web")
+        assert [json.loads(each.text)["state"] for each in standing.events._kept] == ["open", "committed"]
+
+    run(story)
+
+
+def test_where_the_ledger_has_moved_each_hold_is_decided_again(run):
+    async def story(standing):
+        kept = await standing.plans.make("mine", NOBODY, pod(), ME)
+        other = await standing.plans.make("mine", NOBODY, pod("other", "3"), ME)
+        await standing.plans.commit("mine", other.told.id, ME)
+        done = await standing.plans.commit("mine", kept.told.id, ME)
+        assert (done.told.state, done.outcome.moved) == ("refused", True)
+        assert done.outcome.decision.shortfalls[0].resource == "cpu"
+        assert set(held(standing)) == {"team/other"}
+        again = await standing.plans.commit("mine", kept.told.id, ME)
+        assert (again.told.state, again.outcome.repeated) == ("refused", True)
+
+    run(story)
+
+
+def test_who_wants_exactly_the_revisions_of_the_plan_has_no_other(run, tmp_path):
+    async def story(standing):
+        kept = await standing.plans.make("mine", NOBODY, pod(), ME)
+        hold = Hold("x", "node/b", Resources({"cpu": 1}))
+        await standing.ledgers.submit("mine", Reserve("r", "team/x", 1 << 40, holds=(hold,)))
+        with pytest.raises(MovedError):
+            await standing.plans.commit("mine", kept.told.id, ME, exact=True)
+        standing.pool.become("mine", cluster(tmp_path / "mine.json", "a", "b", "c"))
+        assert (await problem(standing.plans.commit("mine", kept.told.id, ME, exact=True))).status == 412
+        assert (await standing.plans.get("mine", kept.told.id)).told.state == "open"
+        assert "team/web" not in held(standing)
+        fresh = await standing.plans.make("mine", NOBODY, pod(), ME)
+        assert (await standing.plans.commit("mine", fresh.told.id, ME, exact=True)).told.state == "committed"
+
+    run(story)
+
+
+def test_where_the_cluster_has_moved_the_same_answer_is_committed_and_another_is_not(run, tmp_path):
+    async def story(standing):
+        kept = await standing.plans.make("mine", NOBODY, pod(), ME)
+        (node,) = [
+            hold.capacity
+            for part in module.essence(kept.answer.step)
+            if isinstance(part, Reserve)
+            for hold in part.holds
+        ]
+        name = node.removeprefix("node/")
+        standing.pool.become("mine", cluster(tmp_path / "mine.json", "a", "b", cpu="5"))
+        done = await standing.plans.commit("mine", kept.told.id, ME)
+        assert done.told.state == "committed"
+        later = await standing.plans.make("mine", NOBODY, pod("later"), ME)
+        others = [each for each in ("c", "d") if each != name]
+        standing.pool.become("mine", cluster(tmp_path / "mine.json", *others))
+        refused = await problem(standing.plans.commit("mine", later.told.id, ME))
+        assert (refused.status, "moved" in refused.title) == (409, True)
+        assert set(held(standing)) == {"team/web"}
+
+    run(story)
+
+
+def test_what_is_held_is_held_from_the_commit_on_and_not_from_the_plan(run, monkeypatch):
+    async def story(standing):
+        monkeypatch.setenv("ULLAGE_NOW", "1000000000")
+        kept = await standing.plans.make("mine", {"holdSeconds": 60}, pod(), ME)
+        monkeypatch.setenv("ULLAGE_NOW", "1000000500")
+        done = await standing.plans.commit("mine", kept.told.id, ME)
+        assert {each.expires_seconds for each in done.changed} == {1_000_000_560}
+
+    run(story)
+
+
+def test_a_plan_that_fits_nowhere_is_kept_and_cannot_be_committed(run):
+    async def story(standing):
+        kept = await standing.plans.make("mine", {"atomic": True}, pod(cpu="99"), ME)
+        assert (kept.told.fits, kept.told.may_be_committed) == (False, False)
+        assert (await problem(standing.plans.commit("mine", kept.told.id, ME))).status == 409
+        assert held(standing) == {}
+
+    run(story)
+
+
+def test_a_plan_that_was_discarded_is_not_committed_and_one_that_was_committed_not_discarded(run):
+    async def story(standing):
+        first, second = [await standing.plans.make("mine", NOBODY, pod(), ME) for _ in range(2)]
+        assert (await standing.plans.discard("mine", first.told.id)).state == "discarded"
+        assert (await problem(standing.plans.commit("mine", first.told.id, ME))).status == 409
+        await standing.plans.commit("mine", second.told.id, ME)
+        assert (await problem(standing.plans.discard("mine", second.told.id))).status == 409
+
+    run(story)
+
+
+def test_plans_are_listed_newest_first_and_by_state(run):
+    async def story(standing):
+        made = [(await standing.plans.make("mine", NOBODY, pod(f"p{n}"), ME)).told for n in range(4)]
+        await standing.plans.discard("mine", made[1].id)
+        every = await standing.plans.listed("mine", "", "", 9)
+        assert [each.id for each in every] == [each.id for each in sorted(made, key=lambda p: p.id)[::-1]]
+        assert [each.id for each in await standing.plans.listed("mine", "discarded", "", 9)] == [made[1].id]
+        older = await standing.plans.listed("mine", "", every[1].id, 1)
+        assert [each.id for each in older] == [every[2].id]
+        assert (await problem(standing.plans.listed("other", "", "", 9))).status == 404
+
+    run(story)
+
+
+@pytest.mark.parametrize(("name", "most", "left"), [("PLANS_MAX", 2, 2), ("BYTES_MAX", 1, 1)])
+def test_the_oldest_plans_go_where_there_are_too_many_or_they_are_too_large(
+    run, monkeypatch, name, most, left
+):
+    async def story(standing):
+        monkeypatch.setattr(module, name, most)
+        made = [(await standing.plans.make("mine", NOBODY, pod(), ME)).told.id for _ in range(4)]
+        found = await standing.plans.listed("mine", "", "", 9)
+        assert [each.id for each in found] == sorted(made)[::-1][:left]
+        assert (await problem(standing.plans.get("mine", min(made)))).status == 404
+
+    run(story)
+
+
+def test_what_cannot_be_planned_is_told_as_the_question_would(run):
+    async def story(standing):
+        wrong = await problem(standing.plans.make("mine", NOBODY, b"kind: {", ME))
+        assert wrong.status in {400, 422}
+        assert "standard input" in wrong.title
+        assert (await problem(standing.plans.make("mine", NOBODY, b"", ME))).status == 422
+
+    run(story)
