@@ -47,6 +47,8 @@ ABOUT = {
     "ledger": "ledger, ",
     "scheduler": "scheduler on Kubernetes, ",
     "operator": "operator on Kubernetes, ",
+    "service": "service, 5000 nodes: ",
+    "service_ledger": "service, ",
 }
 """What the figures of a case are about, where their names do not say it."""
 KINDS = ("few", "small")

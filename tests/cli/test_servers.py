@@ -1,7 +1,10 @@
-"""The command line against a server: the same answers as on its source, and promises in the server's ledger."""
+"""The command line against a server: the answers of its source, and promises in the ledger of the server."""
 
+import contextlib
+import io
 import json
 import re
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -30,6 +33,14 @@ QUESTIONS_ASKED = {
     "policy/check": ("policy", "check"),
     "snapshot/show": ("snapshot", "show"),
 }
+FILES = Path(__file__).parent / "files"
+CHOICE = "add /v1/clusters/NAME to the address, with one of demo, room"
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: one}
+spec: {containers: [{name: main, resources: {requests: {cpu: 1m}}}]}
+"""
 OF_ONE_CLUSTER = {name for name in QUESTIONS if not name.startswith("ledger/")} - {"schema", "snapshot/diff"}
 
 
@@ -43,12 +54,9 @@ class Served(NamedTuple):
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """A server of two clusters that lets nobody in without a token."""
-    from pathlib import Path
-
     folder = tmp_path_factory.mktemp("served")
-    room = Path(__file__).parent / "files" / "room.yaml"
     tokens = {scope: token(folder, scope) for scope in ("read", "commit")}
-    words = ("-c", "demo", "-c", f"room={room}", "--require-token", "--workers", "1")
+    words = ("-c", "demo", "-c", f"room={FILES / 'room.yaml'}", "--require-token", "--workers", "1")
     with started(folder, *words, ULLAGE_NOW=NOW) as server:
         until_ready(server)
         path = f"{server.address}/v1/clusters"
@@ -56,9 +64,6 @@ def served(tmp_path_factory):
 
 
 def token(folder, scope):
-    import contextlib
-    import io
-
     with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())) as out:
         assert run(["token", "add", scope, "--scope", scope, "--data", str(folder)]) == 0
     out.seek(0)
@@ -98,27 +103,28 @@ def test_a_policy_of_ones_own_lies_over_that_of_the_server(ask, ask_as, served):
     assert ask_as("read", *words, "-c", served.demo) == ask(*words, "-c", "demo")
 
 
-def test_what_is_held_at_a_server_is_seen_by_every_command(ask, ask_as, served, files, monkeypatch, tmp_path):
-    orders = ("-f", files / "orders.yaml")
-    commit = ("fit", *orders, "--commit", "--hold", "900", "--key", "ärger", "-o", "json")
+def test_what_is_held_at_a_server_is_seen_by_every_command(ask, ask_as, served, monkeypatch, tmp_path):
+    room = FILES / "room.yaml"
+    commit = ("fit", "-f", FILES / "orders.yaml", "--commit", "--hold", "900", "--key", "ärger", "-o", "json")
     there = ask_as("commit", *commit, "-c", served.room)
-    here = ask(*commit, "-c", files / "room.yaml", "--ledger", tmp_path / "ledger.db")
-    local = str(tmp_path / "ledger.db")
-    assert there._replace(out=there.out.replace(served.room, local)) == here
+    here = ask(*commit, "-c", room, "--ledger", tmp_path / "ledger.db")
+    local, told_local = tmp_path / "ledger.db", "~/ledger.db"
+    assert there._replace(out=there.out.replace(served.room, told_local)) == here
     assert there.code == 0
     again = json.loads(ask_as("commit", *commit, "-c", served.room).out)["commit"]
     assert (again["repeated"], again["revision"]) == (True, 1)
     for words in (("show",), ("show", "--at", "0"), ("history",), ("history", "owner/search/index")):
         told = ask_as("read", "ledger", *words, "-o", "json", "-c", served.room)
         assert (
-            told.out.replace(served.room, local) == ask("ledger", *words, "-o", "json", "--ledger", local).out
+            told.out.replace(served.room, told_local)
+            == ask("ledger", *words, "-o", "json", "--ledger", local).out
         )
     monkeypatch.setenv("ULLAGE_CLUSTER", served.room)
     assert json.loads(ask_as("read", "ledger", "verify", "-o", "json").out)["sound"]
     assert ask_as("read", "ledger", "verify", "-c", served.room).code == 0
     fuller = ask_as("read", "status", "-o", "json")
-    assert fuller == ask("status", "-c", files / "room.yaml", "--ledger", local, "-o", "json")
-    assert fuller.out != ask("status", "-c", files / "room.yaml", "-o", "json").out
+    assert fuller == ask("status", "-c", room, "--ledger", local, "-o", "json")
+    assert fuller.out != ask("status", "-c", room, "-o", "json").out
     for words in (
         ("extend", "Pod/search/index/1", "--hold", "3600"),
         ("bind", "Pod/search/index/1"),
@@ -128,12 +134,14 @@ def test_what_is_held_at_a_server_is_seen_by_every_command(ask, ask_as, served, 
     ):
         done = json.loads(ask_as("commit", "ledger", *words, "-o", "json").out)
         assert (done["ledger"], done["accepted"]) == (served.room, True)
-    line = f"a backup is of files, and {served.room} is a server; do it there: --ledger DIR/clusters/NAME/ledger.db"
+    there = "do it there: --ledger DIR/clusters/NAME/ledger.db"
+    line = f"a backup is of files, and {served.room} is a server; {there}"
     assert ask_as("read", "ledger", "backup", "copy.db") == (1, "", f"ullage: error: {line}\n")
 
 
-def test_who_may_only_look_holds_nothing(ask_as, served, files):
-    result = ask_as("read", "fit", "-f", files / "orders.yaml", "--commit", "-c", served.room)
+def test_who_may_only_look_holds_nothing(ask_as, served, tmp_path):
+    (tmp_path / "pod.yaml").write_text(POD, encoding="utf-8")
+    result = ask_as("read", "fit", "-f", tmp_path / "pod.yaml", "--commit", "-c", served.demo)
     told = f"{served.address}: the token read may not commit; it is for read: make one with ullage token add"
     assert (result.code, result.out) == (1, "")
     assert result.err.startswith(f"ullage: error: {told}")
@@ -153,17 +161,15 @@ def test_the_next_command_reaches_the_server_too(ask, served, tmp_path):
     [
         (
             ("status", "-c", "{address}"),
-            "{address}: it has 2 clusters, and none is named; add /v1/clusters/NAME to the address, "
-            "with one of demo, room",
+            "{address}: it has 2 clusters, and none is named; {choice}",
         ),
         (
             ("status", "-c", "{address}/v1/clusters/lab"),
-            "{address}: there is no cluster 'lab'; add /v1/clusters/NAME to the address, with one of demo, room",
+            "{address}: there is no cluster 'lab'; {choice}",
         ),
         (
             ("ledger", "show", "-c", "demo"),
-            "-c names a server here, whose ledger is meant; name any other with --ledger; "
-            "see `ullage ledger show --help`",
+            "-c names a server here, whose ledger is meant; name any other with --ledger; see {help}",
         ),
         (
             ("ledger", "show", "--at", "99", "-c", "{address}/v1/clusters/demo"),
@@ -172,7 +178,7 @@ def test_the_next_command_reaches_the_server_too(ask, served, tmp_path):
     ],
 )
 def test_what_is_not_there_is_told_in_one_line(ask_as, served, words, line):
-    told = line.format(address=served.address)
+    told = line.format(address=served.address, choice=CHOICE, help="`ullage ledger show --help`")
     result = ask_as("read", *(word.format(address=served.address) for word in words))
     assert result == (1, "", f"ullage: error: {told}\n")
 
@@ -181,8 +187,8 @@ def test_nobody_is_let_in_without_a_token_or_with_another(ask, monkeypatch, serv
     wants = f"{served.address}: it wants a token; give a token in $ULLAGE_TOKEN or with --token-file FILE"
     assert ask("status", "-c", served.demo) == (1, "", f"ullage: error: {wants}\n")
     monkeypatch.setenv("ULLAGE_TOKEN", "another")
-    ended = f"{served.address}: the token is not known there, or has ended; have another one made: ullage token add"
-    assert ask("status", "-c", served.demo) == (1, "", f"ullage: error: {ended}\n")
+    ended = "the token is not known there, or has ended; have another one made: ullage token add"
+    assert ask("status", "-c", served.demo) == (1, "", f"ullage: error: {served.address}: {ended}\n")
     missing = (
         f"--token-file {tmp_path}/none: cannot be read: No such file or directory; name the file of a token"
     )
@@ -194,5 +200,6 @@ def test_a_server_of_another_version_is_told(ask_as, monkeypatch, served):
     monkeypatch.setattr("ullage.sources.server_client.__version__", "9.9.9")
     monkeypatch.setattr("ullage.sources.snapshot_file.VERSION", 9)
     what = "its snapshot cannot be read: compact snapshot of version 1, known is 9"
-    line = f"{served.address}: it is ullage {__version__}, and this is 9.9.9: {what}; use the same version on both sides"
-    assert ask_as("read", "status", "-c", served.demo) == (1, "", f"ullage: error: {line}\n")
+    told = f"it is ullage {__version__}, and this is 9.9.9: {what}; use the same version on both sides"
+    result = ask_as("read", "status", "-c", served.demo)
+    assert result == (1, "", f"ullage: error: {served.address}: {told}\n")

@@ -1,12 +1,13 @@
 """A server that is beset from all sides at once: by clients that are slow, huge, deaf, idle, or ask for much.
 
-All of it happens within one run, for each kind of client is let go after seconds. Meanwhile somebody else asks
-for what takes moments, and is answered.
+All of it happens within one run, for each kind of client is let go after seconds. Meanwhile somebody else
+asks for what takes moments, and is answered.
 """
 
 import asyncio
 import collections
 import contextlib
+import resource
 import socket
 from pathlib import Path
 from typing import NamedTuple
@@ -22,10 +23,9 @@ NODES = 600
 SOURCE = f"large=synthetic:nodes={NODES},seed=1"
 TEXT = "application/yaml"
 BODY_BYTES_MAX = 32 << 20
-FORM_BYTES_MAX = 16 << 10
 IDLE = 500
 SLOW = 20
-DEAF = 6
+DEAF = 4
 LONG = 40
 END_SECONDS_MAX = 35.0
 """Within which every client that is no good has to be let go."""
@@ -33,6 +33,10 @@ PROMPT_SECONDS_MAX = 8.0
 """Within which the others are answered, on a machine that does much else."""
 GROWTH_BYTES_MAX = 100 << 20
 PAUSE_SECONDS = 0.2
+PROMPT = ("/health", f"{CLUSTER}/fit?shape=cpu=1,memory=1Gi")
+CLOSED = 7
+"""The state of a connection that is gone, as Linux tells it."""
+FORM = "application/x-www-form-urlencoded"
 
 
 class Beset(NamedTuple):
@@ -118,18 +122,14 @@ def stalled_body(address):
 
 
 def huge_body(address):
-    start = head("POST", "/login", {"Content-Type": "application/x-www-form-urlencoded", **_LENGTH})
+    start = head("POST", "/login", {"Content-Type": FORM, "Content-Length": str(2 * BODY_BYTES_MAX)})
     return sending(address, start, lambda writer: pour(writer, b"x" * (1 << 16)))
 
 
-_LENGTH = {"Content-Length": str(2 * BODY_BYTES_MAX)}
-
-
 def huge_chunks(address):
-    headers = {"Content-Type": "application/x-www-form-urlencoded", "Transfer-Encoding": "chunked"}
-    return sending(
-        address, head("POST", "/login", headers), lambda writer: pour(writer, b"10000\r\n" + b"x" * (1 << 16) + b"\r\n")
-    )
+    start = head("POST", "/login", {"Content-Type": FORM, "Transfer-Encoding": "chunked"})
+    part = b"10000\r\n" + b"x" * (1 << 16) + b"\r\n"
+    return sending(address, start, lambda writer: pour(writer, part))
 
 
 async def idle(address):
@@ -137,26 +137,14 @@ async def idle(address):
 
 
 async def deaf(address):
-    """Ask for all of a cluster, and read nothing of it; return whether there was less to read in the end."""
-    reader, writer = await connected(address, receive_bytes=4096)
+    """Ask for all of a cluster, and read nothing of it, until the connection is gone."""
+    _, writer = await connected(address, receive_bytes=4096)
     writer.transport.pause_reading()
     writer.write(head("GET", f"{CLUSTER}/snapshot"))
     connection = writer.get_extra_info("socket")
-    while not _is_reset(connection):
+    while connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] != CLOSED:  # noqa: ASYNC110 - the system tells it to nobody
         await asyncio.sleep(PAUSE_SECONDS)
     await closed(writer)
-
-
-def _is_reset(connection):
-    return connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0 or _state(connection) == CLOSED
-
-
-CLOSED = 7
-
-
-def _state(connection):
-    """Return the state of a connection, which Linux tells in the first byte of tcp_info."""
-    return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
 
 
 async def long(address):
@@ -188,30 +176,78 @@ async def prompt(address, path, kept):
 
 
 def resident_bytes(process):
-    line = next(
-        line for line in Path(f"/proc/{process}/status").read_text("ascii").splitlines() if line.startswith("VmRSS")
-    )
-    return int(line.split()[1]) << 10
+    pages = int(Path(f"/proc/{process}/statm").read_text("ascii").split()[1])
+    return pages * resource.getpagesize()
 
 
 async def beset(server):
     address, process = server.address, server.process.pid
-    paths = {"/health": [], f"{CLUSTER}/fit?shape=cpu=1,memory=1Gi": []}
+    paths = {path: [] for path in PROMPT}
     for path in paths:
         assert (await ask(address, "GET", path)).status == 200
     before, growth = resident_bytes(process), 0
     prompts = [asyncio.create_task(prompt(address, path, kept)) for path, kept in paths.items()]
-    clients = {kind: [asyncio.create_task(kind(address)) for _ in range(count)] for kind, count in KINDS.items()}
+    clients = {
+        kind: [asyncio.create_task(kind(address)) for _ in range(count)] for kind, count in KINDS.items()
+    }
     every = [task for tasks in clients.values() for task in tasks]
     loop = asyncio.get_running_loop()
     ends = loop.time() + END_SECONDS_MAX
     while not all(task.done() for task in every) and loop.time() < ends:
         await asyncio.sleep(PAUSE_SECONDS)
         growth = max(growth, resident_bytes(process) - before)
-    left = collections.Counter(kind.__name__ for kind, tasks in clients.items() for task in tasks if not task.done())
+    left = collections.Counter(
+        kind.__name__ for kind, tasks in clients.items() for task in tasks if not task.done()
+    )
     for task in (*prompts, *every):
         task.cancel()
     await asyncio.gather(*prompts, *every, return_exceptions=True)
     assert not left, "all of them are let go"
     found = {kind.__name__: [task.result() for task in tasks] for kind, tasks in clients.items()}
     return Beset(found, paths, growth)
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory):
+    with started(tmp_path_factory.mktemp("data"), "-c", SOURCE, "--refresh", "0") as server:
+        until_ready(server)
+        found = asyncio.run(beset(server))
+        code, lines = server.stop()
+    assert code == 0
+    assert not any("defect" in line["message"] for line in lines)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "statuses"),
+    [
+        ("slow_head", {408}),
+        ("slow_body", {408}),
+        ("slow_chunks", {408}),
+        ("stalled_body", {408}),
+        ("huge_body", {413, None}),  # who goes on sending may not see the answer
+        ("huge_chunks", {413, None}),
+        ("idle", {None}),
+        ("deaf", {None}),
+        ("long", {200, 503}),
+    ],
+)
+def test_who_is_no_good_is_let_go(outcome, kind, statuses):
+    assert {reply and reply.status for reply in outcome.ends[kind]} <= statuses
+
+
+def test_who_comes_too_late_to_ask_for_much_is_told_when_to_ask_again(outcome):
+    refused = [reply for reply in outcome.ends["long"] if reply.status == 503]
+    assert refused
+    assert all(int(reply.headers["retry-after"]) > 0 for reply in refused)
+
+
+@pytest.mark.parametrize("path", PROMPT)
+def test_everybody_else_is_answered_meanwhile(outcome, path):
+    replies = outcome.prompt[path]
+    assert len(replies) > END_SECONDS_MAX / PROMPT_SECONDS_MAX
+    assert {reply if isinstance(reply, str) else reply.status for reply in replies} == {200}
+
+
+def test_the_process_that_speaks_http_does_not_grow_with_them(outcome):
+    assert outcome.growth_bytes < GROWTH_BYTES_MAX

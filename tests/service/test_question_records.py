@@ -38,6 +38,8 @@ LEFT_OUT = {
     "context": "the server was told",
     "kubeconfig": "the server was told",
     "as_user": "the server was told",
+    "token_file": "of the way to a server",
+    "ca_file": "of the way to a server",
     "ledger": "the cluster's own",
     "all_namespaces": "the default",
     "types": "sent along",

@@ -4,13 +4,13 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from builders import resources
+from builders import pod, resources
 from strategies import snapshots
 from ullage.model.errors import InputError
 from ullage.model.resources import Resources
 from ullage.render import render
 from ullage.service.asked import Asked
-from ullage.service.status import status_of, status_report
+from ullage.service.status import Known, status_of, status_report
 
 
 def test_every_term_of_a_node(small):
@@ -75,6 +75,40 @@ def test_a_drive_offers_when_it_is_healthy_and_not_the_systems(small):
 
 def test_what_the_source_did_not_tell_is_repeated(small):
     assert status_report(small).not_simulated == ("the price of tea",)
+
+
+CHANGES = {
+    "one more": ([pod("web/new", cpu="1", memory="1Gi", node="a1")], (), {"a1"}),
+    "one less": ([], ("ml/job",), {"a1"}),
+    "one elsewhere": ([pod("web/front", cpu="2", memory="20Gi", node="g1")], (), {"a1", "g1"}),
+    "one of another size": ([pod("ml/train", cpu="9", node="g1")], (), {"g1"}),
+    "one that relies on another node": (
+        [pod("ml/job", memory="4Gi", node="a1", standby="g1")],
+        (),
+        {"a1", "g1"},
+    ),
+    "one that ends": ([pod("ml/train", cpu="4", node="g1", state="deleted")], (), {"g1"}),
+    "nothing": ([], (), set()),
+}
+
+
+@pytest.mark.parametrize(("put", "dropped", "changed"), CHANGES.values(), ids=CHANGES)
+def test_only_nodes_on_which_something_changed_are_counted_anew(small, put, dropped, changed):
+    known = Known(small, status_report(small))
+    after = msgspec.structs.replace(small, workloads=small.workloads.changed(put, dropped))
+    found = status_report(after, like=known)
+    assert found == status_report(after)
+    assert {
+        new.name for new, old in zip(found.nodes, known.report.nodes, strict=True) if new is not old
+    } == changed
+    back = status_report(small, like=Known(after, found))
+    assert back == known.report
+
+
+def test_nodes_under_other_rules_are_counted_anew(small):
+    known = Known(small, status_report(small))
+    other = msgspec.structs.replace(small, policy=msgspec.structs.replace(small.policy, layers=()))
+    assert status_report(other, like=known) == status_report(other)
 
 
 @settings(max_examples=15)

@@ -53,6 +53,13 @@ def test_the_same_snapshot_gives_the_same_bytes():
     assert snapshot_bytes(one) == snapshot_bytes(other)
 
 
+def test_where_it_keeps_order_the_text_of_a_snapshot_comes_back_too():
+    held = node("n1").labelled({"b": "2", "a": "1"}).holding(pod("web/a"))
+    snapshot = cluster(held, quota("q", {"cpu": "1"}))
+    read = snapshot_of_bytes(snapshot_bytes(snapshot, keeps_order=True), "wire")
+    assert snapshot_text(read, "json") == snapshot_text(snapshot, "json")
+
+
 def test_it_is_much_smaller_than_json():
     snapshot = synthetic_snapshot(Options(nodes=60))
     assert len(snapshot_bytes(snapshot)) * 20 < len(snapshot_text(snapshot, "json"))

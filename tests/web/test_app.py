@@ -262,6 +262,20 @@ def test_too_much_at_once_is_refused_but_health_is_told(tmp_path, monkeypatch):
     assert [each.status for each in replies] == [200, 200]
 
 
+def test_who_asks_again_at_once_while_it_is_busy_is_held_up_and_not_logged(tmp_path):
+    async def work():
+        async with running(tmp_path, *ROUTES) as server:
+            loop = asyncio.get_running_loop()
+            begun = loop.time()
+            refused = [await ask(server.address, "GET", "/busy") for _ in range(3)]
+            return loop.time() - begun, refused, server.lines
+
+    seconds, refused, lines = asyncio.run(work())
+    assert [reply.status for reply in refused] == [503] * 3
+    assert seconds >= 3 * application.BUSY_SECONDS
+    assert lines == []
+
+
 def test_a_stream_ends_with_whoever_listens_and_with_the_server(tmp_path):
     over = []
 

@@ -84,6 +84,7 @@ def test_only_folders_with_the_name_of_a_cluster_are_clusters(tmp_path):
         (Origin("synthetic:nodes=10"), "synthetic", False),
         (Origin("ganeti:https://user:password@rapi:5080"), "ganeti", True),
         (Origin("csv:/secret/nodes.csv"), "csv", True),
+        (Origin("https://secret:8480/v1/clusters/a"), "server", True),
         (Origin("/secret/dump.json"), "file", True),
         (Origin("/"), "folder", True),
         (Origin(is_upload=True), "upload", False),

@@ -72,6 +72,19 @@ def test_who_comes_again_goes_on_after_the_event_they_had_last():
     assert run(story()) == [2, 3]
 
 
+def test_who_begins_with_the_last_event_hears_all_that_follow_and_none_before():
+    async def story():
+        events = Events()
+        names = [events.last]
+        events.tell("revision", "a", revision=1)
+        names.append(events.last)
+        events.tell("revision", "a", revision=2)
+        first = [await heard(await listening(events, name), 1) for name in names]
+        return [parsed(part)[1]["revision"] for (part,) in first]
+
+    assert run(story()) == [1, 2]
+
+
 @pytest.mark.parametrize("last", ["{run}-1", "{run}-99", "{run}-x", "other-3", "3", "{run}-"])
 def test_who_had_an_event_that_is_kept_no_more_is_told_that_some_are_lost(last):
     last = last.format(run=RUN)

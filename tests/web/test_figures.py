@@ -1,6 +1,9 @@
 """Figures are asked for when something has moved, and kept in the history."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
+from io import StringIO
 
 import pytest
 
@@ -10,6 +13,7 @@ from ullage.web.figures import AGAIN_SECONDS, Figures
 from ullage.web.history import History, Span
 from ullage.web.http import Problem
 from ullage.web.ledgers import Ledgers
+from ullage.web.logs import Log
 from ullage.web.state import State
 from web.standing import InProcess
 
@@ -23,8 +27,14 @@ class World:
         self.ledgers = Ledgers(folder, self.pool)
         self.history = History(self.state)
         self.seconds = START
+        self.lines = StringIO()
         self.figures = Figures(
-            self.pool, self.ledgers, self.history, look_seconds=0.01, now=lambda: self.seconds
+            self.pool,
+            self.ledgers,
+            self.history,
+            log=Log(target=self.lines),
+            look_seconds=0.01,
+            now=lambda: self.seconds,
         )
 
     async def past(self):
@@ -123,5 +133,32 @@ def test_it_looks_by_itself_and_forgets_who_is_gone(tmp_path):
         world.figures.forget("demo")
         assert world.figures.all() == {}
         assert (await world.past()).times, "what was stays known"
+
+    told(tmp_path, story)
+
+
+def test_a_history_that_cannot_be_written_is_logged_and_looking_goes_on(tmp_path):
+    async def story(world):
+        world.state._connection.execute("PRAGMA busy_timeout = 0")
+        with closing(sqlite3.connect(world.state.path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            world.figures.start()
+            await until(lambda: "cannot keep figures" in world.lines.getvalue())
+            assert "database is locked" in world.lines.getvalue()
+        world.pool.revisions["demo"] = 2
+        world.figures.moved()
+        await until(lambda: world.figures.all()["demo"].revision == 2)
+        while not (await world.past()).times:  # noqa: ASYNC110 - nobody tells when it is so
+            await asyncio.sleep(0.01)
+
+    told(tmp_path, story)
+
+
+def test_stopping_does_not_fail_where_looking_did(tmp_path):
+    async def story(world):
+        world.pool.revisions = None  # no pool is like that: a defect
+        world.figures.start()
+        await until(world.figures._task.done)
+        await world.figures.stop()
 
     told(tmp_path, story)

@@ -1,8 +1,10 @@
 """What the guide to the service shows is what a server answers."""
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,7 @@ def examples():
     for block in BLOCK.findall(GUIDE.read_text(encoding="utf-8")):
         parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
         for command, printed in zip(parts[1::2], parts[2::2], strict=True):
-            if command.startswith("curl "):
+            if command.startswith("curl ") or ADDRESS in command:
                 yield command, printed.rstrip("\n")
 
 
@@ -35,9 +37,15 @@ def test_the_examples_of_the_guide_print_what_it_shows(tmp_path):
     with started(tmp_path / "data", "-c", "demo") as server:
         until_ready(server)
         for command, printed in examples():
-            here = command.replace(ADDRESS, server.address)
+            here = command.replace(f"http://{ADDRESS}", ADDRESS).replace(ADDRESS, server.address)
             done = subprocess.run(
-                ["bash", "-c", here], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+                ["bash", "-c", here],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=60,
+                env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
             )
             assert done.stdout.rstrip("\n") == printed, command
 

@@ -6,6 +6,7 @@ import json
 import msgspec
 import pytest
 
+from ullage.model.errors import InputError
 from ullage.model.ledger import Bind, Capacity, Hold, Reserve, Supply, Together
 from ullage.model.resources import Resources
 from ullage.service.ledger_file import read_ledger
@@ -173,6 +174,63 @@ def test_a_cluster_that_is_not_served_has_no_ledger(tmp_path):
                 await asked
             assert caught.value.status == 404
         assert not (tmp_path / "clusters").exists()
+
+    told(tmp_path, story)
+
+
+def test_the_ledger_of_a_cluster_that_was_removed_takes_no_step(tmp_path):
+    async def story(world):
+        await world.submit(reserve("one"))
+        world.pool.held.clear()
+        for command in (reserve("two"), Bind("one")):
+            with pytest.raises(Problem) as caught:
+                await world.submit(command)
+            assert caught.value.status == 404
+        assert state_of(world).revision == 2
+
+    told(tmp_path, story)
+
+
+def test_a_ledger_that_is_let_go_while_it_is_opened_can_be_opened_again(tmp_path):
+    async def story(world):
+        opening = asyncio.create_task(world.submit(Bind("nobody")))
+        await asyncio.sleep(0)
+        assert "mine" in world.ledgers._open
+        await world.ledgers.forget("mine")
+        await asyncio.gather(opening, return_exceptions=True)
+        assert (await world.submit(reserve("one"))).decision.accepted
+
+    told(tmp_path, story)
+
+
+def test_letting_go_of_a_ledger_that_cannot_be_opened_does_not_fail(tmp_path):
+    async def story(world):
+        world.ledgers.path("mine").mkdir(parents=True)
+        opening = asyncio.create_task(world.submit(Bind("nobody")))
+        await asyncio.sleep(0)
+        assert "mine" in world.ledgers._open
+        await world.ledgers.forget("mine")
+        (refused,) = await asyncio.gather(opening, return_exceptions=True)
+        assert isinstance(refused, InputError)
+
+    told(tmp_path, story)
+
+
+def test_who_waits_for_what_a_cluster_offers_is_told_when_its_ledger_is_let_go(tmp_path):
+    async def story(world):
+        asked = asyncio.Event()
+
+        async def never(*_, **__):
+            asked.set()
+            await asyncio.Event().wait()
+
+        world.pool.ask = never
+        waiting = asyncio.create_task(world.submit(reserve("one")))
+        await asked.wait()
+        await world.ledgers.forget("mine")
+        with pytest.raises(Problem) as caught:
+            await waiting
+        assert caught.value.status == 503
 
     told(tmp_path, story)
 

@@ -7,7 +7,7 @@ import pytest
 from ullage.model.ledger import Hold, Reserve
 from ullage.model.resources import Resources
 from ullage.service.ledger_file import read_ledger
-from ullage.stores.protocol import MovedError
+from ullage.stores.protocol import MovedError, StoreUnavailableError
 from ullage.web import plans as module
 from ullage.web.history import Span
 from ullage.web.http import Principal, Problem
@@ -86,6 +86,43 @@ def test_what_was_committed_before_a_crash_is_found_though_nobody_wrote_it_down(
         standing.pool.become("mine", cluster(tmp_path / "mine.json", "a", "b", cpu="1"))
         done = await standing.plans.commit("mine", kept.told.id, ME)
         assert (done.told.state, done.outcome.repeated) == ("committed", True)
+
+    run(story)
+
+
+async def committed_but_not_written_down(standing):
+    """Return a plan whose step the ledger has taken, while the server's own disk was full."""
+    kept = await standing.plans.make("mine", NOBODY, pod(), ME)
+    full = "CREATE TRIGGER full BEFORE INSERT ON marks BEGIN SELECT raise(ABORT, 'full'); END"
+    await standing.state.run(lambda connection: connection.execute(full))
+    with pytest.raises(StoreUnavailableError):
+        await standing.plans.commit("mine", kept.told.id, ME)
+    await standing.state.run(lambda connection: connection.execute("DROP TRIGGER full"))
+    return kept.told.id
+
+
+def test_a_plan_that_the_ledger_holds_cannot_be_discarded_though_nobody_wrote_it_down(run):
+    async def story(standing):
+        plan = await committed_but_not_written_down(standing)
+        refused = await problem(standing.plans.discard("mine", plan))
+        assert (refused.status, refused.title) == (409, "the plan was committed")
+        told = (await standing.plans.get("mine", plan)).told
+        assert (told.state, set(held(standing))) == ("committed", {"team/web"})
+        assert [(each.who, each.outcome) for _, each in standing.state.audited()] == [("", "committed")]
+        assert len((await standing.history.past("mine", Span(0, 1 << 40, 10))).marks) == 1
+
+    run(story)
+
+
+def test_what_came_of_a_commit_is_written_whole_or_not_at_all(run):
+    async def story(standing):
+        plan = await committed_but_not_written_down(standing)
+        assert (await standing.plans.get("mine", plan)).told.state == "open"
+        assert standing.state.audited() == []
+        done = await standing.plans.commit("mine", plan, ME)
+        assert (done.told.state, done.outcome.repeated) == ("committed", True)
+        assert [each.who for _, each in standing.state.audited()] == ["me"]
+        assert len((await standing.history.past("mine", Span(0, 1 << 40, 10))).marks) == 1
 
     run(story)
 

@@ -184,6 +184,14 @@ def test_a_refresh_takes_the_place_of_what_was_read_and_a_bad_one_does_not(ready
 
 
 @pytest.mark.slow
+def test_a_reading_takes_over_with_all_its_workers(ready):
+    """With fewer, those who ask would wait for each other."""
+    for nodes in (3, 4):
+        ready.run(ready.pool.put("other", document("other", nodes)))
+    assert [heard.state.workers for heard in ready.heard if heard.state.name == "other"][-1] == 2
+
+
+@pytest.mark.slow
 def test_an_upload_is_a_cluster_until_it_is_removed(ready):
     state = ready.run(ready.pool.put("mine", document()))
     assert (state.name, state.source, state.revision, state.nodes) == ("mine", "upload", 1, 2)
@@ -235,6 +243,7 @@ def test_an_upload_that_cannot_be_read_leaves_nothing(ready):
         (Work("page/overview"), False),
         (Work("page/balance"), True),
         (Work("snapshot"), True),
+        (Work("figures"), True),
     ],
     ids=str,
 )

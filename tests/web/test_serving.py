@@ -2,19 +2,21 @@
 
 import asyncio
 import json
+import resource
 import signal
 import ssl
 import subprocess
 import sys
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from ullage.kube.operator.certificates import make
 from ullage.web.http import Response
 from ullage.web.routes import Route
-from ullage.web.serving import _notify
+from ullage.web.serving import FILES_MIN, _notify
 from web_client import ask, running, started
 
 
@@ -120,3 +122,15 @@ def test_systemd_is_told_where_it_wants_to_know(tmp_path, monkeypatch):
         _notify("READY=1")
         hearing.settimeout(5)
         assert hearing.recv(100) == b"READY=1"
+
+
+def test_a_crowd_may_be_connected_whatever_the_usual_bound_of_files_is(tmp_path):
+    usual, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, most))
+    try:
+        with started(tmp_path, "-c", "demo", "--refresh", "0") as server:
+            limits = Path(f"/proc/{server.process.pid}/limits").read_text("ascii")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (usual, most))
+    files = next(line for line in limits.splitlines() if line.startswith("Max open files"))
+    assert int(files.split()[3]) == min(FILES_MIN, most)

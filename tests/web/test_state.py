@@ -7,6 +7,7 @@ import sqlite3
 import pytest
 
 from ullage.model.errors import InputError
+from ullage.stores.protocol import StoreUnavailableError
 from ullage.web import state as module
 from ullage.web.state import FILE, MIGRATIONS, Audited, State
 
@@ -50,6 +51,43 @@ def test_who_notes_something_that_cannot_be_written_is_told(tmp_path):
             return await asyncio.gather(*(state.note(entry(n)) for n in range(3)), return_exceptions=True)
 
     assert [type(each).__name__ for each in asyncio.run(work())] == ["StoreUnavailableError"] * 3
+
+
+def test_what_is_noted_without_waiting_is_written_soon_or_at_the_end(tmp_path, monkeypatch):
+    async def work(seconds):
+        monkeypatch.setattr(module, "SOON_SECONDS", seconds)
+        with contextlib.closing(State(tmp_path)) as state:
+            for number in range(3):
+                await state.note_soon(entry(number))
+            if seconds < 1:
+                await state._later
+                assert len(state.audited()) == 3
+
+    for seconds, count in ((0.001, 3), (600, 6)):
+        asyncio.run(asyncio.wait_for(work(seconds), 10))
+        with contextlib.closing(State(tmp_path)) as state:
+            assert [each for _, each in state.audited()] == [entry(number % 3) for number in range(count)]
+
+
+def test_what_could_not_be_written_soon_is_tried_again_and_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "SOON_SECONDS", 0.001)
+    monkeypatch.setattr(module, "SOON_MAX", 2)
+
+    async def work():
+        with contextlib.closing(State(tmp_path)) as state:
+            full = "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT raise(ABORT, 'full'); END"
+            state.now(lambda connection: connection.execute(full))
+            await state.note_soon(entry(0))
+            await state.note_soon(entry(1))
+            with pytest.raises(StoreUnavailableError):
+                await state.note_soon(entry(2))
+            await asyncio.sleep(0.02)
+            await state.run(lambda connection: connection.execute("DROP TRIGGER full"))
+            await state._later
+            return state.audited()
+
+    found = asyncio.run(asyncio.wait_for(work(), 10))
+    assert [each for _, each in found] == [entry(0), entry(1)]
 
 
 def test_what_fails_half_way_has_not_happened(tmp_path):

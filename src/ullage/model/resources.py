@@ -6,7 +6,7 @@ every name is made canonical at the door and only canonical names exist inside.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -307,6 +307,10 @@ class Resources(Mapping[str, int]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._amounts
+
+    def items(self) -> ItemsView[str, int]:
+        """Return names with amounts, in order of names, as the dictionary itself gives them: much quicker."""
+        return self._amounts.items()
 
     def __hash__(self) -> int:
         return self._hash

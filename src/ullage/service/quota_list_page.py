@@ -42,7 +42,7 @@ def quota_list_page(
     risky = any(each.over_quota or each.claimable for each in report.quotas)
     return view.Page(
         title=f"Quotas of {report.cluster}",
-        verdict=view.Verdict(_verdict(report, types)),
+        verdict=quota_list_verdict(report, types),
         blocks=tuple(blocks),
         not_simulated=report.not_simulated,
         next_command=asked.command("quota risk" if risky else f"explain quota/{report.quotas[0].name}")
@@ -53,7 +53,8 @@ def quota_list_page(
     )
 
 
-def _verdict(report: "QuotaListReport", types: ResourceTypes) -> str:
+def quota_list_verdict(report: "QuotaListReport", types: ResourceTypes) -> view.Verdict:
+    """Return in short who borrows, who is over quota, and what others could claim back."""
     parts = [plural(len(report.quotas), "quota")]
     borrowers = [
         f"{each.name} borrows {listed(types, each.borrowed.without_zeros())}"
@@ -74,7 +75,7 @@ def _verdict(report: "QuotaListReport", types: ResourceTypes) -> str:
     errors = sum(each.severity == "error" for each in report.findings)
     if errors:
         parts.append(f"{plural(errors, 'error')} in quotas")
-    return "; ".join(parts)
+    return view.Verdict("; ".join(parts))
 
 
 def _has_children(report: "QuotaListReport", quota: "QuotaFigures") -> bool:

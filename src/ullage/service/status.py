@@ -3,14 +3,16 @@
 For the cluster, its groups, domains, nodes, quotas, devices and drives.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Container, Mapping
+from typing import NamedTuple
 
 from ullage.engine.capacity.devices import DeviceSummary, summarise_devices
 from ullage.engine.capacity.findings import findings_of
 from ullage.engine.capacity.summary import Summary, summarise_domains, summarise_groups, total
 from ullage.engine.columns import Columns
 from ullage.engine.quota.use import QuotaUse, quota_use
-from ullage.model.cluster import Snapshot
+from ullage.model.cluster import HOLDING_STATES, Snapshot
 from ullage.model.constraints import Record
 from ullage.model.drives import Drive
 from ullage.model.resources import NOTHING, Resources
@@ -116,6 +118,13 @@ class StatusReport(Record, frozen=True):
     not_simulated: tuple[str, ...]
 
 
+class Known(NamedTuple):
+    """A cluster and what was found of it."""
+
+    snapshot: Snapshot
+    report: StatusReport
+
+
 def status(asked: Asked, by: str = "") -> Answer:
     """Answer how full a cluster is; `by` names the one part of it that is wanted."""
     return status_of(read_cluster(asked, needs_nodes=False), asked, by)
@@ -136,8 +145,13 @@ def status_of(snapshot: Snapshot, asked: Asked, by: str = "") -> Answer:
     )
 
 
-def status_report(snapshot: Snapshot, namespace: str = "", *, lists: bool = False) -> StatusReport:
-    """Return every number of a cluster; on demand each workload too."""
+def status_report(
+    snapshot: Snapshot, namespace: str = "", *, lists: bool = False, like: Known | None = None
+) -> StatusReport:
+    """Return every number of a cluster; on demand each workload too.
+
+    `like` is what is known of a cluster from which this one may differ little: equal parts are taken from it.
+    """
     columns = columns_of(snapshot)
     groups = summarise_groups(columns)
     quotas = quota_use(columns)
@@ -148,7 +162,7 @@ def status_report(snapshot: Snapshot, namespace: str = "", *, lists: bool = Fals
         total=total(groups, snapshot.name),
         groups=tuple(groups),
         domains=tuple(summarise_domains(columns)),
-        nodes=_nodes(columns),
+        nodes=_nodes(columns, like),
         workloads=_states(snapshot, namespace),
         listed=_listed(snapshot, namespace) if lists else (),
         quotas=tuple(_quota(use) for use in quotas if not namespace or namespace in use.quota.namespaces),
@@ -164,12 +178,34 @@ def _device(device: DeviceSummary) -> DeviceStatus:
     return DeviceStatus(device.model, device.resource, device.nodes, device.devices, device.free, starts)
 
 
-def _nodes(columns: Columns) -> tuple[NodeStatus, ...]:
-    counts: dict[str, int] = {}
-    for workload in columns.snapshot.workloads:
-        if workload.holds_capacity:
-            counts[workload.node] = counts.get(workload.node, 0) + 1
-    return tuple(_node(columns, row, counts) for row in range(len(columns.nodes)))
+def _nodes(columns: Columns, like: Known | None) -> tuple[NodeStatus, ...]:
+    """Return the terms of every node; those that others had on which nothing has changed are as they were."""
+    snapshot = columns.snapshot
+    changed: Container[str] = columns.node_index
+    if like is not None and _has_same_nodes(like.snapshot, snapshot):
+        changed = _changed_nodes(like.snapshot, snapshot)
+    counts = Counter(
+        each.node
+        for run in snapshot.workloads.runs()
+        for each in run
+        if each.node in changed and each.state in HOLDING_STATES
+    )
+    return tuple(
+        like.report.nodes[row] if like and node.name not in changed else _node(columns, row, counts)
+        for row, node in enumerate(columns.nodes)
+    )
+
+
+def _has_same_nodes(one: Snapshot, other: Snapshot) -> bool:
+    same = ("nodes", "groups", "policy", "resource_types")
+    return all(getattr(one, name) is getattr(other, name) for name in same)
+
+
+def _changed_nodes(one: Snapshot, other: Snapshot) -> set[str]:
+    """Return the nodes of workloads that two clusters do not share, and those they would fail over to."""
+    put, dropped = one.workloads.difference(other.workloads)
+    gone = (one.workloads.get(key) for key in (*dropped, *(each.key for each in put)))
+    return {name for each in (*put, *gone) if each is not None for name in (each.node, each.standby)}
 
 
 def _node(columns: Columns, row: int, counts: Mapping[str, int]) -> NodeStatus:
@@ -196,11 +232,12 @@ def _node(columns: Columns, row: int, counts: Mapping[str, int]) -> NodeStatus:
 
 def _states(snapshot: Snapshot, namespace: str) -> dict[str, int]:
     """Count workloads by state; `ok` means that it has a node."""
-    counts: dict[str, int] = {}
-    for workload in snapshot.workloads:
-        if not namespace or workload.namespace == namespace:
-            state = workload.told_state
-            counts[state] = counts.get(state, 0) + 1
+    counts = Counter(
+        each.state if each.instance is None else each.told_state
+        for run in snapshot.workloads.runs()
+        for each in run
+        if not namespace or each.namespace == namespace
+    )
     return dict(sorted(counts.items()))
 
 

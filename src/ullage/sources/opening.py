@@ -87,7 +87,7 @@ class SnapshotSource:
 
 
 def open_source(spec: str, *, options: Options | None = None, stdin: BinaryIO | None = None) -> Source:
-    """Return the source behind `kube`, `demo`, `synthetic:…`, `csv:…`, `ganeti:…`, a URL, a file or a folder."""
+    """Return what `kube`, `demo`, `synthetic:…`, `csv:…`, `ganeti:…`, a URL, a file or a folder mean."""
     options = options or Options()
     data = given(spec) if stdin is None else None
     if data is not None:

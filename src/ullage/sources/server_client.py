@@ -165,7 +165,7 @@ class ServerClient:
         try:
             connection.connect()
             connection.sock.settimeout(SILENT_SECONDS_MAX)
-            connection.request(method, target, body, headers)  # type: ignore[arg-type]  # bytes are sent as they are
+            connection.request(method, target, body, headers)
             response = connection.getresponse()
             found = {name.lower(): value for name, value in response.getheaders()}
             return Reply(response.status, found, self._body(response, until))

@@ -63,9 +63,6 @@ def unpack(columns: Columns, row_type: type[Row]) -> list[Row]:
         column = columns.others.get(field.encode_name)
         if column is not None:
             values = _typed(column.values, hints[field.name], field.encode_name)
-            if isinstance(field.default, msgspec.Struct):
-                # The default itself: JSON leaves out no other that is equal to it.
-                values = [field.default if value == field.default else value for value in values]
             parts.append(_spread(values, column.positions, count, field.encode_name))
         elif field.required:
             raise damaged(f"the column {field.encode_name} is missing")

@@ -29,8 +29,12 @@ STREAMS_MAX: Final = 256
 QUERY_CHARACTERS_MAX: Final = 32 << 10
 QUERY_FIELDS_MAX: Final = 5000
 SLOW_SECONDS: Final = 1.0
+BUSY: Final = 503
+BUSY_SECONDS: Final = 0.5
+"""How long a "not now" takes: who asks again at once would take time from those who are being answered."""
 ALWAYS: Final = frozenset(("/health",))
 """What is answered however much there is to do."""
+PROMPT: Final = frozenset(("/health", "/ready"))
 _BASE: Final = tuple((name.encode(), told.encode()) for name, told in HEADERS)
 _ONCE: Final = frozenset(("host", "authorization", "content-type", "origin", "sec-fetch-site"))
 _HTML: Final = HTML.partition(";")[0]
@@ -102,11 +106,14 @@ class App:
             await self._send_stream(answer, receive, send)
             status = 200
         else:
+            if answer.status == BUSY and path not in PROMPT:
+                await asyncio.sleep(BUSY_SECONDS)
             status = await _send(send, answer, incoming.headers, scope["method"], closes=closes)
         seconds = time.monotonic() - begun
         traffic.add(route, scope["method"], status, seconds)
         is_slow = seconds > SLOW_SECONDS and not isinstance(answer, Streamed)
-        if self._server.settings.logs_requests or status >= 500 or is_slow:
+        is_worse = status >= 500 and status != BUSY  # of which there may be thousands; figures count them
+        if self._server.settings.logs_requests or is_worse or is_slow:
             self._server.log.say(
                 "answered",
                 method=scope["method"],

@@ -6,13 +6,16 @@ one a new one. The hard thing is a crash: a revision is on the disk before anybo
 is replaced as a whole.
 """
 
+import contextlib
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
 
+from ullage.model.errors import InputError
 from ullage.sources.atomic_file import write_atomically
 from ullage.sources.server_access import is_server
 from ullage.web.http import Problem
@@ -118,13 +121,20 @@ class ClusterFolder:
         return self.folder / LEDGER
 
     def known(self) -> Known:
-        """Return what is known of the last reading; of a file that is damaged, nothing."""
+        """Return what is known of the last reading; raises a Problem where the file is damaged.
+
+        To begin at 1 again would give a revision that others know to another cluster.
+        """
         try:
             return msgspec.json.decode((self.folder / KNOWN).read_bytes(), type=Known)
         except FileNotFoundError:
             return Known()
-        except (OSError, msgspec.DecodeError) as error:
-            raise Problem(500, "the server's own record of the cluster is damaged", str(error)) from None
+        except (UnicodeDecodeError, msgspec.DecodeError) as error:
+            raise Problem(
+                500,
+                "the server's own record of the cluster is damaged",
+                f"the server's own record {KNOWN} is damaged ({error}); put back a copy of it",
+            ) from None
 
     def keep(self, known: Known) -> None:
         """Write the revision down."""
@@ -165,6 +175,20 @@ def check_name(name: str) -> None:
     """Refuse what is no name of a cluster: it is a folder's name too."""
     if not NAME.fullmatch(name):
         raise Problem(422, "no name for a cluster", f"use {NAME_RULE}")
+
+
+@contextlib.contextmanager
+def failures() -> Iterator[None]:
+    """Say what the system refuses as a Problem: why, and no path, because every reader is told."""
+    try:
+        yield
+    except (InputError, OSError) as error:
+        why = error.what if isinstance(error, InputError) else (error.strerror or str(error)).lower()
+        raise Problem(
+            503,
+            "the cluster cannot be read",
+            f"the server cannot use its own files or processes: {why}",
+        ) from error
 
 
 def _flush(folder: Path) -> None:

@@ -109,6 +109,11 @@ class Events:
             self.listeners -= 1
 
     @property
+    def last(self) -> str:
+        """The last event, by the name that whoever listens from here on says."""
+        return f"{RUN}-{self._last}"
+
+    @property
     def _first(self) -> int:
         return self._kept[0].number if self._kept else self._last + 1
 

@@ -17,6 +17,7 @@ from ullage.service.figures import ClusterFigures
 from ullage.web.history import TERMS, History, Sample
 from ullage.web.http import Problem
 from ullage.web.ledgers import Ledgers
+from ullage.web.logs import Log
 from ullage.web.work import Work
 
 if TYPE_CHECKING:
@@ -51,12 +52,14 @@ class Figures:
         ledgers: Ledgers,
         history: History,
         *,
+        log: Log | None = None,
         look_seconds: float = LOOK_SECONDS,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._pool = pool
         self._ledgers = ledgers
         self._history = history
+        self._log = log or Log()
         self._look_seconds = look_seconds
         self._now = now
         self._known: dict[str, Known] = {}
@@ -71,8 +74,7 @@ class Figures:
         """Look no more."""
         if self._task is not None:
             self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await asyncio.gather(self._task, return_exceptions=True)
 
     def all(self) -> dict[str, Known]:
         """Return the figures of all clusters that have some."""
@@ -94,8 +96,14 @@ class Figures:
             moved = known is None or known[1:3] != (state.revision, ledger_revision)
             is_old = known is not None and self._now() >= known.at_seconds + AGAIN_SECONDS
             if state.revision and (moved or is_old):
-                with contextlib.suppress(Problem):
+                try:
                     await self._take(state.name, ledger_revision)
+                except Problem:
+                    pass  # its turn comes again
+                except Exception as error:  # noqa: BLE001 - whatever it is, the others have their turn
+                    self._log.say(
+                        "cannot keep figures", cluster=state.name, why=f"{type(error).__name__}: {error}"
+                    )
 
     async def _take(self, cluster: str, ledger_revision: int) -> None:
         work = Work(FIGURES, ledger=self._ledgers.place(cluster))

@@ -7,7 +7,7 @@ minutes, an hour or a day is the last one in it.
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -81,10 +81,14 @@ class History:
 
         await self._state.run(write)
 
-    async def mark(self, cluster: str, mark: Mark) -> None:
-        """Keep what was committed."""
+    async def mark(
+        self, cluster: str, mark: Mark, also: Callable[[sqlite3.Connection], None] | None = None
+    ) -> None:
+        """Keep what was committed, and what else is to be written in the same transaction."""
 
         def write(connection: sqlite3.Connection) -> None:
+            if also is not None:
+                also(connection)
             connection.execute(
                 "INSERT INTO marks (cluster, at_seconds, plan, who, text) VALUES (?, ?, ?, ?, ?)",
                 (cluster, mark.at_seconds, mark.plan, mark.who, mark.text),

@@ -27,6 +27,7 @@ from ullage.stores.sqlite import SqliteLedger
 from ullage.web.clusters import ClusterState
 from ullage.web.http import Problem
 from ullage.web.offers import Offers
+from ullage.web.problems import busy
 from ullage.web.work import Done, Work
 
 OFFERS: Final = "offers"
@@ -104,6 +105,7 @@ class Ledgers:
         exact: bool = False,
     ) -> Outcome:
         """Take one step of a cluster's ledger, and return when it is durable."""
+        self._pool.revision(cluster)
         ledger = self._ready.get(cluster) or await self._opened(cluster)
         outcome = await ledger.submit(command, key=key, revision=revision, exact=exact)
         self._told(cluster, outcome.revision)
@@ -143,19 +145,20 @@ class Ledgers:
             ledger.look_again()
 
     async def forget(self, cluster: str) -> None:
-        """Let go of the ledger of a cluster that is no longer served."""
+        """Let go of the ledger of a cluster that is no longer served, once what was asked is answered."""
         opening = self._open.pop(cluster, None)
         self._ready.pop(cluster, None)
-        if opening is not None:
-            ledger = await opening
-            await ledger.close()
+        if opening is None:
+            return
+        await asyncio.wait((opening,))
+        if opening.exception() is None:  # or there is nothing to let go of
+            await opening.result().close()
 
     async def close(self) -> None:
         """Answer what was asked already, and let go of all."""
         if self._expiring is not None:
             self._expiring.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._expiring
+            await asyncio.gather(self._expiring, return_exceptions=True)
         for cluster in list(self._open):
             await self.forget(cluster)
 
@@ -185,7 +188,8 @@ class Ledgers:
             if opening.done() and self._open.get(cluster) is opening:
                 del self._open[cluster]
             raise
-        self._ready[cluster] = ledger
+        if self._open.get(cluster) is opening:  # or it was let go of meanwhile
+            self._ready[cluster] = ledger
         return ledger
 
     async def _opening(self, cluster: str) -> "_ClusterLedger":
@@ -230,7 +234,11 @@ class _ClusterLedger:
     async def submit(self, command: Command, *, key: str, revision: int | None, exact: bool) -> Outcome:
         """Tell the ledger what is news in a command, and take the step."""
         if self._offers is None and isinstance(command, Reserve):
-            await asyncio.shield(self.look_again())
+            looking = self.look_again()
+            await asyncio.wait((looking,))
+            if looking.cancelled():
+                raise busy("the ledger of the cluster is being closed")
+            looking.result()
         news = self._offers.news(command) if self._offers is not None else None
         at_seconds = now_seconds()
         if news is not None:

@@ -146,7 +146,7 @@ def _answers(route: Route, schemas: Schemas) -> dict[str, Any]:
             found[str(status)] = _answer(status, {media: {"schema": schemas.of(what)}})
         elif what:
             kinds = {
-                each: {"schema": {} if each == JSON else {"type": "string"}} for each in media_types(what)
+                each: {"schema": {} if _is_json(each) else {"type": "string"}} for each in media_types(what)
             }
             found[str(status)] = _answer(status, kinds)
         else:
@@ -158,6 +158,10 @@ def _answers(route: Route, schemas: Schemas) -> dict[str, Any]:
         "content": {PROBLEM: {"schema": schemas.of(ProblemDetails)}},
     }
     return found
+
+
+def _is_json(media: str) -> bool:
+    return media == JSON or media.endswith("+json")
 
 
 def _answer(status: int, content: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 What was asked is kept with the answer. A commit takes the step on the ledger as it is then, which decides
 every hold again; where the cluster has moved, the same is asked again first, and only the same answer is
 committed. The hard thing is a crash in between: the step has the plan's own key, so it is taken once, and
-whoever asks again finds it.
+whoever asks again finds it, also who wants to discard the plan.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from ullage.web.events import Events
 from ullage.web.history import History, Mark
 from ullage.web.http import Principal, Problem
 from ullage.web.ledgers import Asking, Ledgers
-from ullage.web.state import Audited, State, read_only
+from ullage.web.state import Audited, State, read_only, write_audit
 from ullage.web.work import Work
 
 PLAN: Final = "question/plan"
@@ -34,6 +34,8 @@ PLANS_MAX: Final = 1000
 BYTES_MAX: Final = 256 << 20
 """What is kept of all plans; the oldest go first."""
 NAMES_MAX: Final = 20
+KEYS: Final = "plan/"
+"""What the keys of steps that commit plans begin with; nobody else may use such."""
 PlanState = Literal["open", "committed", "refused", "discarded"]
 
 
@@ -62,6 +64,11 @@ class Plan(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     def tag(self) -> str:
         """The revisions that it was made on, as an entity tag."""
         return f'"{self.cluster_revision}-{self.ledger_revision}"'
+
+    @property
+    def shown_tag(self) -> str:
+        """The tag of the plan as it stands: another one once it is no longer open."""
+        return self.tag if self.state == "open" else f'{self.tag[:-1]}-{self.state}"'
 
 
 class Kept(NamedTuple):
@@ -139,29 +146,23 @@ class Plans:
         """
         async with self._one_at_a_time(cluster):
             kept = await self.get(cluster, plan)
-            told = kept.told
-            if told.state == "discarded":
-                raise Problem(409, "the plan was discarded", "make another one")
-            if not told.may_be_committed:
-                why = "all or none was asked for" if told.names else "there is nothing to hold"
-                raise Problem(409, "the plan cannot be committed", f"{why}: make another one")
-            outcome = await self._taken(kept, exact=exact)
-            decision = outcome.decision
-            told = msgspec.structs.replace(
-                told,
-                state="committed" if decision.accepted else "refused",
-                outcome=decision.reason,
-                committed_revision=outcome.revision,
-            )
-            if told != kept.told:
-                await self._settled(told, who)
+            outcome = await self._found(kept.told)
+            if outcome is None:
+                outcome = await self._taken(kept, exact=exact)
+            told = await self._settled(kept.told, outcome, who.name)
         return Committed(told, outcome)
 
     async def discard(self, cluster: str, plan: str) -> Plan:
-        """Give up a plan that was not committed."""
+        """Give up a plan that was not committed.
+
+        Where the ledger has its step though nobody wrote that down, it is written down now: whose it was is
+        not known any more.
+        """
         async with self._one_at_a_time(cluster):
             told = (await self.get(cluster, plan)).told
-            if told.state == "committed":
+            outcome = await self._found(told)
+            if outcome is not None and outcome.decision.accepted:
+                await self._settled(told, outcome, "")
                 raise Problem(409, "the plan was committed", "release what it holds instead")
             told = msgspec.structs.replace(told, state="discarded")
             await self._state.run(lambda connection: _set(connection, told))
@@ -179,13 +180,18 @@ class Plans:
             raise refused_by_worker(done.status, done.body)
         return msgspec.structs.replace(_PLAN.decode(done.body), cluster_revision=done.revision)
 
+    async def _found(self, told: Plan) -> Outcome | None:
+        """Return what came of the step of a plan; None where it was not taken."""
+        return await self._ledgers.known(told.cluster, _key(told))
+
     async def _taken(self, kept: Kept, *, exact: bool) -> Outcome:
-        """Take the step of a plan, or return what came of it when it was taken before."""
+        """Take the step of a plan, if it may be taken."""
         told, answer = kept.told, kept.answer
-        key = f"plan/{told.id}"
-        known = await self._ledgers.known(told.cluster, key)
-        if known is not None:
-            return known
+        if told.state == "discarded":
+            raise Problem(409, "the plan was discarded", "make another one")
+        if not told.may_be_committed:
+            why = "all or none was asked for" if told.names else "there is nothing to hold"
+            raise Problem(409, "the plan cannot be committed", f"{why}: make another one")
         revision = self._pool.revision(told.cluster)
         if revision != answer.cluster_revision:
             if exact:
@@ -195,7 +201,7 @@ class Plans:
             answer, cluster_revision=answer.cluster_revision, at_seconds=max(now_seconds(), answer.at_seconds)
         )
         return await self._ledgers.submit(
-            told.cluster, command, key=key, revision=answer.ledger_revision, exact=exact
+            told.cluster, command, key=_key(told), revision=answer.ledger_revision, exact=exact
         )
 
     async def _again(self, kept: Kept) -> FitPlan:
@@ -210,22 +216,33 @@ class Plans:
             )
         return answer
 
-    async def _settled(self, told: Plan, who: Principal) -> None:
-        """Write down what came of a commit, for everybody who will ask."""
-        at_seconds = int(time.time())
-        outcome = told.outcome or told.state
-        await self._state.run(lambda connection: _set(connection, told))
-        await self._state.note(
-            Audited(
-                at_seconds, who.name, told.cluster, "commit plan", told.id, outcome, told.committed_revision
-            )
+    async def _settled(self, before: Plan, outcome: Outcome, who: str) -> Plan:
+        """Write down what came of a commit, all of it or nothing, for everybody who will ask."""
+        decision = outcome.decision
+        told = msgspec.structs.replace(
+            before,
+            state="committed" if decision.accepted else "refused",
+            outcome=decision.reason,
+            committed_revision=outcome.revision,
         )
+        if told == before:
+            return told
+        at_seconds = int(time.time())
+        words = told.outcome or told.state
+        entry = Audited(at_seconds, who, told.cluster, "commit plan", told.id, words, outcome.revision)
+
+        def write(connection: sqlite3.Connection) -> None:
+            _set(connection, told)
+            write_audit(connection, [entry])
+
         if told.state == "committed":
             more = told.workloads - len(told.names)
-            words = ", ".join((*told.names, *((f"{more} more",) if more else ())))
-            mark = Mark(at_seconds, told.id, who.name, words)
-            await self._history.mark(told.cluster, mark)
+            names = ", ".join((*told.names, *((f"{more} more",) if more else ())))
+            await self._history.mark(told.cluster, Mark(at_seconds, told.id, who, names), write)
+        else:
+            await self._state.run(write)
         self._tell(told)
+        return told
 
     def _tell(self, told: Plan) -> None:
         self._events.tell("plan", told.cluster, id=told.id, state=told.state)
@@ -266,6 +283,11 @@ def refused_by_worker(status: int, body: bytes) -> Problem:
     told = msgspec.json.decode(body)
     members = {name: value for name, value in told.items() if name in {"what", "where", "remedy"}}
     return Problem(status, told.get("title", "it cannot be planned"), told.get("detail", ""), **members)
+
+
+def _key(told: Plan) -> str:
+    """Return the key under which the step of a plan is taken."""
+    return f"{KEYS}{told.id}"
 
 
 def _moved(what: str) -> Problem:

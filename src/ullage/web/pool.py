@@ -27,7 +27,7 @@ from ullage.web.work import Done, Work
 CLUSTERS_MAX: Final = 64
 HELLO_SECONDS_MAX: Final = 10.0
 FOLDER: Final = "clusters"
-LONG: Final = frozenset(("snapshot", "page/balance", "page/what_breaks"))
+LONG: Final = frozenset(("snapshot", "figures", "page/balance", "page/what_breaks"))
 """Work that may take seconds, beside the questions that say so of themselves."""
 SEARCH_SECONDS_MAX: Final = 2
 _HELLO: Final = msgspec.msgpack.Decoder(Hello)

@@ -93,7 +93,7 @@ class Reading:
         self.is_retired = False
         self.is_ended = False
         self.called = asyncio.Event()
-        """Set once the first worker has called."""
+        """Set whenever a worker has called."""
         self._process: subprocess.Popen[bytes] | None = None
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None

@@ -1,18 +1,17 @@
 """One cluster of the server: read again and again, and answered from the last reading that went well.
 
-The hard thing is the change from one reading to the next: the new one counts once a worker of it has called,
-free workers of the old one end at once and busy ones after their answer, and its loader after the last of
-them. Nobody waits for a reading, unless there has been none yet.
+The hard thing is the change from one reading to the next: the new one counts once its workers have called
+(the first one once one has), free workers of the old one end at once and busy ones after their answer, and
+its loader after the last of them. Nobody waits for a reading, unless there has been none yet.
 """
 
 import asyncio
-import contextlib
 import secrets
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, NamedTuple
 
-from ullage.web.clusters import ClusterFolder, ClusterState, Heard, Known, Origin
+from ullage.web.clusters import ClusterFolder, ClusterState, Heard, Known, Origin, failures
 from ullage.web.frames import Answered, EndedError, Failed, Ready, Told, ToRead
 from ullage.web.http import Problem
 from ullage.web.line import Line
@@ -24,7 +23,7 @@ from ullage.web.work import Done, Work
 RETRY_SECONDS: Final = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 """After how long a reading is tried again that failed, once, twice and so on."""
 CALL_SECONDS_MAX: Final = 60.0
-"""How long a loader may take to start the first worker."""
+"""How long a loader may take to start its workers."""
 ABANDONED_SECONDS: Final = 1.0
 """How long a worker may go on with what nobody waits for: an end costs another fork."""
 NOT_READ_SECONDS: Final = 2
@@ -127,9 +126,15 @@ class ServedCluster:
         is_due = False
         while True:
             needs_loader = self._current is None or self._loader_gone.is_set()
-            if needs_loader or (is_due and self._may_differ()):
-                with contextlib.suppress(Problem):
+            try:
+                if needs_loader or (is_due and self._may_differ()):
                     await self.refresh()
+            except Problem:
+                pass  # it was told, and its turn comes again
+            except Exception as error:  # noqa: BLE001 - whatever it is, the cluster is to be read again
+                self._failures += 1
+                self._failure = "reading it met a defect: the server's log has what happened"
+                self._log.say("met a defect", cluster=self.name, why=f"{type(error).__name__}: {error}")
             is_due = await self._pause()
 
     def _may_differ(self) -> bool:
@@ -160,22 +165,27 @@ class ServedCluster:
     async def read(self, *, upload: bool = False) -> None:
         """Read the cluster; raises a Problem where that fails, and the last good reading stays."""
         async with self._one_at_a_time:
-            stamp = self.origin.stamp()
-            known = await asyncio.to_thread(self.folder.known)
-            has_loader = self._current is not None and not self._loader_gone.is_set()
-            reading = Reading(self._order(known, upload, only_if_changed=has_loader))
-            self.readings[reading.order.reading] = reading
             try:
-                await self._take_over(reading, upload)
+                with failures():
+                    await self._read(upload)
             except Problem as problem:
                 if not upload:
                     self._failed(str(problem.detail or problem.title))
                 raise
-            finally:
-                if reading is not self._current:
-                    self.readings.pop(reading.order.reading, None)
-                    await reading.end()
-            self._stamp = stamp
+
+    async def _read(self, upload: bool) -> None:
+        stamp = self.origin.stamp()
+        known = await asyncio.to_thread(self.folder.known)
+        is_held = known.revision == self.revision and not self._loader_gone.is_set()
+        reading = Reading(self._order(known, upload, only_if_changed=is_held and self.revision > 0))
+        self.readings[reading.order.reading] = reading
+        try:
+            await self._take_over(reading, upload)
+        finally:
+            if reading is not self._current:
+                self.readings.pop(reading.order.reading, None)
+                await reading.end()
+        self._stamp = stamp
 
     def _order(self, known: Known, upload: bool, *, only_if_changed: bool) -> ToRead:
         origin, folder = self.origin, self.folder
@@ -206,7 +216,7 @@ class ServedCluster:
         if isinstance(told, Ready):
             reading.revision = told.revision
             reading.fork(self._bounds.workers)
-            await self._first_call(reading)
+            await self._calls(reading)
             await asyncio.to_thread(self.folder.keep, Known(told.revision, told.digest))
         if upload:
             await asyncio.to_thread(self.folder.accept)
@@ -226,12 +236,17 @@ class ServedCluster:
         except TimeoutError:
             return Failed(f"reading it took longer than {seconds_max:.0f} s")
 
-    async def _first_call(self, reading: Reading) -> None:
+    async def _calls(self, reading: Reading) -> None:
+        """Wait for all workers of a reading, or for the first one where nobody is answered until then."""
+        wanted = 1 if self._current is None else self._bounds.workers
         try:
             async with asyncio.timeout(CALL_SECONDS_MAX):
-                await reading.called.wait()
+                while len(reading.workers) < wanted:
+                    reading.called.clear()
+                    await reading.called.wait()
         except TimeoutError:
-            raise Problem(503, "the cluster cannot be read", "no worker of it has started") from None
+            if not reading.workers:
+                raise Problem(503, "the cluster cannot be read", "no worker of it has started") from None
 
     def _switch(self, reading: Reading, told: Ready) -> None:
         for worker in self._line.withdraw_all():

@@ -4,7 +4,9 @@ What happens to a cluster is told to everything that depends on it here, in one 
 """
 
 import asyncio
+import contextlib
 import os
+from collections.abc import Iterator
 
 from ullage.service.ledger_cluster import CLUSTER, ClusterPlace
 from ullage.web.app import Traffic
@@ -43,9 +45,10 @@ class Server:
         )
         self.jobs = Jobs(self.pool)
         self.history = History(self.state)
-        self.figures = Figures(self.pool, self.ledgers, self.history)
+        self.figures = Figures(self.pool, self.ledgers, self.history, log=self.log)
         self.plans = Plans(self.state, self.pool, self.ledgers, self.history, self.events)
         self.metrics = metrics_of(self)
+        self._forgetting: set[asyncio.Task[None]] = set()
         self.pool.hear(self._heard)
 
     async def start(self) -> None:
@@ -55,15 +58,30 @@ class Server:
         self.figures.start()
 
     async def stop(self) -> None:
-        """Stop it, and let go of all files."""
+        """Stop it, and let go of all files; what cannot be stopped keeps nothing else from it."""
         self.ending.set()
-        await self.jobs.stop()
-        await self.figures.stop()
-        await self.ledgers.close()
-        await self.pool.stop()
-        self.tokens.close()
-        self.state.close()
+        with self._logged("jobs"):
+            await self.jobs.stop()
+        with self._logged("figures"):
+            await self.figures.stop()
+        with self._logged("ledgers"):
+            await asyncio.gather(*self._forgetting, return_exceptions=True)
+            await self.ledgers.close()
+        with self._logged("pool"):
+            await self.pool.stop()
+        with self._logged("tokens"):
+            self.tokens.close()
+        with self._logged("state"):
+            self.state.close()
         self.log.write()
+
+    @contextlib.contextmanager
+    def _logged(self, what: str) -> Iterator[None]:
+        """Log why a part cannot be stopped, and go on."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other parts have to stop
+            self.log.say("cannot stop", what=what, why=f"{type(error).__name__}: {error}")
 
     def _heard(self, heard: Heard) -> None:
         """Pass on what happened to a cluster."""
@@ -74,6 +92,13 @@ class Server:
             self.figures.moved()
         elif heard.kind == "removed":
             self.figures.forget(state.name)
+            forgetting = asyncio.create_task(self._forget(state.name))
+            self._forgetting.add(forgetting)
+            forgetting.add_done_callback(self._forgetting.discard)
+
+    async def _forget(self, cluster: str) -> None:
+        with self._logged(f"the ledger of {cluster}"):
+            await self.ledgers.forget(cluster)
 
 
 def _in_cluster(settings: Settings) -> dict[str, ClusterPlace]:

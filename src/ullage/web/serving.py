@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import logging
 import os
+import resource
 import signal
 import socket
 import ssl
@@ -25,7 +26,7 @@ from uvicorn.server import ServerState
 from ullage.model.errors import InputError
 from ullage.web.api.table import routes
 from ullage.web.app import App
-from ullage.web.connections import KEEP_SECONDS, Connection, look_at_all
+from ullage.web.connections import CONNECTIONS_MAX, KEEP_SECONDS, Connection, look_at_all
 from ullage.web.logs import Log
 from ullage.web.server import Server
 from ullage.web.settings import Settings
@@ -35,11 +36,14 @@ BACKLOG: Final = 2048
 HANDSHAKE_SECONDS_MAX: Final = 10.0
 LOOK_SECONDS: Final = 1.0
 LOCK: Final = "lock"
+FILES_MIN: Final = CONNECTIONS_MAX + 1000
+"""So many files have to be open at once: connections, and all else."""
 
 
 def run(settings: Settings, ready: Callable[[str], None] = lambda _: None) -> None:
     """Serve until told to end; `ready` is told the address. Raises an InputError where it cannot start."""
     check(settings)
+    allow_files()
     with locked(settings.folder), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_run(settings, ready))
 
@@ -57,6 +61,14 @@ def check(settings: Settings) -> None:
             where="--listen" if not settings.is_local else "--require-token",
             remedy=f"make one: ullage token add NAME --scope read --data {settings.folder}",
         )
+
+
+def allow_files() -> None:
+    """Let this process open what it needs, where it may: the usual bound is below a crowd of clients."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < FILES_MIN and soft != resource.RLIM_INFINITY:
+        most = FILES_MIN if hard == resource.RLIM_INFINITY else min(FILES_MIN, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 @contextlib.contextmanager

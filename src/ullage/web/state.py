@@ -6,9 +6,10 @@ durable together. Other processes (`ullage token`) may use the file at the same 
 
 import asyncio
 import contextlib
+import functools
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
@@ -19,6 +20,10 @@ APPLICATION_ID: Final = 0x554C4C53
 """ULLS, in the header of every file of a server's state."""
 FILE: Final = "server.db"
 BUSY_SECONDS: Final = 5
+SOON_SECONDS: Final = 0.25
+"""After so long, what is noted without waiting is written."""
+SOON_MAX: Final = 10_000
+"""So many entries may be unwritten; whoever notes more has to wait."""
 AUDITED_MAX: Final = 1_000_000
 """How many commits are remembered; the ledger's own history is for ever."""
 _FIRST: Final = (
@@ -101,6 +106,8 @@ class State:
         self._batch: tuple[list[Audited], asyncio.Future[None]] | None = None
         self._writing = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._soon: list[Audited] = []
+        self._later: asyncio.Task[None] | None = None
 
     def now(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         """Do something in one transaction, and return once it is durable."""
@@ -129,13 +136,36 @@ class State:
         entries.append(entry)
         await asyncio.shield(written)
 
+    async def note_soon(self, entry: Audited) -> None:
+        """Add to the audit log, a little later and with more of its kind, what is durable elsewhere.
+
+        Where too much is unwritten, because it cannot be written, this waits as `note` does.
+        """
+        if len(self._soon) >= SOON_MAX:
+            await self.note(entry)
+            return
+        self._soon.append(entry)
+        if self._later is None or self._later.done():
+            self._later = asyncio.create_task(self._write_later())
+
+    async def _write_later(self) -> None:
+        from ullage.stores.protocol import StoreUnavailableError
+
+        while self._soon:
+            await asyncio.sleep(SOON_SECONDS)
+            entries, self._soon = self._soon, []
+            try:
+                await self.run(functools.partial(write_audit, entries=entries))
+            except StoreUnavailableError:
+                self._soon = entries + self._soon  # it is tried again until it can be written
+
     async def _write_batch(self) -> None:
         """Write a batch after the one before; what arrives meanwhile is in it."""
         async with self._writing:
             assert self._batch is not None  # noqa: S101 - note() has made it, and each has its own task
             (entries, written), self._batch = self._batch, None
             try:
-                await self.run(lambda connection: _write_audit(connection, entries))
+                await self.run(lambda connection: write_audit(connection, entries))
             except Exception as error:  # noqa: BLE001 - whoever waits is told
                 written.set_exception(error)
                 written.exception()  # it may be that nobody waits any more
@@ -154,11 +184,18 @@ class State:
 
     def close(self) -> None:
         """Finish what was asked already, and let go of the file."""
+        if self._later is not None:
+            self._later.cancel()
         self._thread.shutdown()
-        self._connection.close()
+        try:
+            if self._soon:
+                self.now(functools.partial(write_audit, entries=self._soon))
+        finally:
+            self._connection.close()
 
 
-def _write_audit(connection: sqlite3.Connection, entries: list[Audited]) -> None:
+def write_audit(connection: sqlite3.Connection, entries: Sequence[Audited]) -> None:
+    """Add to the audit log in a transaction that is open."""
     connection.executemany(
         "INSERT INTO audit (at_seconds, who, cluster, action, subject, outcome, revision) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",

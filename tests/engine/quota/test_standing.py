@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from builders import quota, resources
 from ullage.engine.quota.book import NO_QUOTA, Book, Member
-from ullage.engine.quota.standing import DEFAULT_ORDER, Standing
+from ullage.engine.quota.standing import DEFAULT_ORDER, OVER_QUOTA, Standing
 
 SEED = Book([quota("A", {"cpu": "40m"}), quota("B", {"cpu": "10m"}), quota("C", {"cpu": "30m"})], "nos")
 
@@ -110,3 +110,6 @@ def test_the_ledger_equals_recomputation_after_any_sequence_of_events(seed):
     fresh = Standing(book, running.values())
     assert (standing.used, standing.own_used) == (fresh.used, fresh.own_used)
     assert [standing.labels(place) for place in range(3)] == [fresh.labels(place) for place in range(3)]
+    for place in range(3):
+        over = [key for key, label in standing.labels(place).items() if label == OVER_QUOTA]
+        assert standing.over_quota(place) == tuple(over)

@@ -9,6 +9,7 @@ from ullage.web.api.clusters import ROUTES, clusters
 from ullage.web.clusters import ClusterState
 from ullage.web.http import Principal, Problem, Request
 from ullage.web.served import Bounds
+from ullage.web.state import State
 from web.pools import Served, document
 
 WHO = Principal("anne", "commit")
@@ -18,14 +19,16 @@ WHO = Principal("anne", "commit")
 def served(tmp_path_factory):
     running = Served(tmp_path_factory.mktemp("api"), [("demo", "demo")], Bounds(workers=1))
     running.run(running.pool.refresh("demo"))
+    running.state = State(tmp_path_factory.mktemp("state"))
     yield running
     running.close()
+    running.state.close()
 
 
 def asked(served, method, path, *, cluster="", query=(), body=b""):
     (route,) = (each for each in ROUTES if (each.method, each.path) == (method, path))
     request = Request(method, path, {}, WHO, {"cluster": cluster}, query, body)
-    return served.run(route.handler(SimpleNamespace(pool=served.pool), request))
+    return served.run(route.handler(SimpleNamespace(pool=served.pool, state=served.state), request))
 
 
 def state_of(response):
@@ -53,6 +56,11 @@ def test_a_cluster_is_uploaded_replaced_and_removed(served):
     with pytest.raises(Problem) as refused:
         asked(served, "GET", ONE, cluster="mine")
     assert refused.value.status == 404
+    assert [(each.who, each.cluster, each.action, each.outcome) for _, each in served.state.audited()] == [
+        ("anne", "mine", "upload cluster", "revision 1 of the cluster"),
+        ("anne", "mine", "upload cluster", "revision 2 of the cluster"),
+        ("anne", "mine", "remove cluster", "removed"),
+    ]
 
 
 def test_an_upload_of_nothing_is_refused(served):
@@ -73,7 +81,8 @@ def test_a_snapshot_comes_with_the_tag_of_its_revision_and_form(served):
     assert msgspec.json.decode(found["json"].body)["kind"] == "Snapshot"
     assert found["compact"].body.startswith(b"\x89ULLAGE")
     assert found["json"].headers != found["compact"].headers
-    assert [name for name, _ in found["json"].headers] == ["etag"]
+    assert [name for name, _ in found["json"].headers] == ["etag", "ullage-revision"]
+    assert dict(found["compact"].headers)["ullage-revision"] == "1"
 
 
 @pytest.mark.parametrize("query", [[("form", "png")], [("path", "/etc/passwd")]], ids=["form", "unknown"])

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import closing
 from types import SimpleNamespace
 
 import msgspec
@@ -14,6 +15,7 @@ from ullage.web.api.ledger import ROUTES, Binding, Extending, Releasing, Reservi
 from ullage.web.http import Principal, Problem, Request
 from ullage.web.ledgers import Ledgers
 from ullage.web.routes import Routes
+from ullage.web.state import State
 from web.standing import InProcess
 
 PATH = "/v1/clusters/demo/ledger"
@@ -31,7 +33,7 @@ class Client:
 
     def __init__(self, folder):
         self.pool = InProcess(demo="demo")
-        self.server = SimpleNamespace(ledgers=Ledgers(folder, self.pool))
+        self.server = SimpleNamespace(ledgers=Ledgers(folder, self.pool), state=State(folder))
         self.routes = Routes(ROUTES)
 
     async def ask(self, method, path, body=None, headers=None, query=()):
@@ -54,6 +56,7 @@ def told(tmp_path, story):
                 return await story(client)
         finally:
             await client.server.ledgers.close()
+            client.server.state.close()
 
     return asyncio.run(within())
 
@@ -110,6 +113,41 @@ def test_a_key_makes_it_safe_to_ask_again_and_is_for_one_step(tmp_path):
         other = await client.ask("POST", f"{PATH}/release", {"reservation": "one"}, key)
         assert other.status == 422
         assert "was used for another command" in json.loads(other.body)["title"]
+
+    told(tmp_path, story)
+
+
+def test_every_step_is_in_the_audit_log_also_one_that_was_refused(tmp_path):
+    async def story(client):
+        await client.ask("POST", f"{PATH}/reserve", RESERVE)
+        large = [{**RESERVE["holds"][0], "resources": {"cpu": "1M"}}]
+        await client.ask("POST", f"{PATH}/reserve", {**RESERVE, "reservation": "two", "holds": large})
+        await client.ask("POST", f"{PATH}/extend", {"reservation": "one", "expiresSeconds": 2 << 40})
+        await client.ask("POST", f"{PATH}/bind", {"reservation": "one"})
+        await client.ask("POST", f"{PATH}/release", {"reservation": "one"})
+
+    told(tmp_path, story)
+    with closing(State(tmp_path)) as state:
+        found = [entry for _, entry in state.audited()]
+    assert {(entry.who, entry.cluster) for entry in found} == {("me", "demo")}
+    assert [(entry.action, entry.subject, entry.outcome.partition(":")[0]) for entry in found] == [
+        ("reserve", "one", "accepted"),
+        ("reserve", "two", "refused"),
+        ("extend", "one", "accepted"),
+        ("bind", "one", "accepted"),
+        ("release", "one", "accepted"),
+    ]
+    assert [entry.revision for entry in found] == sorted({entry.revision for entry in found})
+
+
+def test_a_key_of_the_servers_own_is_refused_to_others(tmp_path):
+    async def story(client):
+        answer = await client.ask("POST", f"{PATH}/reserve", RESERVE, {"idempotency-key": "plan/0123"})
+        assert answer.status == 422
+        assert json.loads(answer.body)["title"].startswith("Idempotency-Key: keys that begin with 'plan/' ")
+        assert await client.server.ledgers.known("demo", "plan/0123") is None
+        near = await client.ask("POST", f"{PATH}/reserve", RESERVE, {"idempotency-key": "plans/0123"})
+        assert near.status == 200
 
     told(tmp_path, story)
 

@@ -49,6 +49,11 @@ def test_who_has_a_page_already_is_not_sent_it_again(served):
     assert b'data-theme="dark"' in other.body
 
 
+def test_a_page_knows_the_last_event_before_it_was_drawn(served):
+    assert re.search(rb'data-news="[0-9a-f]{8}-[1-9]\d*"', served.ask("GET", "/").body)
+    assert b"data-news" not in served.ask("GET", "/login").body
+
+
 def test_a_static_file_is_kept_for_ever_and_an_old_name_is_not_found(served):
     [style] = set(re.findall(rb'href="(/static/ullage\.[^"]+css)"', served.ask("GET", "/").body))
     reply = served.ask("GET", style.decode())

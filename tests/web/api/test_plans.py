@@ -59,6 +59,41 @@ def test_a_plan_of_other_revisions_is_not_what_is_meant(run):
     run(story)
 
 
+def test_the_tag_of_a_plan_is_shown_and_changes_with_its_state(run):
+    async def story(client):
+        made = dict((await client.ask("POST", PATH, pod())).headers)
+        path = made["location"]
+        shown = await client.ask("GET", path)
+        assert dict(shown.headers)["etag"] == made["etag"] == '"1-0"'
+        assert (await client.ask("POST", f"{path}/commit", headers={"if-match": made["etag"]})).status == 200
+        later = dict((await client.ask("GET", path)).headers)["etag"]
+        assert later == '"1-0-committed"'
+        for tag in (made["etag"], later):
+            again = await client.ask("POST", f"{path}/commit", headers={"if-match": tag})
+            assert (again.status, json.loads(again.body)["repeated"]) == (200, True)
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    ("match", "status"),
+    [
+        ('"1-7", "1-0"', 200),
+        ('"1-0","1-7"', 200),
+        ("*", 200),
+        ('"1-7", "2-0"', 412),
+        ('W/"1-0"', 412),
+        (",", 412),
+    ],
+)
+def test_a_list_of_tags_matches_where_one_of_them_does(run, match, status):
+    async def story(client):
+        path = dict((await client.ask("POST", PATH, pod())).headers)["location"]
+        assert (await client.ask("POST", f"{path}/commit", headers={"if-match": match})).status == status
+
+    run(story)
+
+
 def test_a_ledger_that_has_moved_is_told_apart_from_a_refusal(run):
     async def story(client):
         first, second = [

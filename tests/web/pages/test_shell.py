@@ -66,6 +66,20 @@ def test_what_a_shell_is_told_is_escaped():
     assert b"&lt;u&gt;" in html
 
 
+@pytest.mark.parametrize(
+    ("shell", "hears"),
+    [
+        (Shell(cluster="c", after="r-1"), True),
+        (Shell(cluster="c", after="r-1", is_inside=False), False),
+        (Shell(after="r-1"), False),
+        (Shell(cluster="c"), False),
+    ],
+)
+def test_a_page_about_a_cluster_hears_of_news_after_it_was_drawn(shell, hears):
+    html = draw("problem", shell, heading="h", title="t", detail="", again=False)
+    assert (b'aria-live="polite" data-news="r-1"></div>' in html) == hears
+
+
 def test_the_theme_that_was_chosen_is_on_the_page_and_otherwise_none():
     def page(theme):
         return draw("problem", Shell(theme=theme), heading="h", title="t", detail="", again=False)

@@ -1,5 +1,6 @@
 """Findings: what is wrong or worth knowing in a snapshot, each with its number and a remedy."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -12,7 +13,7 @@ from ullage.engine.quota.cluster_capacity import cluster_capacity
 from ullage.engine.quota.use import QuotaUse
 from ullage.engine.quota.validation import findings as quota_findings
 from ullage.engine.storage.edits import volumes_on
-from ullage.model.cluster import Node, Snapshot
+from ullage.model.cluster import HOLDING_STATES, Node, Snapshot
 from ullage.model.drives import Drive
 from ullage.model.resources import ResourceTypes
 from ullage.model.verdict import Finding, Severity
@@ -103,14 +104,17 @@ def _without_spare(groups: list[Summary], types: ResourceTypes) -> Iterator[Find
 
 
 def _node_states(columns: Columns) -> Iterator[Finding]:
-    holding: dict[str, int] = {}
-    for workload in columns.snapshot.workloads:
-        if workload.holds_capacity:
-            holding[workload.node] = holding.get(workload.node, 0) + 1
-    for node in columns.nodes:
-        if node.state == "ready":
-            continue
-        count = holding.get(node.name, 0)
+    away = {node.name: node for node in columns.nodes if node.state != "ready"}
+    if not away:
+        return
+    holding = Counter(
+        workload.node
+        for run in columns.snapshot.workloads.runs()
+        for workload in run
+        if workload.node in away and workload.holds_capacity
+    )
+    for node in away.values():
+        count = holding[node.name]
         offline = node.state == "offline"
         severity: Severity = "error" if offline and count else "warning" if offline else "info"
         yield Finding(
@@ -184,15 +188,26 @@ def _wrong_quotas(columns: Columns) -> tuple[Finding, ...]:
 
 
 def _workloads(snapshot: Snapshot) -> Iterator[Finding]:
-    waiting, unbounded, inverted = [], [], []
-    for workload in snapshot.workloads:
-        if workload.state == "init":
-            waiting.append(workload.key)
-        if workload.holds_capacity:
-            if MEMORY not in workload.limits:
-                unbounded.append(workload.key)
-            if any(amount < workload.requests.of(name) for name, amount in workload.limits.items()):
-                inverted.append(workload.key)
+    waiting: list[str] = []
+    unbounded: list[str] = []
+    inverted: list[str] = []
+    # Equal limits and requests are mostly one object each: a pair of them is looked at once.
+    wrong: dict[tuple[int, int], tuple[list[str], ...]] = {}
+    for run in snapshot.workloads.runs():
+        for workload in run:
+            state = workload.state
+            if state == "init":
+                waiting.append(workload.key)
+            if not workload.node or state not in HOLDING_STATES:
+                continue
+            limits, requests = workload.limits, workload.requests
+            lists = wrong.get((id(limits), id(requests)))
+            if lists is None:
+                is_inverted = any(amount < requests.of(name) for name, amount in limits.items())
+                lists = (unbounded,) * (MEMORY not in limits) + (inverted,) * is_inverted
+                wrong[id(limits), id(requests)] = lists
+            for each in lists:
+                each.append(workload.key)
     if waiting:
         yield Finding(
             "pending",

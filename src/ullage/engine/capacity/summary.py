@@ -8,6 +8,8 @@ A node that fails takes its free room with it and hands over what it holds, henc
 nodes hold for failover already (standby) is not free, but is there for the failure: it counts towards spare.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ullage.engine.capacity.bounds import free_of
@@ -42,16 +44,24 @@ class Summary(Record, frozen=True):
     standby: Resources = NOTHING
 
 
+class Taken(NamedTuple):
+    """What is taken and free on every node: worked out once, however many sets of them are summed."""
+
+    committed: Integers
+    free: Integers
+
+
 def summarise_groups(columns: Columns) -> list[Summary]:
     """Return the summary of every group that has nodes, by name."""
     rows_of: dict[str, list[int]] = {}
     for row, node in enumerate(columns.nodes):
         rows_of.setdefault(node.group, []).append(row)
     snapshot = columns.snapshot
+    taken = Taken(columns.committed, columns.free)
     found: list[Summary] = []
     for group in sorted(rows_of):
         rules = rules_for(snapshot.policy, snapshot.resource_types, group)
-        found.append(_summarise(columns, group, rows_of[group], rules.spare_nodes))
+        found.append(_summarise(columns, taken, group, rows_of[group], rules.spare_nodes))
     return found
 
 
@@ -61,7 +71,8 @@ def summarise_domains(columns: Columns) -> list[Summary]:
     for row, node in enumerate(columns.nodes):
         if node.domain:
             rows_of.setdefault(node.domain, []).append(row)
-    return [_summarise(columns, domain, rows_of[domain], 0) for domain in sorted(rows_of)]
+    taken = Taken(columns.committed, columns.free)
+    return [_summarise(columns, taken, domain, rows_of[domain], 0) for domain in sorted(rows_of)]
 
 
 def total(summaries: list[Summary], name: str) -> Summary:
@@ -87,12 +98,12 @@ def takes_workloads(node: Node) -> bool:
     return node.state == "ready"
 
 
-def _summarise(columns: Columns, name: str, rows: list[int], spare_nodes: int) -> Summary:
+def _summarise(columns: Columns, taken: Taken, name: str, rows: list[int], spare_nodes: int) -> Summary:
     ready = np.array([takes_workloads(columns.nodes[row]) for row in rows], np.bool_)[:, None]
     online = np.array([columns.nodes[row].state != "offline" for row in rows], np.bool_)[:, None]
     bounded = columns.bounded[rows] & (columns.capacity[rows] > 0)
-    committed = columns.committed[rows]
-    room = np.where(bounded, columns.free[rows], 0)
+    committed = taken.committed[rows]
+    room = np.where(bounded, taken.free[rows], 0)
     free = np.where(ready, room, 0)
     nothing = np.zeros_like(room)
     usable = np.where(ready & bounded, free_of(columns.limit[rows], committed, nothing), 0)

@@ -3,8 +3,8 @@
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 
-from ullage.engine.quota.book import NO_QUOTA, Book, Member, within
-from ullage.engine.quota.standing import DEFAULT_ORDER, IN_QUOTA, OVER_QUOTA, Label, Standing
+from ullage.engine.quota.book import NO_QUOTA, Book, Member
+from ullage.engine.quota.standing import DEFAULT_ORDER, Label, Standing
 
 
 class OrderedStanding(Standing):
@@ -41,17 +41,4 @@ class OrderedStanding(Standing):
         """Return the labels of a quota's own members in label order; `newest` counts as created last."""
         if newest is not None:
             return super().labels(quota, newest)
-        bound = self.book.own_mins[quota]
-        line = self._lines[quota]
-        if within(self.own_used[quota], bound):
-            return {member.key: IN_QUOTA for _, member in line}
-        total = [0] * len(bound)
-        label: Label = IN_QUOTA
-        found: dict[str, Label] = {}
-        for _, member in line:
-            if label == IN_QUOTA:
-                for place, amount in enumerate(member.amounts):
-                    total[place] += amount
-                label = IN_QUOTA if within(total, bound) else OVER_QUOTA
-            found[member.key] = label
-        return found
+        return self._labels_of(quota, (member for _, member in self._lines[quota]))

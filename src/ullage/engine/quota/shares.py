@@ -13,7 +13,7 @@ from ullage.engine.quota.book import NO_QUOTA, Amounts, Book, Member, Terms
 from ullage.engine.quota.claimable import claimable
 from ullage.engine.quota.divisors import divided
 from ullage.engine.quota.rights import Rules
-from ullage.engine.quota.standing import OVER_QUOTA, Standing
+from ullage.engine.quota.standing import Standing
 from ullage.model.resources import NOTHING, Resources
 
 
@@ -56,22 +56,19 @@ def shares(rules: Rules, waiting: Iterable[Member], capacity: Mapping[str, int])
     lends = lent(standing).whole
     entitled = entitlements(rules)
     exposed = claimable(standing, waiting, capacity)
-    found = []
-    for place in range(len(book.quotas)):
-        labels = standing.labels(place)
-        found.append(
-            QuotaShare(
-                place,
-                tuple(standing.used[place]),
-                beyond(standing.used[place], guaranteed(book, place)),
-                lends[place],
-                entitled[place],
-                exposed[place],
-                len(labels),
-                tuple(key for key, label in labels.items() if label == OVER_QUOTA),
-            )
+    return [
+        QuotaShare(
+            place,
+            tuple(standing.used[place]),
+            beyond(standing.used[place], guaranteed(book, place)),
+            lends[place],
+            entitled[place],
+            exposed[place],
+            len(standing.members[place]),
+            standing.over_quota(place),
         )
-    return found
+        for place in range(len(book.quotas))
+    ]
 
 
 def guaranteed(book: Book, place: int, *, own: bool = False) -> Terms:

@@ -4,7 +4,7 @@ A standing changes by adding and removing members and is never copied: a search 
 Labels are derived from the members each time they are asked for: output of a decision, never its input.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 from ullage.engine.quota.book import NO_QUOTA, Amounts, Book, Member, Terms, within
@@ -19,6 +19,16 @@ Right = Literal["min", "guaranteed", "entitlement"]
 share its demand entitles it to."""
 
 DEFAULT_ORDER: Final = ("created", "requests", "name")
+_CRITERIA: Final[Mapping[str, Callable[[Member, Amounts], object]]] = {
+    "created": lambda member, _: member.created_seconds,
+    "-created": lambda member, _: -member.created_seconds,
+    "requests": lambda _, requested: requested,
+    "-requests": lambda _, requested: tuple(-amount for amount in requested),
+    "priority": lambda member, _: member.priority,
+    "-priority": lambda member, _: -member.priority,
+    "name": lambda member, _: member.key,
+}
+"""What a criterion compares of a member, given what it requests of that which its quota has a min of."""
 
 
 class Standing:
@@ -27,6 +37,10 @@ class Standing:
     def __init__(self, book: Book, running: Iterable[Member], order: Sequence[str] = DEFAULT_ORDER) -> None:
         self.book = book
         self.order = tuple(order)
+        self._criteria = tuple(_CRITERIA[criterion] for criterion in self.order)
+        self._compared = [
+            tuple(place for place, least in enumerate(terms) if least is not None) for terms in book.mins
+        ]
         self.used: list[list[int]] = [[0] * len(book.resources) for _ in book.quotas]
         self.own_used: list[list[int]] = [[0] * len(book.resources) for _ in book.quotas]
         self.members: list[dict[str, Member]] = [{} for _ in book.quotas]
@@ -70,37 +84,49 @@ class Standing:
 
     def order_of(self, member: Member) -> tuple[object, ...]:
         """Return the place of a member in the label order of its quota: least first."""
-        terms = self.book.mins[member.quota]
-        requested = tuple(
-            amount for amount, least in zip(member.amounts, terms, strict=True) if least is not None
-        )
-        values = {
-            "created": member.created_seconds,
-            "-created": -member.created_seconds,
-            "requests": requested,
-            "-requests": tuple(-amount for amount in requested),
-            "priority": member.priority,
-            "-priority": -member.priority,
-            "name": member.key,
-        }
-        return (*(values[criterion] for criterion in self.order), member.key)
+        amounts = member.amounts
+        requested = tuple([amounts[place] for place in self._compared[member.quota]])
+        return (*[criterion(member, requested) for criterion in self._criteria], member.key)
 
     def labels(self, quota: int, newest: Member | None = None) -> dict[str, Label]:
         """Return the labels of a quota's own members in label order; `newest` counts as created last."""
+        return self._labels_of(quota, self._in_order(quota, newest))
+
+    def _labels_of(self, quota: int, ordered: Iterable[Member]) -> dict[str, Label]:
+        """Return the labels of members in label order: after the first that is too much, all are over."""
         bound = self.book.own_mins[quota]
-        return {
-            key: IN_QUOTA if within(total, bound) else OVER_QUOTA
-            for key, total in self.sums_in_order(quota, newest).items()
-        }
+        if within(self.own_used[quota], bound):
+            return {member.key: IN_QUOTA for member in ordered}
+        total = [0] * len(bound)
+        label: Label = IN_QUOTA
+        found: dict[str, Label] = {}
+        for member in ordered:
+            if label == IN_QUOTA:
+                for place, amount in enumerate(member.amounts):
+                    total[place] += amount
+                label = IN_QUOTA if within(total, bound) else OVER_QUOTA
+            found[member.key] = label
+        return found
+
+    def over_quota(self, quota: int) -> tuple[str, ...]:
+        """Return a quota's own members that are above its min, in label order."""
+        if within(self.own_used[quota], self.book.own_mins[quota]):
+            return ()
+        return tuple(key for key, label in self.labels(quota).items() if label == OVER_QUOTA)
+
+    def _in_order(self, quota: int, newest: Member | None) -> list[Member]:
+        """Return a quota's own members in label order."""
+        ordered = sorted(self.members[quota].values(), key=self.order_of)
+        if newest is not None and self.members[quota].get(newest.key) is newest:
+            ordered.remove(newest)
+            ordered.append(newest)
+        return ordered
 
     def sums_in_order(self, quota: int, newest: Member | None = None) -> dict[str, Amounts]:
         """Return what a quota's own members use up to each of them, in label order."""
         total = [0] * len(self.book.resources)
         found: dict[str, Amounts] = {}
-        ordered = sorted(
-            self.members[quota].values(), key=lambda each: (each is newest, *self.order_of(each))
-        )
-        for member in ordered:
+        for member in self._in_order(quota, newest):
             for place, amount in enumerate(member.amounts):
                 total[place] += amount
             found[member.key] = tuple(total)

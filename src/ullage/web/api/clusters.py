@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import msgspec
 
 from ullage.model.wire import API_VERSION
+from ullage.service.clock import now_seconds
 from ullage.web.caching import tag
 from ullage.web.clusters import ClusterState
 from ullage.web.http import JSON, Problem, Request, Response
 from ullage.web.routes import Route
+from ullage.web.state import Audited
 from ullage.web.work import Work
 from ullage.web.worker import SNAPSHOT
 
@@ -58,6 +60,7 @@ async def put(server: "Server", request: Request) -> Response:
         raise Problem(422, "there is no document", "send what the command line reads with -c FILE")
     is_new = all(each.name != name for each in server.pool.clusters())
     state = await server.pool.put(name, request.body)
+    await _noted(server, request, "upload cluster", f"revision {state.revision} of the cluster")
     answer = _told(state, 201 if is_new else 200)
     return answer._replace(headers=(("location", f"/v1/clusters/{name}"),)) if is_new else answer
 
@@ -70,6 +73,7 @@ async def refresh(server: "Server", request: Request) -> Response:
 async def remove(server: "Server", request: Request) -> Response:
     """Forget a cluster that was uploaded."""
     await server.pool.remove(request.values["cluster"])
+    await _noted(server, request, "remove cluster", "removed")
     return Response(204)
 
 
@@ -84,6 +88,12 @@ async def snapshot(server: "Server", request: Request) -> Response:
     done = await server.pool.ask(name, work, seconds_max=SNAPSHOT_SECONDS_MAX, is_long=True)
     headers = (("etag", tag(name, done.revision, wanted.form)), ("ullage-revision", str(done.revision)))
     return Response(done.status, done.body, done.content, headers)
+
+
+async def _noted(server: "Server", request: Request, action: str, outcome: str) -> None:
+    """Add to the audit log what was done to a cluster."""
+    name = request.values["cluster"]
+    await server.state.note(Audited(now_seconds(), request.who.name, name, action, name, outcome))
 
 
 def _told(state: ClusterState, status: int = 200) -> Response:

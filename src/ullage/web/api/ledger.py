@@ -1,8 +1,9 @@
 """The ledger of a cluster over HTTP: reserve, bind, release, extend, and its entries page by page.
 
-A step is acknowledged when it is durable. `Idempotency-Key` makes it safe to ask again; `If-Match` names the
-revision that was planned on, and nothing is done on any other. A refusal is a problem that carries what is
-missing. Bodies are decoded into the ledger's own records at once: this is what is asked most often.
+A step is acknowledged when it is durable; who took it is in the audit log a moment later, so that nobody has
+to wait for two disks. `Idempotency-Key` makes it safe to ask again; `If-Match` names the revision that was
+planned on, and nothing is done on any other. A refusal is a problem that carries what is missing. Bodies are
+decoded into the ledger's own records at once: this is what is asked most often.
 """
 
 from collections.abc import Mapping
@@ -16,18 +17,20 @@ from ullage.engine.ledger.room import TYPES
 from ullage.model.constraints import Record
 from ullage.model.disk_plan import DiskRequest
 from ullage.model.errors import InputError
-from ullage.model.ledger import Bind, Command, Extend, Hold, Outcome, Release, Reserve
+from ullage.model.ledger import Bind, Command, Decision, Extend, Hold, Outcome, Release, Reserve
 from ullage.model.ledger_entry import EntryState, LedgerEntry
 from ullage.model.resources import Resources
 from ullage.model.verdict import Shortfall
 from ullage.model.wire import API_VERSION, decode_hook, encode_hook, to_builtins
-from ullage.service.clock import told_time
+from ullage.service.clock import now_seconds, told_time
 from ullage.stores.entry_pages import PAGE_MAX, Wanted
 from ullage.stores.protocol import MovedError
 from ullage.web.http import Problem, Request, Response
 from ullage.web.parameters import query_of
+from ullage.web.plans import KEYS
 from ullage.web.problems import of_input
 from ullage.web.routes import Route
+from ullage.web.state import Audited
 
 if TYPE_CHECKING:
     from ullage.web.server import Server
@@ -38,6 +41,7 @@ COUNT: Final = 100
 REFUSED, MOVED, UNREADABLE, UNPROCESSABLE = 409, 412, 400, 422
 MAPS_MAX: Final = 4096
 """Maps of resources that are kept as they were read and written last."""
+AUDITED_CHARACTERS_MAX: Final = 1000
 _DIGITS_MAX: Final = 18
 _HEADERS: Final = {
     "Idempotency-Key": "Asked again under the same key, the step is not taken twice.",
@@ -228,14 +232,27 @@ async def entries(server: "Server", request: Request) -> Response:
 async def _taken(server: "Server", request: Request, command: Bind | Extend | Release | Reserve) -> Response:
     cluster = request.values["cluster"]
     revision = planned_revision(request.headers)
-    key = request.headers.get(KEY_HEADER, "")
+    key = key_of_client(request.headers.get(KEY_HEADER, ""))
     outcome = await submitted(server, cluster, command, key=key, revision=revision)
     decision = outcome.decision
-    words = f"{type(command).__name__.lower()} {command.reservation}"
+    action = type(command).__name__.lower()
+    await server.state.note_soon(
+        Audited(
+            now_seconds(),
+            request.who.name,
+            cluster,
+            action,
+            command.reservation[:AUDITED_CHARACTERS_MAX],
+            words_of(decision)[:AUDITED_CHARACTERS_MAX],
+            outcome.revision,
+        )
+    )
+    if not decision.accepted:
+        raise refusal(outcome)
     told = LedgerStep(
         cluster,
         outcome.revision,
-        words,
+        f"{action} {command.reservation}",
         decision.accepted,
         decision.changed,
         decision.reason,
@@ -247,7 +264,7 @@ async def _taken(server: "Server", request: Request, command: Bind | Extend | Re
 async def submitted(
     server: "Server", cluster: str, command: Command, *, key: str, revision: int | None
 ) -> Outcome:
-    """Return the outcome of a step that was taken; raises a Problem with the reason where it was not."""
+    """Return the outcome of a step; raises a Problem where it cannot be decided."""
     try:
         outcome = await server.ledgers.submit(
             cluster, command, key=key, revision=revision, exact=revision is not None
@@ -256,9 +273,12 @@ async def submitted(
         raise of_input(error, MOVED) from None
     except InputError as error:
         raise of_input(error) from None
-    if not outcome.decision.accepted:
-        raise refusal(outcome)
     return outcome
+
+
+def words_of(decision: Decision) -> str:
+    """Return what came of a step, as the audit log has it."""
+    return "accepted" if decision.accepted else f"refused: {decision.reason}"
 
 
 def refusal(outcome: Outcome) -> Problem:
@@ -284,6 +304,14 @@ def versioned(kind: str, record: Record) -> bytes:
 def etag(revision: int) -> tuple[str, str]:
     """Return the header that names a revision of the ledger."""
     return "etag", f'"{revision}"'
+
+
+def key_of_client(key: str) -> str:
+    """Return the key under which somebody wants a step taken, if it is not one of the server's own."""
+    if key.startswith(KEYS):
+        what = f"Idempotency-Key: keys that begin with {KEYS!r} are the server's own"
+        raise Problem(UNPROCESSABLE, what, "choose another key")
+    return key
 
 
 def planned_revision(headers: Mapping[str, str]) -> int | None:

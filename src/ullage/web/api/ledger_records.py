@@ -17,7 +17,15 @@ from ullage.stores.codec import command_text, to_command
 from ullage.stores.exchange import MEDIA, STEPS_MAX, outcome_message
 from ullage.stores.protocol import MovedError
 from ullage.stores.remote import COMMAND_CHARACTERS_MAX
-from ullage.web.api.ledger import KEY_HEADER, MOVED, UNPROCESSABLE, etag, planned_revision
+from ullage.web.api.ledger import (
+    KEY_HEADER,
+    MOVED,
+    UNPROCESSABLE,
+    etag,
+    key_of_client,
+    planned_revision,
+    words_of,
+)
 from ullage.web.http import Problem, Request, Response
 from ullage.web.parameters import query_of
 from ullage.web.problems import of_input
@@ -119,7 +127,7 @@ async def step(server: "Server", request: Request) -> Response:
     except InputError as error:
         raise of_input(error) from None
     words = type(command).__name__.lower()
-    told = "accepted" if outcome.decision.accepted else f"refused: {outcome.decision.reason}"
+    told = words_of(outcome.decision)
     await server.state.note(
         Audited(now_seconds(), request.who.name, cluster, "ledger step", words, told, outcome.revision)
     )
@@ -143,11 +151,12 @@ def _command(body: bytes) -> Command:
 
 
 def _key(request: Request) -> str:
-    """Return the key of a request, which may be any text."""
+    """Return the key of a request, which may be any text that is not the server's own."""
     try:
-        return request.headers.get(KEY_HEADER, "").encode("latin-1").decode()
+        key = request.headers.get(KEY_HEADER, "").encode("latin-1").decode()
     except UnicodeDecodeError:
         raise Problem(UNPROCESSABLE, "Idempotency-Key is no UTF-8") from None
+    return key_of_client(key)
 
 
 _PATH: Final = "/v1/clusters/{cluster}/ledger"

@@ -66,6 +66,7 @@ def shell_for(server: "Server", request: Request, cluster: str = "") -> Shell:
         scope=request.who.scope,
         can_leave=bool(cookie(request.headers)),
         is_inside=request.who.name != "nobody",
+        after=server.events.last,
     )
 
 

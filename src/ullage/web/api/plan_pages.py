@@ -66,6 +66,8 @@ async def discard(server: "Server", request: Request) -> Response:
     try:
         cluster = chosen_cluster(server, request)
         await server.plans.discard(cluster, request.values["plan"])
+    except InputError as error:
+        return await _shown(server, request, of_input(error))
     except Problem as problem:
         return await _shown(server, request, problem)
     return _elsewhere(server, request, cluster, request.values["plan"], done="discarded")

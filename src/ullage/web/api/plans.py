@@ -70,7 +70,7 @@ async def make(server: "Server", request: Request) -> Response:
 async def show(server: "Server", request: Request) -> Response:
     """Show a plan, with its answer."""
     kept = await server.plans.get(request.values["cluster"], request.values["plan"])
-    return Response(body=_shown(kept))
+    return Response(body=_shown(kept), headers=(("etag", kept.told.shown_tag),))
 
 
 async def listed(server: "Server", request: Request) -> Response:
@@ -89,8 +89,11 @@ async def commit(server: "Server", request: Request) -> Response:
     cluster, plan = request.values["cluster"], request.values["plan"]
     match = request.headers.get(MATCH_HEADER, "").strip()
     exact = match not in {"", "*"}
-    if exact and match != (await server.plans.get(cluster, plan)).told.tag:
-        raise Problem(MOVED, "the plan was made on other revisions", "send its ETag as If-Match")
+    if exact:
+        tags = {each.strip() for each in match.split(",")}
+        told = (await server.plans.get(cluster, plan)).told
+        if not tags & {told.tag, told.shown_tag}:
+            raise Problem(MOVED, "the plan was made on other revisions", "send its ETag as If-Match")
     try:
         done = await server.plans.commit(cluster, plan, request.who, exact=exact)
     except MovedError as error:

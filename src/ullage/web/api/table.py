@@ -4,6 +4,7 @@ from functools import cache
 from typing import Final
 
 from ullage.web.api import (
+    audit,
     clusters,
     events,
     history,
@@ -29,6 +30,7 @@ MODULES: Final = (
     ledger,
     ledger_records,
     plans,
+    audit,
     events,
     history,
     metrics,

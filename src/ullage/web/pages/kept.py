@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING, Final
 from ullage.service.asked import Asked, read_cluster
 
 if TYPE_CHECKING:
-    from ullage.model.cluster import Snapshot
-    from ullage.service.status import StatusReport
+    from ullage.service.status import Known
 
 KEPT_MAX: Final = 2
-_KEPT: "Final[list[tuple[Snapshot, StatusReport]]]" = []
+_KEPT: "Final[list[Known]]" = []
 
 
-def kept_status(asked: Asked) -> "tuple[Snapshot, StatusReport]":
+def kept_status(asked: Asked) -> "Known":
     """Return the cluster and its status, which is counted only where that was not done before."""
     snapshot = read_cluster(asked, needs_nodes=False)
     for each in _KEPT:
-        if each[0] is snapshot:
+        if each.snapshot is snapshot:
             return each
-    from ullage.service.status import status_report
+    from ullage.service.status import Known, status_report
 
-    found = (snapshot, status_report(snapshot))
+    found = Known(snapshot, status_report(snapshot, like=_KEPT[0] if _KEPT else None))
     _KEPT.insert(0, found)
     del _KEPT[KEPT_MAX:]
     return found

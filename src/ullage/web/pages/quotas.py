@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.model.errors import InputError
 from ullage.render.view import Share
-from ullage.service.quota_list import accounts_of, quota_list_of, quota_list_report
+from ullage.service.quota_list import accounts_of, quota_list_report
+from ullage.service.quota_list_page import quota_list_verdict
 from ullage.service.quota_risk import quota_risk_of
 from ullage.service.words import findings_block, resources_in_order
 from ullage.web.pages.kept import kept_status
@@ -65,7 +66,6 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
     part = parameters.get("q", "").strip().lower()
     found = [each for each in report.quotas if part in each.name.lower()]
     lines = [_line(each, snapshot.resource_types) for each in found[:QUOTAS_SHOWN]]
-    verdict = quota_list_of(snapshot, asked).page().verdict
     wants_risk = bool(parameters.get("risk")) or report.totals.over_quota <= AT_ONCE_WORKLOADS
     risk = _risk(snapshot, asked) if wants_risk else None
     return draw(
@@ -75,7 +75,7 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
         report=report,
         problem="",
         q=parameters.get("q", ""),
-        verdict=verdict,
+        verdict=quota_list_verdict(report, snapshot.resource_types),
         lines=lines,
         more=len(found) - len(lines),
         findings=findings_block("", report.findings, 3, rest="ullage quota audit tells all"),

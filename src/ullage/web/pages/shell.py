@@ -37,7 +37,10 @@ _NEXT_THEME: Final[Mapping[Theme, tuple[str, str]]] = {
 
 
 class Shell(msgspec.Struct, frozen=True):
-    """What every page knows beside its own answer; `back` is the address it was asked for by."""
+    """What every page knows beside its own answer; `back` is the address it was asked for by.
+
+    `after` is the last event before it was drawn: whatever comes after that may be news to whoever looks.
+    """
 
     cluster: str = ""
     clusters: tuple[str, ...] = ()
@@ -50,6 +53,7 @@ class Shell(msgspec.Struct, frozen=True):
     scope: str = "read"
     can_leave: bool = False
     is_inside: bool = True
+    after: str = ""
 
     @property
     def page(self) -> str:

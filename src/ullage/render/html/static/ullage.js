@@ -131,4 +131,38 @@
   all("[data-example]").forEach((button) => button.addEventListener("click", () => {
     one("textarea[data-drop]").value = one(button.dataset.example).textContent;
   }));
+
+  // News: a line where the cluster was read anew, or a plan committed, since the page was drawn. The browser
+  // connects again by itself, as late as the server says. Who cannot see the page keeps no connection.
+  const news = one("[data-news]");
+  const kinds = ["revision", "failure", "removed", "ledger", "plan", "lost"];
+  let stream = null;
+  const deaf = () => { if (stream) stream.close(); stream = null; };
+  const isNews = (event) => {
+    const facts = JSON.parse(event.data);
+    if (event.type === "revision") return facts.revision !== Number(document.body.dataset.revision);
+    return event.type === "lost" || (event.type === "plan" && facts.state === "committed");
+  };
+  const hear = (event) => {
+    news.dataset.news = event.lastEventId;
+    if (!isNews(event)) return;
+    deaf();
+    const line = document.createElement("p");
+    line.className = "notice";
+    const link = document.createElement("a");
+    link.href = location.href;
+    link.textContent = "Reload";
+    link.addEventListener("click", (click) => { click.preventDefault(); location.reload(); });
+    line.append("There is newer data. ", link);
+    news.replaceChildren(line);
+  };
+  const listen = () => {
+    if (!news || stream || news.firstChild || document.hidden) return;
+    const query = new URLSearchParams({ cluster: document.body.dataset.cluster, after: news.dataset.news });
+    stream = new EventSource(`/v1/events?${query}`);
+    kinds.forEach((kind) => stream.addEventListener(kind, hear));
+  };
+  addEventListener("pagehide", deaf);
+  addEventListener("pageshow", listen);
+  document.addEventListener("visibilitychange", () => (document.hidden ? deaf() : listen()));
 })();

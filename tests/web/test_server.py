@@ -1,0 +1,74 @@
+"""The parts of a server, stopped whatever becomes of one of them."""
+
+import asyncio
+import sqlite3
+from io import StringIO
+
+import pytest
+
+from ullage.model.errors import InputError
+from ullage.model.ledger import Bind
+from ullage.web.logs import Log
+from ullage.web.server import Server
+from ullage.web.settings import Settings
+from web.pools import document, until
+
+STOPS = {
+    "jobs": "stop",
+    "figures": "stop",
+    "ledgers": "close",
+    "pool": "stop",
+    "tokens": "close",
+    "state": "close",
+}
+
+
+@pytest.mark.parametrize("broken", STOPS)
+def test_a_part_that_cannot_be_stopped_keeps_no_other_from_it(tmp_path, broken):
+    lines, stopped = StringIO(), []
+
+    async def work():
+        server = Server(Settings(tmp_path), Log(target=lines))
+        await server.start()
+        stops = {name: getattr(getattr(server, name), stop) for name, stop in STOPS.items()}
+
+        def breaks(name):
+            def stop():
+                stopped.append(name)
+                if name == broken:
+                    raise sqlite3.OperationalError("the disk is gone")
+                return stops[name]()
+
+            return stop
+
+        for name, stop in STOPS.items():
+            setattr(getattr(server, name), stop, breaks(name))
+        await server.stop()
+        done = stops[broken]()
+        if done is not None:
+            await done
+        assert server.ending.is_set()
+
+    asyncio.run(work())
+    assert stopped == list(STOPS)
+    (line,) = lines.getvalue().splitlines()
+    assert f'"what":"{broken}","why":"OperationalError: the disk is gone"' in line
+
+
+def test_the_ledger_of_a_cluster_that_is_removed_is_closed(tmp_path):
+    async def work():
+        server = Server(Settings(tmp_path, workers=1), Log(target=StringIO()))
+        await server.start()
+        try:
+            await server.pool.put("mine", document())
+            await server.ledgers.submit("mine", Bind("nobody"))
+            store = server.ledgers._ready["mine"].store
+            await server.pool.remove("mine")
+            await until(lambda: not server._forgetting)
+            assert "mine" not in server.ledgers._ready
+            with pytest.raises(InputError, match="closed"):
+                store.submit(Bind("nobody"), at_seconds=1)
+        finally:
+            await server.stop()
+
+    asyncio.run(work())
