@@ -8,8 +8,7 @@ from ullage.engine.columns import Columns
 from ullage.engine.quota.accounts import QUEUE_GATE, Accounts, counted_request
 from ullage.engine.quota.use import quota_use
 from ullage.engine.requests import effective_request
-from ullage.model.admission import DisruptionBudget
-from ullage.model.constraints import Constraints, LabelSelector
+from ullage.model.constraints import Constraints
 from ullage.model.resources import GPU_MEMORY
 
 MACHINE = node("n1", cpu="64", memory="64Gi", gpu=8)
@@ -72,15 +71,6 @@ def test_those_of_daemon_sets_count_and_are_not_evicted():
     )
     assert used(found)["cpu"] == 2000
     assert [each.key for each in found.evictable] == ["ml/b"]
-
-
-def test_whom_two_budgets_protect_counts_and_is_not_evicted():
-    selector = LabelSelector({"app": "web"})
-    budgets = [DisruptionBudget(name, "ml", selector=selector, min_available="0") for name in ("one", "two")]
-    running = node("n1", cpu="9").holding(pod("ml/a", cpu="1", labels={"app": "web"}), pod("ml/b", cpu="1"))
-    found = accounts(GPU_QUOTA, running, *budgets)
-    assert [each.key for each in found.evictable] == ["ml/b"]
-    assert list(found.running) == ["ml/a", "ml/b"]
 
 
 def test_who_is_leaving_is_not_evicted_again():

@@ -69,8 +69,7 @@ class Accounts:
                 self.leaving[workload.key] = member
             else:
                 self.running[workload.key] = member
-            stays = workload.terminating or is_daemon(workload) or not self.budgets.may_go(workload)
-            if not stays:
+            if not workload.terminating and not is_daemon(workload):
                 self.evictable.append(member)
                 self._time(workload)
         elif asks_to_run(workload):
