@@ -109,10 +109,11 @@ class SharingGroup(click.Group):
 class LazyGroup(SharingGroup):
     """A group whose commands are modules of a package, imported when one is called.
 
-    `table` has every command with its line of help.
+    `table` has every command with its line of help. The name of a module may begin with a `prefix`.
     """
 
     package = ""
+    prefix = ""
     table: Mapping[str, str] = MappingProxyType({})
 
     def list_commands(self, context: click.Context) -> list[str]:
@@ -125,7 +126,7 @@ class LazyGroup(SharingGroup):
         del context
         if name not in self.table:
             return None
-        found = getattr(import_module(f"{self.package}.{name}"), "command")  # noqa: B009 - found by name
+        found = getattr(import_module(f"{self.package}.{self.prefix}{name}"), "command")  # noqa: B009 - found by name
         assert isinstance(found, click.Command)  # noqa: S101 - every module of the table holds one
         return found
 
