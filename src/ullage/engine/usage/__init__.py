@@ -1,0 +1,1 @@
+"""What is really used: summaries of observations, forecasts, and advice that follows from them."""

@@ -1,0 +1,232 @@
+"""All that was observed of a cluster: each stream summarised day by day, and its peaks over time.
+
+A stream is one resource of one subject by one measure. Days are what is kept, merged, weighed by age and
+forgotten; they are those of UTC, numbered since 1970. Containers have no peaks over time: there are too many
+of them, and their pods have; what is kept of them is kept week by week, under its first day. What is in a
+book does not depend on the order in which it was observed.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from ullage.engine.usage.buckets import Integers
+from ullage.engine.usage.levels import DAY_SECONDS, MISSING, Levels
+from ullage.engine.usage.summaries import AMOUNT_MAX, Figures, Summaries
+from ullage.model.errors import InputError
+from ullage.model.usage import KINDS, kind_of
+
+FINE_SECONDS: Final = 300
+COARSE_SECONDS: Final = 3600
+_COARSE: Final = frozenset(("pod",))
+_SUMMARY_ONLY: Final = frozenset(("container",))
+WEEK_DAYS: Final = 7
+DAY_MAX: Final = 1 << 17
+_DAY_BITS: Final = 17
+
+
+class Stream(NamedTuple):
+    """What is observed: a subject, a resource, and by which measure."""
+
+    subject: str
+    resource: str
+    measure: str = "usage"
+
+
+class Samples(NamedTuple):
+    """Observations of one resource by one measure, as columns.
+
+    `numbers` says which of the subjects each is about; amounts below 0 are points that were dropped.
+    """
+
+    resource: str
+    measure: str
+    subjects: Sequence[str]
+    numbers: Integers
+    at_seconds: Integers
+    amounts: Integers
+
+
+class DayRow(NamedTuple):
+    """What a book has of one stream on one day; `slots` are its peaks, where there are any."""
+
+    stream: Stream
+    day: int
+    figures: Figures
+    slots: Integers | None
+
+
+class Book:
+    """Streams, day by day."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Stream, int] = {}
+        self._by_subject: dict[str, list[Stream]] = {}
+        self._rows: dict[int, int] = {}
+        self._days: list[dict[int, int]] = []
+        self._summaries = Summaries()
+        self._levels = {seconds: Levels(seconds) for seconds in (FINE_SECONDS, COARSE_SECONDS)}
+        self._level_rows: dict[int, dict[int, int]] = {seconds: {} for seconds in self._levels}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def add(self, samples: Samples) -> int:
+        """Take observations in, and return how many of them were dropped."""
+        if not len(samples.numbers):
+            return 0
+        days = samples.at_seconds // DAY_SECONDS
+        if int(days.min()) < 0 or int(days.max()) >= DAY_MAX:
+            raise InputError("an observation has no usable time", remedy="give seconds since 1970")
+        streams = np.fromiter(
+            (self._number(Stream(each, samples.resource, samples.measure)) for each in samples.subjects),
+            np.int64,
+            len(samples.subjects),
+        )
+        spans = np.array([_span_days(each) for each in samples.subjects], np.int64)[samples.numbers]
+        keys, places = np.unique(
+            (streams[samples.numbers] << _DAY_BITS) + days // spans * spans, return_inverse=True
+        )
+        rows = np.fromiter((self._row(int(key)) for key in keys), np.int64, len(keys))
+        self._summaries.grow(len(self._rows))
+        dropped = self._summaries.add(rows[places], samples.at_seconds, samples.amounts)
+        self._raise(samples, keys, places)
+        return dropped
+
+    def streams(self, kind: str = "", resource: str = "", measure: str = "") -> list[Stream]:
+        """Return the streams that match all that is given, in order."""
+        return sorted(
+            each
+            for each in self._numbers
+            if (not kind or kind_of(each.subject) == kind)
+            and (not resource or each.resource == resource)
+            and (not measure or each.measure == measure)
+        )
+
+    def streams_of(self, subject: str) -> list[Stream]:
+        """Return the streams of one subject, in order."""
+        return sorted(self._by_subject.get(subject, ()))
+
+    def days(self, stream: Stream) -> list[int]:
+        """Return the days on which something was observed of a stream, in order."""
+        number = self._numbers.get(stream)
+        return [] if number is None else sorted(self._days[number])
+
+    def figures(self, stream: Stream, days: Sequence[int] | None = None) -> Figures:
+        """Return what a stream comes to over some days, or over all of them."""
+        number = self._numbers.get(stream)
+        of_days = {} if number is None else self._days[number]
+        wanted = of_days if days is None else [day for day in days if day in of_days]
+        return self._summaries.of(np.array([of_days[day] for day in wanted], np.int64))
+
+    def span(self) -> tuple[int, int] | None:
+        """Return the first day and the last on which anything was observed; None in an empty book."""
+        every = [day for days in self._days for day in days]
+        return (min(every), max(every)) if every else None
+
+    def slot_seconds(self, stream: Stream) -> int:
+        """Return how long the slots of a stream are, 0 where it has no peaks over time."""
+        return _slot_seconds(stream.subject)
+
+    def slots(self, stream: Stream, first_day: int, days: int) -> Integers:
+        """Return the peaks of a stream over some days in a row, MISSING where nothing was observed."""
+        seconds = self.slot_seconds(stream)
+        if not seconds:
+            raise InputError(f"{stream.subject} has no peaks over time", remedy="ask about its pod")
+        levels, rows = self._levels[seconds], self._level_rows[seconds]
+        found = np.full((days, levels.slots), MISSING, np.int64)
+        number = self._numbers.get(stream)
+        if number is not None:
+            for place in range(days):
+                row = rows.get((number << _DAY_BITS) + first_day + place)
+                if row is not None:
+                    found[place] = levels.table[row]
+        return found.reshape(-1)
+
+    def rows(self) -> Iterator[DayRow]:
+        """Yield everything, in order of streams and days."""
+        for stream in self.streams():
+            number = self._numbers[stream]
+            seconds = self.slot_seconds(stream)
+            for day in sorted(self._days[number]):
+                figures = self._summaries.of(np.array([self._days[number][day]], np.int64))
+                slots = None
+                if seconds:
+                    row = self._level_rows[seconds].get((number << _DAY_BITS) + day)
+                    slots = None if row is None else self._levels[seconds].table[row].copy()
+                yield DayRow(stream, day, figures, slots)
+
+    def put(self, row: DayRow) -> None:
+        """Add a row of another book."""
+        number = self._number(row.stream)
+        key = (number << _DAY_BITS) + row.day
+        place = self._row(key)
+        self._summaries.grow(len(self._rows))
+        self._summaries.put(place, row.figures)
+        if row.slots is not None:
+            seconds = self.slot_seconds(row.stream)
+            self._levels[seconds].put(self._level_row(seconds, key), row.slots)
+
+    def merge(self, other: "Book") -> None:
+        """Add everything of another book."""
+        for row in other.rows():
+            self.put(row)
+
+    def since(self, day: int) -> "Book":
+        """Return a book of what was observed on a day or after it."""
+        kept = Book()
+        for row in self.rows():
+            if row.day >= day:
+                kept.put(row)
+        return kept
+
+    def _number(self, stream: Stream) -> int:
+        number = self._numbers.get(stream)
+        if number is None:
+            if kind_of(stream.subject) not in KINDS:
+                raise InputError(
+                    f"nothing can be observed of {stream.subject!r}", remedy=f"use one of {', '.join(KINDS)}"
+                )
+            number = self._numbers[stream] = len(self._numbers)
+            self._by_subject.setdefault(stream.subject, []).append(stream)
+            self._days.append({})
+        return number
+
+    def _row(self, key: int) -> int:
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = len(self._rows)
+            self._days[key >> _DAY_BITS][key & (DAY_MAX - 1)] = row
+        return row
+
+    def _level_row(self, seconds: int, key: int) -> int:
+        rows = self._level_rows[seconds]
+        row = rows.setdefault(key, len(rows))
+        self._levels[seconds].grow(len(rows))
+        return row
+
+    def _raise(self, samples: Samples, keys: Integers, places: Integers) -> None:
+        """Note the peaks of those subjects that have them."""
+        by_subject = np.array([_slot_seconds(each) for each in samples.subjects], np.int64)
+        good = (samples.amounts >= 0) & (samples.amounts <= AMOUNT_MAX)
+        for seconds, levels in self._levels.items():
+            meant = good & (by_subject[samples.numbers] == seconds)
+            if not meant.any():
+                continue
+            rows = np.full(len(keys), -1, np.int64)
+            for place in np.unique(places[meant]):
+                rows[place] = self._level_row(seconds, int(keys[place]))
+            levels.raise_to(rows[places[meant]], samples.at_seconds[meant], samples.amounts[meant])
+
+
+def _span_days(subject: str) -> int:
+    """Return how many days are kept together of a subject."""
+    return WEEK_DAYS if kind_of(subject) in _SUMMARY_ONLY else 1
+
+
+def _slot_seconds(subject: str) -> int:
+    kind = kind_of(subject)
+    if kind in _SUMMARY_ONLY:
+        return 0
+    return COARSE_SECONDS if kind in _COARSE else FINE_SECONDS

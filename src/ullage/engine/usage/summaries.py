@@ -1,0 +1,206 @@
+"""Very many streams of amounts, each summarised: points, exact sum, least, largest, span, and a histogram.
+
+A histogram object for each stream would cost gigabytes. Here all of them are chunks of two arrays: sorted
+keys, each a row and a bucket in one number, and how often each was met. New amounts wait in a buffer until
+there are enough of them to be sorted in at once. Everything is a sum, a minimum or a maximum of integers, so
+merging is exact, and the order of merging does not matter.
+"""
+
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from ullage.engine.usage.buckets import BUCKETS, Integers, bucket_of, middle_of
+
+BUCKET_BITS: Final = 12
+assert 1 << BUCKET_BITS >= BUCKETS  # noqa: S101 - a key has room for every bucket
+_BUCKET_MASK: Final = (1 << BUCKET_BITS) - 1
+_PENDING_MAX: Final = 1 << 20
+_CHUNK_MAX: Final = 1 << 21
+"""Keys of a chunk: what is sorted in copies one chunk at a time, never all of them."""
+_LOW_BITS: Final = 32
+_LOW_MASK: Final = (1 << _LOW_BITS) - 1
+AMOUNT_MAX: Final = (1 << 62) - 1
+_EMPTY: Final = {
+    "points": 0, "sum_high": 0, "sum_low": 0, "low": AMOUNT_MAX, "high": 0, "dropped": 0,
+    "first_seconds": AMOUNT_MAX, "last_seconds": 0,
+}  # fmt: skip
+"""The columns of figures, and what they are in a row of which nothing is known."""
+
+
+class Figures(NamedTuple):
+    """What rows come to; `buckets` with `counts` are their histogram, in order.
+
+    `first_seconds` and `last_seconds` are the moments of the first point and the last.
+    """
+
+    points: int
+    total: int
+    low: int
+    high: int
+    dropped: int
+    first_seconds: int
+    last_seconds: int
+    buckets: Integers
+    counts: Integers
+
+
+NO_FIGURES: Final = Figures(0, 0, 0, 0, 0, 0, 0, np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+class Summaries:
+    """Rows of figures; whoever uses them says which row stands for what."""
+
+    __slots__ = ("_chunks", "_pending", "_pending_count", *_EMPTY)
+
+    points: Integers
+    sum_high: Integers
+    sum_low: Integers
+    low: Integers
+    high: Integers
+    dropped: Integers
+    first_seconds: Integers
+    last_seconds: Integers
+
+    def __init__(self) -> None:
+        self._chunks: list[tuple[Integers, Integers]] = []
+        self._pending: list[tuple[Integers, Integers]] = []
+        self._pending_count = 0
+        for name in _EMPTY:
+            setattr(self, name, np.zeros(0, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def grow(self, rows: int) -> None:
+        """Have at least so many rows; new ones are empty."""
+        more = rows - len(self)
+        if more > 0:
+            more = max(more, len(self) // 4)
+            for name, empty in _EMPTY.items():
+                setattr(self, name, np.concatenate((getattr(self, name), np.full(more, empty, np.int64))))
+
+    def add(self, rows: Integers, at_seconds: Integers, amounts: Integers) -> int:
+        """Count amounts, each in its row, and return how many were dropped because they are no amounts."""
+        good = (amounts >= 0) & (amounts <= AMOUNT_MAX)
+        dropped = len(amounts) - int(np.count_nonzero(good))
+        if dropped:
+            np.add.at(self.dropped, rows[~good], 1)
+            rows, at_seconds, amounts = rows[good], at_seconds[good], amounts[good]
+        if len(rows):
+            self._count(rows, at_seconds, amounts)
+            self._wait((rows << BUCKET_BITS) + bucket_of(amounts), np.ones(len(rows), np.int64))
+        return dropped
+
+    def put(self, row: int, figures: Figures) -> None:
+        """Add what another summary has of one stream to a row."""
+        self.dropped[row] += figures.dropped
+        if not figures.points:
+            return
+        self.points[row] += figures.points
+        self.sum_high[row] += figures.total >> _LOW_BITS
+        self.sum_low[row] += figures.total & _LOW_MASK
+        self.low[row] = min(int(self.low[row]), figures.low)
+        self.high[row] = max(int(self.high[row]), figures.high)
+        self.first_seconds[row] = min(int(self.first_seconds[row]), figures.first_seconds)
+        self.last_seconds[row] = max(int(self.last_seconds[row]), figures.last_seconds)
+        self._wait((row << BUCKET_BITS) + figures.buckets, figures.counts)
+
+    def of(self, rows: Integers) -> Figures:
+        """Return what some rows come to together."""
+        self._settle()
+        dropped = int(self.dropped[rows].sum())
+        rows = rows[self.points[rows] > 0]
+        if not len(rows):
+            return NO_FIGURES._replace(dropped=dropped)
+        found = [self._histogram(int(row)) for row in rows]
+        buckets, counts = found[0] if len(found) == 1 else _summed(found)
+        high = sum(int(each) for each in self.sum_high[rows])
+        low = sum(int(each) for each in self.sum_low[rows])
+        return Figures(
+            int(self.points[rows].sum()),
+            (high << _LOW_BITS) + low,
+            int(self.low[rows].min()),
+            int(self.high[rows].max()),
+            dropped,
+            int(self.first_seconds[rows].min()),
+            int(self.last_seconds[rows].max()),
+            buckets,
+            counts,
+        )
+
+    def _histogram(self, row: int) -> tuple[Integers, Integers]:
+        begin, end = row << BUCKET_BITS, (row + 1) << BUCKET_BITS
+        found = []
+        for keys, counts in self._chunks[self._chunk_of(begin) :]:
+            if int(keys[0]) >= end:
+                break
+            first, last = np.searchsorted(keys, (begin, end))
+            found.append((keys[first:last] & _BUCKET_MASK, counts[first:last]))
+        return found[0] if len(found) == 1 else _summed(found)
+
+    def _chunk_of(self, key: int) -> int:
+        """Return the chunk in which a key stands or would stand."""
+        first, last = 0, len(self._chunks)
+        while last - first > 1:
+            middle = (first + last) // 2
+            if int(self._chunks[middle][0][0]) <= key:
+                first = middle
+            else:
+                last = middle
+        return first
+
+    def _count(self, rows: Integers, at_seconds: Integers, amounts: Integers) -> None:
+        np.add.at(self.points, rows, 1)
+        np.add.at(self.sum_high, rows, amounts >> _LOW_BITS)
+        np.add.at(self.sum_low, rows, amounts & _LOW_MASK)
+        np.minimum.at(self.low, rows, amounts)
+        np.maximum.at(self.high, rows, amounts)
+        np.minimum.at(self.first_seconds, rows, at_seconds)
+        np.maximum.at(self.last_seconds, rows, at_seconds)
+
+    def _wait(self, keys: Integers, counts: Integers) -> None:
+        self._pending.append((keys, counts))
+        self._pending_count += len(keys)
+        if self._pending_count >= _PENDING_MAX:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Sort in what waits, chunk by chunk."""
+        if not self._pending_count:
+            return
+        new_keys, new_counts = _summed(self._pending)
+        self._pending, self._pending_count = [], 0
+        starts = np.array([chunk[0][0] for chunk in self._chunks[1:]], np.int64)
+        cuts = [0, *np.searchsorted(new_keys, starts).tolist(), len(new_keys)]
+        chunks: list[tuple[Integers, Integers]] = []
+        for place, (begin, end) in enumerate(pairwise(cuts)):
+            new = (new_keys[begin:end], new_counts[begin:end])
+            old = self._chunks[place : place + 1]
+            keys, counts = _summed([*old, new]) if begin < end else old[0]
+            parts = -(-len(keys) // _CHUNK_MAX)
+            chunks += zip(np.array_split(keys, parts), np.array_split(counts, parts), strict=True)
+        self._chunks = chunks
+
+
+def _summed(found: list[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
+    """Return the keys of all in order, each once, with the sum of its counts."""
+    if not found:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    keys = np.concatenate([each[0] for each in found])
+    order = np.argsort(keys, kind="stable")
+    keys, counts = keys[order], np.concatenate([each[1] for each in found])[order]
+    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    return keys[starts], np.add.reduceat(counts, starts)
+
+
+def amount_at(figures: Figures, rank: int) -> int:
+    """Return the amount that stands at a rank from 1 on, within 1/128 of the true one."""
+    if rank <= 1:
+        return figures.low
+    if rank >= figures.points:
+        return figures.high
+    place = int(np.searchsorted(np.cumsum(figures.counts), rank))
+    middle = int(middle_of(figures.buckets[place : place + 1])[0])
+    return min(max(middle, figures.low), figures.high)

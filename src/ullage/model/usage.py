@@ -1,0 +1,62 @@
+"""What is really used, apart from what is asked for: the seed's summaries, by subject, measure and resource.
+
+A subject is `node/N`, `pod/NS/P`, `container/NS/P/C`, `workload/NS/OWNER`, `namespace/NS`, `group/G`,
+`quota/Q`, `drives/CLASS` or `cluster`. Amounts are integers in the internal steps of their resource.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final, Literal
+
+from ullage.model.constraints import Record
+from ullage.model.resources import Amount
+
+Measure = Literal["usage", "maxusage", "committed"]
+"""What was observed: use at a moment, the most used since a start, or what was promised."""
+USAGE: Final = "usage"
+MAX_USAGE: Final = "maxusage"
+COMMITTED: Final = "committed"
+MEASURES: Final = (USAGE, MAX_USAGE, COMMITTED)
+
+PERCENTILES: Final = ("10", "50", "90", "95", "99", "99.5", "99.9")
+"""Those that every summary has."""
+
+KINDS: Final = (
+    "node", "pod", "container", "workload", "namespace", "group", "quota", "drives", "cluster",
+)  # fmt: skip
+"""What can be observed, as the first word of a subject."""
+
+
+class UsageSummary(Record, frozen=True):
+    """What many observations of one amount come to; whatever is not known is left out.
+
+    `confidence` is the share of the points that were expected which arrived, from 0 to 1.
+    """
+
+    mean: Amount | None = None
+    max: Amount | None = None
+    min: Amount | None = None
+    count: int | None = None
+    percentiles: Mapping[str, Amount] = {}
+    window_seconds: int | None = None
+    dropped_points: int | None = None
+    confidence: Fraction | None = None
+
+
+class ResourceStatus(Record, frozen=True):
+    """All that is known of the use of one subject, by measure and resource."""
+
+    subject: str
+    usage: Mapping[str, UsageSummary] = {}
+    maxusage: Mapping[str, UsageSummary] = {}
+    predicted: Mapping[str, UsageSummary] = {}
+
+
+def kind_of(subject: str) -> str:
+    """Return the kind of a subject: its first word."""
+    return subject.partition("/")[0]
+
+
+def fraction_of(percentile: str) -> Fraction:
+    """Return a percentile's name as a share: "99.5" is 199/200."""
+    return Fraction(percentile) / 100
