@@ -1,0 +1,1 @@
+"""Where observations come from: tables, Prometheus, the metrics API, and this host."""
