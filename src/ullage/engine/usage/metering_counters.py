@@ -1,0 +1,249 @@
+"""What tenants consumed of what is counted only as it is used, hour by hour, from readings of many counters.
+
+Readings may come late, twice and in any order, as long as none comes later than `late_seconds` after a newer
+one of its counter: so long they wait to be put in order. What comes still later counts where it is newer than
+all that was counted, and nothing otherwise: it has passed before, within what the next reading showed.
+
+What passed between two readings is divided over the hours between them. Where they are further apart than
+`gap_seconds`, it is kept as one span: how much passed is known, but not when, and whoever asks about periods
+that a span crosses is told that their parts of it are estimated. After a restart it is what the counter
+shows: what it counted between the last reading and its end is known to nobody, and restarts are told.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from ullage.engine.capacity.metering import Meter, Reading
+from ullage.engine.usage.metering_calendar import HOUR_SECONDS
+from ullage.engine.usage.metering_split import Span, split
+from ullage.model.errors import InputError
+
+GAP_SECONDS: Final = 3600
+LATE_SECONDS: Final = 900
+WAITING_MAX: Final = 100_000
+"""Readings of one counter that wait; the oldest are counted when there are more."""
+
+
+class CounterName(NamedTuple):
+    """Whose counter, and which: `network/web-1/eth0` counts in the unit `network`."""
+
+    tenant: str
+    counter: str
+
+    @property
+    def unit(self) -> str:
+        """What it counts: its name up to the first slash."""
+        return self.counter.partition("/")[0]
+
+    @property
+    def account(self) -> "Account":
+        """Where it counts."""
+        return Account(self.tenant, self.unit)
+
+
+class Account(NamedTuple):
+    """Whose consumption, and of what."""
+
+    tenant: str
+    unit: str
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """A counter: what was counted of it from its first reading on, and the readings that wait, in order."""
+
+    meter: Meter = Meter()
+    first: Reading | None = None
+    waiting: tuple[Reading, ...] = ()
+
+    @property
+    def newest_seconds(self) -> int | None:
+        """The moment of the newest reading."""
+        if self.waiting:
+            return self.waiting[-1].seconds
+        return None if self.meter.last is None else self.meter.last.seconds
+
+    @property
+    def oldest(self) -> Reading | None:
+        """The oldest reading."""
+        return self.first or (self.waiting[0] if self.waiting else None)
+
+
+class Hour(NamedTuple):
+    """What passed in an hour, and how many counters restarted before the reading that was taken in it."""
+
+    passed: int = 0
+    restarts: int = 0
+
+
+class Consumed(NamedTuple):
+    """What passed in a period, how much of that is estimated, and how often counters restarted in it."""
+
+    passed: int
+    estimated: int
+    restarts: int
+
+
+class Meters:
+    """The counters of all tenants, and what they come to."""
+
+    def __init__(self, gap_seconds: int = GAP_SECONDS, late_seconds: int = LATE_SECONDS) -> None:
+        self.gap_seconds = gap_seconds
+        self.late_seconds = late_seconds
+        self.counters: dict[CounterName, Counted] = {}
+        self.hours: dict[Account, dict[int, Hour]] = {}
+        self.spans: dict[Account, list[Span]] = {}
+
+    def add(self, name: CounterName, readings: Iterable[Reading], wraps_at: int | None = None) -> int:
+        """Take readings of a counter in, in any order; return how many counted nothing for being too late.
+
+        `wraps_at` states at which value the counter starts again from 0 without having been restarted.
+        """
+        old = self.counters.get(name, Counted())
+        meter = old.meter
+        if wraps_at is not None and wraps_at != meter.wraps_at:
+            if old.oldest is not None:
+                raise InputError(
+                    f"counter {name.counter} of {name.tenant} wrapped around at {meter.wraps_at or 'nothing'}"
+                    f" so far, now at {wraps_at or 'nothing'}",
+                    remedy="state it once and for all",
+                )
+            meter = msgspec.structs.replace(meter, wraps_at=wraps_at)
+        waiting = {each.seconds: each for each in old.waiting}
+        late = 0
+        for each in readings:
+            if meter.last is not None and each.seconds <= meter.last.seconds:
+                late += 1
+                continue
+            other = waiting.get(each.seconds, each)
+            waiting[each.seconds] = max(each, other, key=lambda found: (found.value, found.epoch))
+        in_order = [waiting[seconds] for seconds in sorted(waiting)]
+        if not in_order:
+            return late
+        border = in_order[-1].seconds - self.late_seconds
+        done = sum(each.seconds <= border for each in in_order)
+        done = max(done, len(in_order) - WAITING_MAX)
+        counted = Counted(meter, old.first, tuple(in_order))
+        self.counters[name] = self._settled(name, counted, done)
+        return late
+
+    def settle(self) -> None:
+        """Count every reading that waits: whatever is older comes too late from now on."""
+        for name, counted in self.counters.items():
+            self.counters[name] = self._settled(name, counted, len(counted.waiting))
+
+    def accounts(self) -> list[Account]:
+        """Return whose consumption of what is known, in order."""
+        return sorted({*self.hours, *self.spans, *(name.account for name in self.counters)})
+
+    def span_seconds(self) -> tuple[int, int] | None:
+        """Return from when to when anything was read; None where nothing was."""
+        oldest = [each.oldest.seconds for each in self.counters.values() if each.oldest is not None]
+        newest = [each.newest_seconds for each in self.counters.values()]
+        known = [each for each in newest if each is not None]
+        return (min(oldest), max(known)) if oldest and known else None
+
+    def consumed(self, account: Account, borders: Sequence[int]) -> list[Consumed]:
+        """Return what passed between each two borders: full hours, in order."""
+        passed, estimated, restarts = ([0] * (len(borders) - 1) for _ in range(3))
+        for hour, found in self.hours.get(account, {}).items():
+            place = _place(borders, hour * HOUR_SECONDS)
+            if place is not None:
+                passed[place] += found.passed
+                restarts[place] += found.restarts
+        for span in self.spans.get(account, ()):
+            first = max(0, bisect_right(borders, span.begin) - 1)
+            met = borders[first : bisect_left(borders, span.end) + 1]
+            for place, part in enumerate(split(span, met), first):
+                passed[place] += part
+                if span.begin < borders[place] or span.end > borders[place + 1]:
+                    estimated[place] += part
+        return [Consumed(*each) for each in zip(passed, estimated, restarts, strict=True)]
+
+    def merge(self, other: "Meters") -> None:
+        """Add all that other meters counted; where both read a counter, one did so after the other."""
+        if (self.gap_seconds, self.late_seconds) != (other.gap_seconds, other.late_seconds):
+            raise InputError("meters of other gaps cannot be added", remedy="meter with the same")
+        for name in sorted(set(self.counters) & set(other.counters)):
+            _check_apart(name, self.counters[name], other.counters[name])
+        for account, hours in other.hours.items():
+            for hour, found in hours.items():
+                self._count(account, hour, found)
+        for account, spans in other.spans.items():
+            self.spans.setdefault(account, []).extend(spans)
+        for name, theirs in other.counters.items():
+            ours = self.counters.get(name)
+            self.counters[name] = theirs if ours is None else self._joined(name, ours, theirs)
+
+    def _settled(self, name: CounterName, counted: Counted, done: int) -> Counted:
+        """Return a counter of which so many of the waiting readings are counted."""
+        meter = counted.meter
+        for reading in counted.waiting[:done]:
+            after = meter.read(reading)
+            if meter.last is not None:
+                self._account(name.account, meter, after)
+            meter = after
+        first = counted.first or (counted.waiting[0] if done else None)
+        return Counted(meter, first, counted.waiting[done:])
+
+    def _account(self, account: Account, before: Meter, after: Meter) -> None:
+        """Note what passed between two readings where it belongs."""
+        last, reading = before.last, after.last
+        assert last is not None  # noqa: S101 - there are two readings
+        assert reading is not None  # noqa: S101 - likewise
+        restarts = after.resets - before.resets
+        if restarts:
+            self._count(account, (reading.seconds - 1) // HOUR_SECONDS, Hour(0, restarts))
+        span = Span(last.seconds, reading.seconds, after.total - before.total)
+        if not span.passed:
+            return
+        first, end = span.begin // HOUR_SECONDS, -(-span.end // HOUR_SECONDS)
+        if span.end - span.begin > self.gap_seconds and end - first > 1:
+            self.spans.setdefault(account, []).append(span)
+            return
+        parts = split(span, [hour * HOUR_SECONDS for hour in range(first, end + 1)])
+        for hour, passed in enumerate(parts, first):
+            if passed:
+                self._count(account, hour, Hour(passed))
+
+    def _count(self, account: Account, hour: int, more: Hour) -> None:
+        hours = self.hours.setdefault(account, {})
+        known = hours.get(hour, Hour())
+        hours[hour] = Hour(known.passed + more.passed, known.restarts + more.restarts)
+
+    def _joined(self, name: CounterName, one: Counted, other: Counted) -> Counted:
+        """Return a counter as if both had been one; what passed between the two is noted."""
+        early, late = sorted((one, other), key=_beginning)
+        early = self._settled(name, early, len(early.waiting))
+        if late.first is None:
+            return Counted(early.meter, early.first, late.waiting)
+        bridged = early.meter.read(late.first)
+        self._account(name.account, early.meter, bridged)
+        meter = msgspec.structs.replace(
+            late.meter,
+            total=bridged.total + late.meter.total,
+            resets=bridged.resets + late.meter.resets,
+        )
+        return Counted(meter, early.first, late.waiting)
+
+
+def _beginning(counted: Counted) -> int:
+    return -1 if counted.oldest is None else counted.oldest.seconds
+
+
+def _check_apart(name: CounterName, one: Counted, other: Counted) -> None:
+    """Refuse two that read the same counter at the same time: what both saw would count twice."""
+    early, late = sorted((one, other), key=_beginning)
+    if one.meter.wraps_at != other.meter.wraps_at or (early.newest_seconds or 0) >= _beginning(late):
+        raise InputError(
+            f"counter {name.counter} of {name.tenant} was read by both at the same time, or otherwise",
+            remedy="let one of them read it",
+        )
+
+
+def _place(borders: Sequence[int], moment: int) -> int | None:
+    """Return between which two borders a moment lies; None where it lies outside."""
+    place = bisect_right(borders, moment) - 1
+    return place if 0 <= place < len(borders) - 1 else None

@@ -1,0 +1,115 @@
+"""What tenants consumed: the rules one by one; that nothing is lost is a law in properties/."""
+
+import pytest
+
+from ullage.engine.capacity.metering import Reading
+from ullage.engine.usage.metering_calendar import HOUR_SECONDS
+from ullage.engine.usage.metering_counters import Account, Consumed, CounterName, Meters
+from ullage.model.errors import InputError
+
+HOUR = HOUR_SECONDS
+NAME = CounterName("a", "network/p1/eth0")
+ACCOUNT = Account("a", "network")
+
+
+def metered(*readings, gap_seconds=HOUR, wraps_at=None):
+    meters = Meters(gap_seconds=gap_seconds)
+    meters.add(NAME, [Reading(*each) for each in readings], wraps_at)
+    meters.settle()
+    return meters
+
+
+def hours(meters, count=4):
+    return meters.consumed(ACCOUNT, [each * HOUR for each in range(count + 1)])
+
+
+@pytest.mark.parametrize(
+    ("readings", "passed"),
+    [
+        pytest.param([(0, 7)], [0, 0, 0, 0], id="one reading counts nothing"),
+        pytest.param([(0, 7), (600, 17)], [10, 0, 0, 0], id="what it is more is what passed"),
+        pytest.param([(1800, 0), (5400, 10)], [5, 5, 0, 0], id="divided at the border of an hour"),
+        pytest.param([(0, 9), (600, 4)], [4, 0, 0, 0], id="less than before: it started again"),
+        pytest.param([(0, 9, "x"), (600, 12, "y")], [12, 0, 0, 0], id="another epoch: it started again"),
+        pytest.param([(0, 9), (600, 9), (600, 12)], [3, 0, 0, 0], id="of one second the larger counts"),
+        pytest.param([(3600, 0), (7200, 8)], [0, 8, 0, 0], id="an hour has its begin and not its end"),
+    ],
+)
+def test_readings_count_by_hour(readings, passed):
+    assert [each.passed for each in hours(metered(*readings))] == passed
+
+
+def test_a_counter_that_wraps_around_where_it_is_stated_did_not_restart():
+    meters = metered((0, 250), (600, 10), wraps_at=256)
+    assert hours(meters)[0] == Consumed(16, 0, 0)
+    assert hours(metered((0, 250), (600, 10)))[0] == Consumed(10, 0, 1)
+
+
+def test_a_counter_shows_no_more_than_where_it_wraps_around():
+    with pytest.raises(InputError, match="256 of a counter that wraps around at 256"):
+        metered((0, 256), wraps_at=256)
+
+
+def test_where_a_counter_wraps_around_is_stated_once():
+    meters = metered((0, 1), wraps_at=256)
+    meters.add(NAME, [Reading(5, 6)])
+    with pytest.raises(InputError, match="wrapped around at 256 so far, now at 512"):
+        meters.add(NAME, [Reading(9, 9)], 512)
+
+
+def test_what_spans_a_gap_is_estimated_where_it_crosses_a_border_and_only_there():
+    meters = metered((1800, 0), (3 * HOUR + 1800, 90))
+    assert hours(meters) == [
+        Consumed(15, 15, 0),
+        Consumed(30, 30, 0),
+        Consumed(30, 30, 0),
+        Consumed(15, 15, 0),
+    ]
+    assert meters.consumed(ACCOUNT, [0, 4 * HOUR]) == [Consumed(90, 0, 0)]
+    assert meters.consumed(ACCOUNT, [HOUR, 2 * HOUR]) == [Consumed(30, 30, 0)]
+
+
+def test_readings_that_are_no_further_apart_than_the_gap_are_divided_and_not_estimated():
+    meters = metered((1800, 0), (3 * HOUR + 1800, 90), gap_seconds=3 * HOUR)
+    assert hours(meters)[1] == Consumed(30, 0, 0)
+
+
+def test_a_restart_is_told_in_the_hour_in_which_it_was_seen():
+    meters = metered((0, 9), (600, 4), (2 * HOUR, 2))
+    assert [each.restarts for each in hours(meters)] == [1, 1, 0, 0]
+
+
+def test_counters_of_one_unit_add_up_and_other_units_are_apart():
+    meters = Meters()
+    for counter, value in (("network/p1", 5), ("network/p2", 7), ("requests", 3)):
+        meters.add(CounterName("a", counter), [Reading(0, 0), Reading(60, value)])
+    meters.settle()
+    assert meters.accounts() == [("a", "network"), ("a", "requests")]
+    assert hours(meters)[0].passed == 12
+
+
+def test_a_reading_that_comes_too_late_counts_nothing_and_is_told():
+    meters = Meters(late_seconds=100)
+    assert meters.add(NAME, [Reading(0, 0), Reading(1000, 50)]) == 0
+    assert meters.add(NAME, [Reading(500, 40)]) == 0, "it is newer than what is counted"
+    assert meters.add(NAME, [Reading(400, 30), Reading(2000, 70)]) == 1
+    meters.settle()
+    assert hours(meters)[0].passed == 70
+
+
+def test_two_that_read_a_counter_at_the_same_time_cannot_be_added():
+    one, other = metered((0, 1), (100, 5)), metered((50, 2), (200, 7))
+    with pytest.raises(InputError, match="was read by both at the same time"):
+        one.merge(other)
+
+
+def test_meters_of_other_gaps_cannot_be_added():
+    with pytest.raises(InputError, match="other gaps"):
+        Meters().merge(Meters(gap_seconds=1))
+
+
+def test_the_time_that_was_read_is_known():
+    assert Meters().span_seconds() is None
+    meters = metered((100, 1), (900, 5))
+    meters.add(CounterName("b", "x"), [Reading(5000, 0)])
+    assert meters.span_seconds() == (100, 5000)
