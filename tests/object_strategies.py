@@ -19,6 +19,7 @@ from constraint_strategies import (
     tuples_of,
 )
 from ullage.model.admission import (
+    Autoscaler,
     DisruptionBudget,
     LimitRange,
     LimitRangeItem,
@@ -126,6 +127,15 @@ disruption_budgets = st.builds(
     optional(st.integers(0, 100)),
 )
 pod_groups = st.builds(PodGroup, names, namespaces, st.integers(0, 100))
+autoscalers = st.builds(
+    Autoscaler,
+    names,
+    namespaces,
+    st.sampled_from(("HorizontalPodAutoscaler", "VerticalPodAutoscaler")),
+    texts,
+    tuples_of(texts),
+    texts,
+)
 OBJECT_ROWS = {
     "claims": claims,
     "volumes": persistent_volumes,
@@ -139,4 +149,5 @@ OBJECT_ROWS = {
     "runtime_classes": runtime_classes,
     "disruption_budgets": disruption_budgets,
     "pod_groups": pod_groups,
+    "autoscalers": autoscalers,
 }

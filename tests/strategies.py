@@ -30,6 +30,7 @@ from ullage.model.cluster import (
     Device,
     Group,
     Node,
+    Outage,
     Quota,
     Snapshot,
     Taint,
@@ -148,6 +149,9 @@ def consistent(workload: Workload) -> Workload:
     return msgspec.structs.replace(workload, containers=containers, overhead=overhead, requests=requests)
 
 
+outages = st.builds(Outage, texts, st.integers(0, 1000), st.booleans(), seconds)
+
+
 def workloads(
     name: st.SearchStrategy[str] = names, node: st.SearchStrategy[str] = nowhere
 ) -> st.SearchStrategy[Workload]:
@@ -180,6 +184,7 @@ def workloads(
         instance=optional(ganeti_instances),
         host_path=st.booleans(),
         started_seconds=seconds,
+        outages=tuples_of(outages, 1),
     ).map(consistent)
 
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.model.admission import (
+    Autoscaler,
     DisruptionBudget,
     LimitRange,
     LimitRangeItem,
@@ -42,6 +43,7 @@ ROWS = {
     "runtime_classes": lambda name, value: RuntimeClass(name, node_selector={"label": value}),
     "disruption_budgets": lambda name, value: DisruptionBudget(name, min_available=value),
     "pod_groups": lambda name, value: PodGroup(name, members_min=len(value)),
+    "autoscalers": lambda name, value: Autoscaler(name, target=value),
 }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Literal
 
 from ullage.model.constraints import LabelSelector, Record, Requirement, Toleration
 from ullage.model.resources import NOTHING, Resources
@@ -122,3 +123,24 @@ class DisruptionBudget(Record, frozen=True):
     def key(self) -> str:
         """Budgets are known by namespace and name."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class Autoscaler(Record, frozen=True):
+    """Who changes a workload by its use: how many of it run (horizontal), or what it asks for (vertical).
+
+    `target` is the kind and name of what it changes; `resources` are those by whose use, as a share of the
+    request, it counts. A vertical one whose `mode` is Off only recommends.
+    """
+
+    name: str
+    namespace: str = ""
+    kind: Literal["HorizontalPodAutoscaler", "VerticalPodAutoscaler"] = "HorizontalPodAutoscaler"
+    target: str = ""
+    resources: tuple[str, ...] = ()
+    mode: str = ""
+
+    @property
+    def key(self) -> str:
+        """Autoscalers are known by namespace, kind and name."""
+        inside = f"{self.kind}/{self.name}"
+        return f"{self.namespace}/{inside}" if self.namespace else inside

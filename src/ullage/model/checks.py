@@ -162,7 +162,7 @@ class _Rows:
             check_size(workload.gang_min, f"workload {workload.key}", "gangMin")
         if workload.instance is not None:
             check_instance(workload.instance, f"workload {workload.key}")
-        if workload.containers or workload.volumes or workload.overhead:
+        if workload.containers or workload.volumes or workload.overhead or workload.outages:
             self._workload_parts(workload)
 
     def _workload_parts(self, workload: Workload) -> None:
@@ -173,6 +173,9 @@ class _Rows:
             self.amounts(container.limits, where, f"container {container.name}: limits")
         for volume in workload.volumes:
             check_size(volume.size_bytes, where, f"volume {volume.name}: sizeBytes")
+        for outage in workload.outages:
+            check_size(outage.restarts, where, f"container {outage.container}: restarts")
+            check_size(outage.ended_seconds or 0, where, f"container {outage.container}: endedSeconds")
 
     def other(self, table: str, row: Any) -> None:
         if not isinstance(row, TABLE_FACTS[table].row_type):

@@ -12,6 +12,7 @@ from typing import Final, Literal
 import msgspec
 
 from ullage.model.admission import (
+    Autoscaler,
     DisruptionBudget,
     LimitRange,
     Namespace,
@@ -118,6 +119,18 @@ class Container(Record, frozen=True):
     limits: Resources = NOTHING
 
 
+class Outage(Record, frozen=True):
+    """That a container had to be started again: how often, and how it ended the last time.
+
+    It was `killed` if it ran out of memory.
+    """
+
+    container: str
+    restarts: int = 0
+    killed: bool = False
+    ended_seconds: int | None = None
+
+
 class Volume(Record, frozen=True):
     """Disk space that a workload asks for: by a claim of its own, or inline and gone with it.
 
@@ -178,6 +191,7 @@ class Workload(Record, frozen=True):
     started_seconds: int | None = None
     admitted: bool = False
     promised: bool = False
+    outages: tuple[Outage, ...] = ()
 
     @property
     def key(self) -> str:
@@ -273,6 +287,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     runtime_classes: Table[RuntimeClass] = Table()
     disruption_budgets: Table[DisruptionBudget] = Table()
     pod_groups: Table[PodGroup] = Table()
+    autoscalers: Table[Autoscaler] = Table()
     unknowns: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     instance_policy: InstancePolicy | None = None

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, TypeVar
 import msgspec
 
 from ullage.model.admission import (
+    Autoscaler,
     DisruptionBudget,
     LimitRange,
     Namespace,
@@ -49,6 +50,7 @@ class Delta(Record, frozen=True, kw_only=True):
     runtime_classes: tuple[RuntimeClass, ...] = ()
     disruption_budgets: tuple[DisruptionBudget, ...] = ()
     pod_groups: tuple[PodGroup, ...] = ()
+    autoscalers: tuple[Autoscaler, ...] = ()
     dropped: Mapping[str, tuple[str, ...]] = {}
 
     @property
@@ -83,6 +85,7 @@ TABLE_FACTS: Final[Mapping[str, TableFacts]] = {
     "runtime_classes": TableFacts(RuntimeClass, "runtimeClasses", "runtime class"),
     "disruption_budgets": TableFacts(DisruptionBudget, "disruptionBudgets", "disruption budget"),
     "pod_groups": TableFacts(PodGroup, "podGroups", "pod group"),
+    "autoscalers": TableFacts(Autoscaler, "autoscalers", "autoscaler"),
 }
 """Every table of a snapshot, in the order of its fields."""
 

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from ullage.model.admission import (
+    Autoscaler,
     DisruptionBudget,
     LimitRange,
     Namespace,
@@ -97,6 +98,7 @@ class SnapshotDocument(Record, frozen=True, kw_only=True):
     runtime_classes: tuple[RuntimeClass, ...] = ()
     disruption_budgets: tuple[DisruptionBudget, ...] = ()
     pod_groups: tuple[PodGroup, ...] = ()
+    autoscalers: tuple[Autoscaler, ...] = ()
     unknowns: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     instance_policy: InstancePolicy | None = None
@@ -127,6 +129,7 @@ class DeltaDocument(Record, frozen=True, kw_only=True):
     runtime_classes: tuple[RuntimeClass, ...] = ()
     disruption_budgets: tuple[DisruptionBudget, ...] = ()
     pod_groups: tuple[PodGroup, ...] = ()
+    autoscalers: tuple[Autoscaler, ...] = ()
     dropped: Mapping[str, tuple[str, ...]] = {}
 
 

@@ -129,6 +129,10 @@ class _Redactor:
             runtime_class=self.admission.runtime_name(workload.runtime_class),
             qualities=self._qualities(workload.qualities),
             instance=self.ganeti.instance(workload.instance),
+            outages=tuple(
+                msgspec.structs.replace(each, container=name("container", each.container))
+                for each in workload.outages
+            ),
         )
 
     def _container(self, container: Container) -> Container:
@@ -166,6 +170,7 @@ class _Redactor:
             "runtime_classes": map(admission.runtime_class, snapshot.runtime_classes),
             "disruption_budgets": map(admission.budget, snapshot.disruption_budgets),
             "pod_groups": map(admission.pod_group, snapshot.pod_groups),
+            "autoscalers": map(admission.autoscaler, snapshot.autoscalers),
         }
         return {name: unique(rows, TABLE_FACTS[name].singular) for name, rows in redacted.items()}
 

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from ullage.model.admission import (
+    Autoscaler,
     DisruptionBudget,
     LimitRange,
     Namespace,
@@ -107,4 +108,13 @@ class AdmissionRedactor:
         """Return a pod group with pseudonyms; workloads name it as their gang."""
         return msgspec.structs.replace(
             row, name=self._name("gang", row.name), namespace=self._name("namespace", row.namespace)
+        )
+
+    def autoscaler(self, row: Autoscaler) -> Autoscaler:
+        """Return an autoscaler with pseudonyms; what it changes may be the owner of workloads."""
+        return msgspec.structs.replace(
+            row,
+            name=self._name("autoscaler", row.name),
+            namespace=self._name("namespace", row.namespace),
+            target=self._name("owner", row.target),
         )

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ullage.model.admission import Autoscaler
 from ullage.model.checks import check_snapshot
 from ullage.model.cluster import Node, Snapshot, Workload
 from ullage.model.errors import InputError
@@ -20,6 +21,7 @@ from ullage.sources.decode_errors import place_text
 from ullage.sources.input_files import InputFile
 from ullage.sources.kubernetes import dynamic_devices, wire
 from ullage.sources.kubernetes.amounts import Amounts
+from ullage.sources.kubernetes.autoscalers import AUTOSCALERS, read_autoscaler
 from ullage.sources.kubernetes.baremetal_objects import DECODERS as BAREMETAL
 from ullage.sources.kubernetes.baremetal_objects import Baremetal
 from ullage.sources.kubernetes.capacity_policies import (
@@ -72,6 +74,7 @@ class ClusterReading:
         self._nodes: dict[str, Node] = {}
         self._pods: dict[str, Workload] = {}
         self._actual: dict[str, Resources] = {}
+        self._autoscalers: dict[str, Autoscaler] = {}
         self._attach_limits: dict[str, dict[str, int]] = {}
         self._devices = dynamic_devices.DynamicDevices()
         self._groups = PodGroups()
@@ -90,6 +93,7 @@ class ClusterReading:
             **dict.fromkeys(POD_GROUPS, self._pod_group),
             **dict.fromkeys(QUEUE_KINDS, self._queue),
             WORKLOAD: self._queued,
+            **dict.fromkeys(AUTOSCALERS, self._autoscaler),
             Kind("storage.k8s.io", "CSINode"): self._drivers_of_node,
             Kind(dynamic_devices.GROUP, "ResourceSlice"): self._slice,
             Kind(dynamic_devices.GROUP, "ResourceClaim"): self._device_claim,
@@ -169,6 +173,7 @@ class ClusterReading:
             workloads=Table(self._pods.values()),
             reservations=Table(self._disks.reservations),
             pod_groups=Table(self._groups.rows()),
+            autoscalers=Table(self._autoscalers.values()),
             unknowns=self.unknowns.lines(),
             taken_seconds=self._newest_seconds,
             policy=self._policies.policy() if self._policies.says_anything else Policy(),
@@ -239,6 +244,11 @@ class ClusterReading:
 
     def _pod_group(self, item: Item) -> None:
         self._groups.take(item)
+
+    def _autoscaler(self, item: Item) -> None:
+        found = read_autoscaler(item)
+        self._once(item, found.kind, found.key, again=self._autoscalers.get(found.key) == found)
+        self._autoscalers[found.key] = found
 
     def _queue(self, item: Item) -> None:
         self._kueue.take(item)

@@ -19,6 +19,7 @@ from ullage.sources.kubernetes.classes import NEVER
 from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.interned import Interned, reader
 from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE, claimed, template_group
+from ullage.sources.kubernetes.outages import outages_of
 from ullage.sources.kubernetes.pod_constraints import constraint_texts, read_constraints, selects_namespaces
 from ullage.sources.kubernetes.pod_shapes import Shape, ShapeReader, shape_texts
 from ullage.sources.kubernetes.wire import (
@@ -102,6 +103,7 @@ class PodReader:
             runtime_class=sys.intern(spec.runtime_class_name or ""),
             host_path=any(volume.host_path is not None for volume in spec.volumes or ()),
             started_seconds=None if started is None else int(started.timestamp()),
+            outages=outages_of(status),
         )
 
     def _template(self, spec: PodSpec, status: PodStatus | None) -> tuple[Shape, Constraints]:

@@ -151,11 +151,14 @@ class PodSpec(Wire):
 
 
 class ContainerStatus(Wire):
-    """What a container was given, which differs from its spec while it is being resized."""
+    """What a container was given, which differs from its spec while it is being resized, and how it ended."""
 
     name: Raw
     allocated_resources: Raw = NULL
     resources: Raw = NULL
+    restart_count: int | None = None
+    last_state: Raw = NULL
+    state: Raw = NULL
 
 
 class PodStatus(Wire):
