@@ -1,0 +1,190 @@
+"""What was observed of one container of a crew, over all its replicas: on this every advice about it rests.
+
+Replicas are not added up and not averaged: requests are the same for all, so the one that needs most decides.
+Old observations count less: half as much for each week of age, in whole numbers. The hard thing is what was
+not seen. A peak between two samples, and the peak of a start, are in no sample: they are known only where the
+source tells the most that was used (`maxusage`), or where samples are close and a start fell among them.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from ullage.engine.usage.book import Book, Stream
+from ullage.engine.usage.owners import Crew
+from ullage.engine.usage.summaries import NO_FIGURES, Figures
+from ullage.engine.usage.summary import percentile
+from ullage.model.cluster import Container, Workload
+from ullage.model.usage import MAX_USAGE, USAGE
+
+WEEK_DAYS: Final = 7
+DAY_SECONDS: Final = 86_400
+WEEKS_MAX: Final = 12
+"""Observations older than this weigh as little as those of this age."""
+CLOSE_SECONDS: Final = 300
+"""Samples that are closer than this see what lasts."""
+REPLICA_POINTS_MIN: Final = 20
+"""A replica of fewer points is judged with all others, not by itself."""
+KILLS: Final = "ullage.dev/oom-kills"
+"""How often a container was killed because it ran out of memory, where a source counts that."""
+
+
+class Evidence(NamedTuple):
+    """What was observed of one resource; `most` includes the peaks that the source itself has noted.
+
+    `percentile` is that of the replica that needs most. `sees_peaks` says that samples are close, or peaks
+    were noted; `sees_starts` that a replica started while it was observed, or peaks were noted.
+    """
+
+    replicas: int
+    points: int
+    dropped: int
+    window_seconds: int
+    step_seconds: int
+    mean: int
+    percentile: int
+    most: int
+    sees_peaks: bool
+    sees_starts: bool
+    first_seconds: int
+
+    @property
+    def confidence(self) -> Fraction:
+        """The share of the points that were expected which arrived."""
+        expected = self.points + self.dropped
+        return Fraction(self.points, expected) if expected else Fraction(0)
+
+    @property
+    def days(self) -> Fraction:
+        """How long it was observed: a week of hourly points is seven days, though the last ends it early."""
+        return Fraction(self.window_seconds + self.step_seconds, DAY_SECONDS)
+
+
+NOTHING_SEEN: Final = Evidence(0, 0, 0, 0, 0, 0, 0, 0, sees_peaks=False, sees_starts=False, first_seconds=0)
+
+
+def evidence_of(book: Book, crew: Crew, container: Container, resource: str, share: Fraction) -> Evidence:
+    """Return what is known of a container's use; `share` names the percentile as a part of 1."""
+    subjects = _subjects(book, crew, container)
+    used = [Stream(subject, resource, USAGE) for subject in subjects]
+    figures = [(stream, book.figures(stream)) for stream in used]
+    seen = [(stream, each) for stream, each in figures if each.points]
+    dropped = sum(each.dropped for _, each in figures)
+    peaks = [book.figures(Stream(subject, resource, MAX_USAGE)) for subject in subjects]
+    noted = max((each.high for each in peaks if each.points), default=None)
+    if not seen:
+        return NOTHING_SEEN._replace(dropped=dropped)
+    first = min(each.first_seconds for _, each in seen)
+    last = max(each.last_seconds for _, each in seen)
+    points = sum(each.points for _, each in seen)
+    step = _step_seconds([each for _, each in seen])
+    started = any(_started(pod) >= first for pod in crew.pods) or bool(crew.gone)
+    return Evidence(
+        replicas=len(seen),
+        points=points,
+        dropped=dropped,
+        window_seconds=last - first,
+        step_seconds=step,
+        mean=round(Fraction(sum(each.total for _, each in seen), points)),
+        percentile=_largest(book, [stream for stream, _ in seen], share),
+        most=max(*(each.high for _, each in seen), noted or 0),
+        sees_peaks=noted is not None or step <= CLOSE_SECONDS,
+        sees_starts=noted is not None or (started and step <= CLOSE_SECONDS),
+        first_seconds=first,
+    )
+
+
+def kills_of(book: Book, crew: Crew, container: Container) -> int:
+    """Return how many kills a source has counted of a container, in the replica that has most."""
+    subjects = _subjects(book, crew, container)
+    return max((book.figures(Stream(subject, KILLS, USAGE)).high for subject in subjects), default=0)
+
+
+def observed_pods(book: Book) -> list[tuple[str, str]]:
+    """Return namespace and name of every pod of which something was observed, in order."""
+    found = set()
+    for kind in ("pod", "container"):
+        for stream in book.streams(kind):
+            parts = stream.subject.split("/")
+            found.add((parts[1], parts[2]) if len(parts) > 2 else ("", parts[1]))
+    return sorted(found)
+
+
+def _subjects(book: Book, crew: Crew, container: Container) -> list[str]:
+    """Return whose use is that of a container: itself, or its pod where it is alone in it."""
+    running = [each for each in crew.newest.containers if each.role != "init"]
+    alone = not crew.newest.containers or (len(running) == 1 and running[0].name == container.name)
+    found = []
+    for key in (*(_key(pod) for pod in crew.pods), *(_key_of(crew, name) for name in crew.gone)):
+        subject = f"container/{key}/{container.name}"
+        if book.streams_of(subject):
+            found.append(subject)
+        elif alone and book.streams_of(f"pod/{key}"):
+            found.append(f"pod/{key}")
+    return found
+
+
+def _key(pod: Workload) -> str:
+    return f"{pod.namespace}/{pod.name}"
+
+
+def _key_of(crew: Crew, name: str) -> str:
+    return f"{crew.owner.namespace}/{name}"
+
+
+def _started(pod: Workload) -> int:
+    """Return when a pod started; what does not say so has always run."""
+    seconds = pod.started_seconds if pod.started_seconds is not None else pod.created_seconds
+    return -1 if seconds is None else seconds
+
+
+def _step_seconds(figures: Sequence[Figures]) -> int:
+    """Return how far samples are apart on the whole; 0 where there are none to compare."""
+    gaps = sum(each.points + each.dropped - 1 for each in figures)
+    return sum(each.last_seconds - each.first_seconds for each in figures) // gaps if gaps else 0
+
+
+def _largest(book: Book, streams: Sequence[Stream], share: Fraction) -> int:
+    """Return the percentile of all replicas together, or of the one that needs most."""
+    last_day = max(day for stream in streams for day in book.days(stream))
+    decayed = [_decayed(book, stream, last_day) for stream in streams]
+    found = [percentile(_together(decayed), share)]
+    for stream, each in zip(streams, decayed, strict=True):
+        if book.figures(stream).points >= REPLICA_POINTS_MIN:
+            found.append(percentile(each, share))
+    return max(found)
+
+
+def _decayed(book: Book, stream: Stream, last_day: int) -> Figures:
+    """Return the histogram of a stream in which a point counts half for each week of its age."""
+    days = book.days(stream)
+    weeks = {day: min((last_day - day) // WEEK_DAYS, WEEKS_MAX) for day in days}
+    return _together(
+        [
+            _times(book.figures(stream, [day for day in days if weeks[day] == age]), 1 << (WEEKS_MAX - age))
+            for age in sorted(set(weeks.values()))
+        ]
+    )
+
+
+def _times(figures: Figures, weight: int) -> Figures:
+    return figures._replace(points=figures.points * weight, counts=figures.counts * weight)
+
+
+def _together(several: Sequence[Figures]) -> Figures:
+    """Return histograms added up."""
+    seen = [each for each in several if each.points]
+    if not seen:
+        return NO_FIGURES
+    buckets, places = np.unique(np.concatenate([each.buckets for each in seen]), return_inverse=True)
+    counts = np.zeros(len(buckets), np.int64)
+    np.add.at(counts, places, np.concatenate([each.counts for each in seen]))
+    return NO_FIGURES._replace(
+        points=sum(each.points for each in seen),
+        low=min(each.low for each in seen),
+        high=max(each.high for each in seen),
+        buckets=buckets,
+        counts=counts,
+    )

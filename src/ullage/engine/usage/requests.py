@@ -1,0 +1,266 @@
+"""Right-sized requests and limits of one container: what is advised, on what evidence, and why not less.
+
+    memory request  = the most that was used, in any replica, plus a margin; rounded up to a step
+    cpu request     = a percentile of decayed use, in the replica that needs most; rounded up to a step
+    memory limit    = raised with the request; lowered, in the old ratio, where peaks and starts were seen
+    cpu limit       = left alone, or removed where that is asked for
+
+The hard thing is what use does not tell. Memory near its limit is cut off there: the true need is unknown, so
+it is raised and never lowered; a container that was killed for want of memory is raised further. Too few
+points, a short window or many dropped points advise nothing. A limit is never introduced.
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+from ullage.engine.usage.book import Book
+from ullage.engine.usage.evidence import Evidence, evidence_of, kills_of
+from ullage.engine.usage.owners import Crew
+from ullage.model.cluster import Container, Outage
+from ullage.model.resources import ResourceTypes
+
+CPU: Final = "cpu"
+MEMORY: Final = "memory"
+SIZED: Final = (CPU, MEMORY)
+MEBIBYTE: Final = 1 << 20
+STEPS: Final = {CPU: 10, MEMORY: 16 * MEBIBYTE}
+"""Advice is rounded up to these: a change of less is not worth a restart."""
+POINTS_MIN: Final = 100
+CONFIDENCE_MIN: Final = Fraction(4, 5)
+NEAR_LIMIT: Final = Fraction(19, 20)
+"""From this share of a limit on, use may have been cut off by it."""
+RAISED: Final = (Fraction(6, 5), 100 * MEBIBYTE)
+"""Memory that was cut off by its limit is raised by a fifth of it, and at least so many bytes."""
+KILLED: Final = (Fraction(3, 2), 200 * MEBIBYTE)
+"""The same after a kill."""
+
+
+class Rules(NamedTuple):
+    """How advice is made: all that people may choose."""
+
+    cpu_percentile: Fraction = Fraction(95)
+    memory_margin: Fraction = Fraction(15, 100)
+    days_min: Fraction = Fraction(7)
+    saving_min: Fraction = Fraction(10, 100)
+    removes_cpu_limits: bool = False
+    only_growth: bool = False
+
+
+class Sized(NamedTuple):
+    """What is advised for one resource of a container; where nothing is, both amounts are as they are.
+
+    `limit` and `advised_limit` are None where there is none. `reasons` say why it is not less, or nothing.
+    """
+
+    resource: str
+    evidence: Evidence
+    request: int
+    limit: int | None
+    advised_request: int
+    advised_limit: int | None
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is advised."""
+        return (self.request, self.limit) != (self.advised_request, self.advised_limit)
+
+    @property
+    def verdict(self) -> str:
+        """One word: whether the request grows, shrinks or stays."""
+        if self.advised_request == self.request:
+            return "limit" if self.changes else "keep"
+        return "grow" if self.advised_request > self.request else "shrink"
+
+    def kept(self, *reasons: str) -> "Sized":
+        """Return the same without a change."""
+        return self._replace(
+            advised_request=self.request, advised_limit=self.limit, reasons=(*self.reasons, *reasons)
+        )
+
+
+class ContainerAdvice(NamedTuple):
+    """What is advised for one container, resource by resource."""
+
+    container: Container
+    sized: tuple[Sized, ...]
+
+
+class Sizing(NamedTuple):
+    """One container of a crew, and what is known of how it fared."""
+
+    book: Book
+    crew: Crew
+    container: Container
+    types: ResourceTypes
+    rules: Rules
+    guaranteed: bool = False
+
+    def advice(self) -> ContainerAdvice:
+        """Return what is advised for it."""
+        return ContainerAdvice(self.container, tuple(self._sized(resource) for resource in SIZED))
+
+    def _sized(self, resource: str) -> Sized:
+        share = self.rules.cpu_percentile / 100
+        evidence = evidence_of(self.book, self.crew, self.container, resource, share)
+        request = self.container.requests.of(resource)
+        limit = self.container.limits.get(resource)
+        now = Sized(resource, evidence, request, limit, request, limit)
+        sized = self._memory(now) if resource == MEMORY else self._cpu(now)
+        if sized.verdict == "shrink":
+            return self._shrunk(sized)
+        return sized
+
+    def _shrunk(self, sized: Sized) -> Sized:
+        """Return a smaller request, unless something speaks against it."""
+        if self.container.role == "init":
+            return sized.kept("an init container runs too shortly to be lowered by what was seen")
+        if self.rules.only_growth:
+            return sized.kept("only growth is asked for")
+        saving = sized.request - sized.advised_request
+        if saving < self.rules.saving_min * sized.request:
+            return sized.kept(f"saves less than {_percent(self.rules.saving_min)} of the request")
+        return sized
+
+    # Memory
+
+    def _memory(self, now: Sized) -> Sized:
+        seen, limit = now.evidence, now.limit
+        killed = self._was_killed(seen)
+        held = self._why_not(seen)
+        if held and not killed:
+            return now.kept(held)
+        need, reasons = self._memory_need(now, killed=killed)
+        need = self._rounded(MEMORY, need)
+        if held and need <= now.request:
+            return now.kept(held)
+        restarts = self._restarts(seen)
+        if need < now.request and restarts:
+            return now.kept(f"was started again {_times(restarts)} while it was observed: not lowered")
+        advised_limit = limit if limit is None or limit >= need else need
+        sized = now._replace(advised_request=need, advised_limit=advised_limit, reasons=reasons)
+        if limit is not None and need < now.request and sized.verdict == "shrink":
+            return self._with_lower_limit(sized)
+        return sized
+
+    def _memory_need(self, now: Sized, *, killed: bool) -> tuple[int, tuple[str, ...]]:
+        """Return how much memory is needed, and why that is so much."""
+        seen, limit = now.evidence, now.limit
+        show = self.types[MEMORY].readable
+        margin = _percent(self.rules.memory_margin)
+        need = _up(seen.most * (1 + self.rules.memory_margin))
+        reasons = [f"at most {show(seen.most)} was used, plus {margin}"] if seen.points else []
+        cut_off = limit is not None and seen.most >= NEAR_LIMIT * limit and bool(seen.points)
+        if killed or cut_off:
+            ratio, least = KILLED if killed else RAISED
+            base = max(seen.most, now.request if limit is None else limit)
+            need = max(need, _up(base * ratio), base + least)
+            of_what = f"its limit {show(limit)}" if limit is not None else f"{show(base)}"
+            cut = "use came near the limit, the true need is unknown"
+            why = "killed for want of memory" if killed else cut
+            more = f"{_percent(ratio - 1)} and at least {show(least)} above {of_what}"
+            reasons = [f"{why}: {more}"]
+        return need, tuple(reasons)
+
+    def _with_lower_limit(self, sized: Sized) -> Sized:
+        """Return advice with a limit that shrinks as the request does, where enough was seen to lower it."""
+        seen, limit = sized.evidence, sized.limit
+        assert limit is not None  # noqa: S101 - the caller has looked
+        unseen = [
+            *([] if seen.sees_peaks else [f"peaks between samples {seen.step_seconds} s apart"]),
+            *([] if seen.sees_starts else ["peaks of a start"]),
+        ]
+        if unseen:
+            why = f"{' and '.join(unseen)} were not seen: the limit stays"
+            if self.guaranteed:
+                return sized.kept(f"{why}, and the pod is Guaranteed: the request stays with it")
+            return sized._replace(reasons=(*sized.reasons, why))
+        ratio = Fraction(limit, sized.request) if sized.request else Fraction(1)
+        lower = self._rounded(MEMORY, _up(sized.advised_request * max(ratio, Fraction(1))))
+        return sized._replace(advised_limit=min(limit, lower))
+
+    def _was_killed(self, seen: Evidence) -> bool:
+        """Whether a replica ran out of memory since it is observed, as its status or a source tells."""
+        counted = kills_of(self.book, self.crew, self.container)
+        return bool(counted) or any(each.killed for each in self._outages(seen))
+
+    def _restarts(self, seen: Evidence) -> int:
+        return max((each.restarts for each in self._outages(seen)), default=0)
+
+    def _outages(self, seen: Evidence) -> Iterator[Outage]:
+        """Yield what ended since it is observed; what does not say when may have."""
+        for pod in self.crew.pods:
+            for each in pod.outages:
+                is_old = each.ended_seconds is not None and each.ended_seconds < seen.first_seconds
+                if each.container == self.container.name and not is_old:
+                    yield each
+
+    # CPU
+
+    def _cpu(self, now: Sized) -> Sized:
+        seen, limit = now.evidence, now.limit
+        removed = self.rules.removes_cpu_limits and limit is not None
+        held = self._why_not(seen)
+        if held:
+            return now.kept(held)
+        name = _number(self.rules.cpu_percentile)
+        need = self._rounded(CPU, max(seen.percentile, 1))
+        reasons = [f"{name} % of the time at most {self.types[CPU].readable(seen.percentile)} was used"]
+        if limit is not None and seen.percentile >= NEAR_LIMIT * limit:
+            need = max(need, now.request)
+            reasons.append("use came near the limit, where it is throttled: not lowered")
+        elif self.guaranteed and need < now.request and not removed:
+            return now.kept("the pod is Guaranteed: its CPU limit would have to go down with the request")
+        advised_limit = limit
+        if removed:
+            advised_limit = None
+            reasons.append("the limit is removed, as asked for")
+        elif limit is not None and need > limit:
+            advised_limit = need
+            reasons.append("the limit is raised to the request")
+        return now._replace(advised_request=need, advised_limit=advised_limit, reasons=tuple(reasons))
+
+    # Both
+
+    def _why_not(self, seen: Evidence) -> str:
+        """Return why evidence is not enough; empty where it is."""
+        if not seen.points:
+            return "nothing was observed of it"
+        if seen.points < POINTS_MIN:
+            return f"only {seen.points} points, {POINTS_MIN} are needed"
+        if seen.days < self.rules.days_min:
+            days = _number(Fraction(int(seen.days * 10), 10))
+            return f"observed for {days} days, {_number(self.rules.days_min)} are needed (--min-days)"
+        if seen.confidence < CONFIDENCE_MIN:
+            return f"{_percent(1 - seen.confidence)} of the points were dropped"
+        return ""
+
+    def _rounded(self, resource: str, amount: int) -> int:
+        step = STEPS[resource]
+        return self.types[resource].quantized(max(step, -(-amount // step) * step))
+
+
+def is_guaranteed(containers: tuple[Container, ...]) -> bool:
+    """Whether all containers of a pod have limits for processors and memory, and ask for as much."""
+    return bool(containers) and all(
+        each.limits.get(resource) == each.requests.get(resource) and each.limits.get(resource)
+        for each in containers
+        for resource in SIZED
+    )
+
+
+def _up(amount: Fraction) -> int:
+    return -(-amount.numerator // amount.denominator)
+
+
+def _percent(share: Fraction) -> str:
+    return f"{_number(Fraction(round(share * 1000), 10))} %"
+
+
+def _number(value: Fraction) -> str:
+    return str(value.numerator) if value.denominator == 1 else f"{value.numerator / value.denominator:g}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

@@ -1,0 +1,272 @@
+"""What is advised for a container, and why not less: each rule by the numbers that it is about."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import BUILT_IN_TYPES, pod, resources, size
+from ullage.engine.usage.evidence import KILLS
+from ullage.engine.usage.owners import Crew, Owner
+from ullage.engine.usage.requests import Rules, Sized, Sizing, is_guaranteed
+from ullage.model.cluster import Container, Outage
+from ullage.model.usage import MAX_USAGE
+from usage_builders import DAY, book, every
+
+MIB = 1 << 20
+HOUR = 3600
+START = 100 * DAY
+RULES = Rules()
+
+
+def hourly(amount, days=14, peak=None):
+    """Hourly use for some days, with one peak in the middle."""
+    amounts = [amount] * (24 * days)
+    if peak is not None:
+        amounts[len(amounts) // 2] = peak
+    return every(HOUR, amounts, START)
+
+
+def closely(amount, days=8):
+    return every(300, [amount] * (288 * days), START)
+
+
+def sized(
+    used, resource="memory", request="4Gi", limit="4Gi", rules=RULES, *, more=None, replicas=1, **fields
+) -> Sized:
+    """What is advised for one resource of a container called c, in pods p0, p1, … of a crew."""
+    part = Container(
+        "c",
+        fields.pop("role", "main"),
+        resources({resource: request}) if request else resources(),
+        resources({resource: limit}) if limit else resources(),
+    )
+    guaranteed = fields.pop("guaranteed", False)
+    fields = {"started_seconds": START - DAY, **fields}
+    pods = tuple(pod(f"p{number}", namespace="n", containers=(part,), **fields) for number in range(replicas))
+    streams = {("container/n/p0/c", resource): used} if used is not None else {}
+    observed = book({**streams, **(more or {})})
+    sizing = Sizing(
+        observed, Crew(Owner("n", "Deployment", "w"), pods), part, BUILT_IN_TYPES, rules, guaranteed
+    )
+    return next(each for each in sizing.advice().sized if each.resource == resource)
+
+
+def request_and_limit(found: Sized, resource="memory"):
+    show = BUILT_IN_TYPES[resource].print
+    limit = found.advised_limit
+    return show(found.advised_request), None if limit is None else show(limit)
+
+
+def test_memory_is_the_most_that_was_used_plus_a_margin_rounded_up_to_a_step():
+    found = sized(hourly(1000 * MIB, peak=1700 * MIB))
+    assert found.advised_request == -(-1700 * 115 // 100 // 16) * 16 * MIB
+    assert found.verdict == "shrink"
+
+
+def test_the_margin_can_be_chosen():
+    found = sized(hourly(1600 * MIB), rules=Rules(memory_margin=Fraction(1, 2)))
+    assert found.advised_request == 2400 * MIB
+
+
+def test_a_peak_of_one_replica_counts_for_all():
+    more = {("container/n/p1/c", "memory"): hourly(100 * MIB, peak=2000 * MIB)}
+    assert sized(hourly(100 * MIB), replicas=2, more=more).advised_request == 2304 * MIB
+
+
+def test_a_peak_that_no_sample_saw_counts_where_the_source_noted_it():
+    more = {("container/n/p0/c", "memory", MAX_USAGE): hourly(2000 * MIB)}
+    found = sized(hourly(100 * MIB), more=more)
+    assert found.advised_request == 2304 * MIB
+    assert found.advised_limit == 2304 * MIB, "peaks and starts are known, so the limit goes down too"
+
+
+@pytest.mark.parametrize(
+    ("used", "fields", "limit", "said"),
+    [
+        (
+            hourly(100 * MIB),
+            {},
+            "4Gi",
+            "peaks between samples 3600 s apart and peaks of a start were not seen",
+        ),
+        (closely(100 * MIB), {}, "4Gi", "peaks of a start were not seen: the limit stays"),
+        (closely(100 * MIB), {"started_seconds": START + DAY}, "128Mi", ""),
+    ],
+)
+def test_a_limit_is_lowered_only_where_peaks_and_a_start_were_seen(used, fields, limit, said):
+    found = sized(used, **fields)
+    assert request_and_limit(found) == ("128Mi", limit)
+    assert said in " ".join(found.reasons)
+
+
+def test_a_limit_that_is_lowered_keeps_its_ratio_to_the_request():
+    found = sized(closely(800 * MIB), request="2Gi", limit="4Gi", started_seconds=START + DAY)
+    assert request_and_limit(found) == ("928Mi", "1856Mi")
+
+
+def test_a_limit_is_never_introduced():
+    assert sized(hourly(1 * MIB), limit="").advised_limit is None
+    assert sized(hourly(9000 * MIB), limit="").advised_limit is None
+
+
+def test_a_request_that_outgrows_its_limit_takes_it_along():
+    found = sized(hourly(600 * MIB), request="256Mi", limit="640Mi")
+    assert request_and_limit(found) == ("704Mi", "704Mi")
+
+
+@pytest.mark.parametrize(
+    ("peak", "request_", "wanted"),
+    [
+        (948, "1Gi", "1104Mi"),  # just below 19/20 of the limit: the margin alone
+        (973, "1Gi", "1232Mi"),  # from there on it may have been cut off: a fifth above the limit
+        (1024, "64Mi", "1232Mi"),
+    ],
+)
+def test_memory_near_its_limit_is_cut_off_there_and_raised_above_it(peak, request_, wanted):
+    found = sized(hourly(100 * MIB, peak=peak * MIB), request=request_, limit="1Gi")
+    assert request_and_limit(found)[0] == wanted
+    assert found.verdict == "grow"
+
+
+def test_what_came_near_a_small_limit_is_raised_by_100_mebibytes_at_least():
+    found = sized(hourly(64 * MIB), request="64Mi", limit="64Mi")
+    assert request_and_limit(found) == ("176Mi", "176Mi")
+
+
+def test_a_kill_raises_memory_further_even_on_short_evidence():
+    outages = (Outage("c", 2, killed=True, ended_seconds=START + 5),)
+    found = sized(hourly(100 * MIB, days=1), request="1Gi", limit="1Gi", outages=outages)
+    assert request_and_limit(found) == ("1536Mi", "1536Mi")
+    assert "killed for want of memory" in found.reasons[0]
+
+
+def test_a_kill_of_another_container_or_before_the_window_does_not_count():
+    other = (Outage("d", 2, killed=True),)
+    old = (Outage("c", 2, killed=True, ended_seconds=START - 5),)
+    assert sized(hourly(100 * MIB), outages=other).verdict == "shrink"
+    assert sized(hourly(100 * MIB), outages=old).verdict == "shrink"
+
+
+def test_kills_that_a_source_counts_are_kills():
+    more = {("container/n/p0/c", KILLS): every(HOUR, [0, 1], START)}
+    assert sized(hourly(100 * MIB), request="1Gi", limit="1Gi", more=more).advised_request == 1536 * MIB
+
+
+def test_memory_of_what_was_started_again_is_not_lowered():
+    found = sized(hourly(100 * MIB), outages=(Outage("c", 3, ended_seconds=START + 5),))
+    assert (found.verdict, found.reasons) == (
+        "keep",
+        ("was started again 3 times while it was observed: not lowered",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("used", "said"),
+    [
+        (None, "nothing was observed of it"),
+        ([(START, None)], "nothing was observed of it"),
+        (every(DAY, [5 * MIB] * 20, START), "only 20 points, 100 are needed"),
+        (hourly(5 * MIB, days=6), "observed for 6 days, 7 are needed (--min-days)"),
+        (every(HOUR, [5 * MIB, 5 * MIB, None] * 112, START), "33.3 % of the points were dropped"),
+    ],
+)
+@pytest.mark.parametrize("resource", ["cpu", "memory"])
+def test_too_little_evidence_advises_nothing_and_says_why(used, said, resource):
+    found = sized(used, resource, request="2", limit="")
+    assert not found.changes
+    assert found.reasons == (said,)
+
+
+def test_a_week_of_hourly_points_is_a_week():
+    assert sized(hourly(5 * MIB, days=7)).changes
+
+
+def test_a_saving_that_is_not_worth_it_is_left():
+    assert sized(hourly(1700 * MIB), request="2Gi", limit="2Gi").reasons[-1] == (
+        "saves less than 10 % of the request"
+    )
+
+
+def test_where_only_growth_is_asked_for_nothing_shrinks():
+    assert not sized(hourly(5 * MIB), rules=Rules(only_growth=True)).changes
+    assert sized(hourly(5000 * MIB), rules=Rules(only_growth=True)).verdict == "grow"
+
+
+def test_an_init_container_grows_and_never_shrinks():
+    assert not sized(hourly(5 * MIB), role="init").changes
+    assert sized(hourly(5000 * MIB), role="init").verdict == "grow"
+
+
+def test_cpu_is_a_percentile_of_use_rounded_up_to_a_step():
+    used = every(HOUR, [100] * 310 + [900] * 26, START)
+    assert request_and_limit(sized(used, "cpu", "2", ""), "cpu") == ("900m", None)
+    rules = Rules(cpu_percentile=Fraction(80))
+    assert request_and_limit(sized(used, "cpu", "2", "", rules), "cpu") == ("100m", None)
+    assert request_and_limit(sized(every(HOUR, [0] * 336, START), "cpu", "2", ""), "cpu") == ("10m", None)
+
+
+def test_old_use_counts_less_by_half_each_week():
+    used = every(HOUR, [900] * 168 + [100] * 168 * 4, 98 * DAY)
+    assert sized(used, "cpu", "2", "", Rules(cpu_percentile=Fraction(95))).advised_request == 100
+    assert sized(used, "cpu", "2", "", Rules(cpu_percentile=Fraction(98))).advised_request == 900
+
+
+def test_the_replica_that_needs_most_decides_about_cpu():
+    more = {(f"container/n/p{number}/c", "cpu"): hourly(50) for number in range(1, 30)}
+    assert sized(hourly(700), "cpu", "2", "", replicas=30, more=more).advised_request == 700
+
+
+def test_a_cpu_limit_is_left_alone_unless_it_is_to_be_removed():
+    assert request_and_limit(sized(hourly(100), "cpu", "1", "2"), "cpu") == ("100m", "2")
+    rules = Rules(removes_cpu_limits=True)
+    assert request_and_limit(sized(hourly(100), "cpu", "1", "2", rules), "cpu") == ("100m", None)
+
+
+def test_cpu_that_is_throttled_at_its_limit_is_not_lowered():
+    found = sized(hourly(955), "cpu", request="1", limit="1")
+    assert (found.verdict, found.reasons[-1]) == (
+        "keep",
+        "use came near the limit, where it is throttled: not lowered",
+    )
+
+
+def test_a_guaranteed_pod_stays_guaranteed():
+    assert not sized(hourly(100), "cpu", "1", "1", guaranteed=True).changes
+    assert not sized(hourly(100 * MIB), guaranteed=True).changes
+    seen = sized(closely(100 * MIB), guaranteed=True, started_seconds=START + DAY)
+    assert request_and_limit(seen) == ("128Mi", "128Mi")
+
+
+def test_guaranteed_is_what_asks_for_all_that_it_may_have():
+    both = resources(cpu="1", memory="1Gi")
+    assert is_guaranteed((Container("a", "main", both, both),))
+    assert not is_guaranteed((Container("a", "main", both, resources(memory="1Gi")),))
+    assert not is_guaranteed(())
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.integers(0, size("64Gi")), min_size=100, max_size=200),
+    st.integers(0, size("64Gi")),
+    st.none() | st.integers(1, size("64Gi")),
+    st.booleans(),
+)
+def test_no_advice_is_below_what_was_used_plus_the_margin(amounts, request_, limit, killed):
+    outages = (Outage("c", 1, killed=True),) if killed else ()
+    found = sized(
+        every(DAY // 10, amounts, START),
+        request=str(request_),
+        limit=str(limit) if limit else "",
+        rules=Rules(saving_min=Fraction(0)),
+        outages=outages,
+        started_seconds=START + DAY,
+    )
+    if found.changes:
+        need = max(amounts) * (1 + RULES.memory_margin)
+        assert found.advised_request >= need
+        assert (found.advised_limit is None) == (limit is None)
+        assert found.advised_limit is None or found.advised_limit >= found.advised_request
+        if limit and max(amounts) * 20 >= limit * 19:
+            assert found.advised_limit > limit
