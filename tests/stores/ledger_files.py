@@ -58,6 +58,14 @@ def made_by_version_1(path: Path) -> Path:
     return path
 
 
+def made_older(connection: sqlite3.Connection, version: int) -> None:
+    """Make a ledger one of a version that knew nothing of usage yet."""
+    for table in ("usage_marks", "usage_days", "usage_sources", "usage_streams", "usage_meters"):
+        connection.execute(f"DROP TABLE {table}")
+    connection.execute(f"PRAGMA user_version = {version}")
+    connection.commit()
+
+
 @contextlib.contextmanager
 def tampering(path: Path) -> Iterator[sqlite3.Connection]:
     """Give a file to somebody who stops at nothing: no triggers, no checks."""

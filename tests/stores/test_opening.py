@@ -9,7 +9,7 @@ import threading
 import msgspec
 import pytest
 
-from stores.ledger_files import STORY, contents, made, made_by_version_1, tell
+from stores.ledger_files import STORY, contents, made, made_by_version_1, made_older, tell
 from ullage.model.errors import InputError
 from ullage.stores import codec, opening
 from ullage.stores.opening import bring_up_to_date, check, open_to_read, open_to_write
@@ -89,7 +89,7 @@ def nothing(path):
         (text, "is no ledger; name the file of one"),
         (database_of_somebody_else, "is a database, but no ledger; name the file of a ledger"),
         (busy_database_of_somebody_else, "is a database, but no ledger"),
-        (newer, r"by a newer program \(its tables are of version 5, the newest known here is 4\)"),
+        (newer, r"by a newer program \(its tables are of version 6, the newest known here is 5\)"),
         (never_written, r"is damaged \(its tables are of version 0\); put a backup in its place"),
         (cut_off, r"is damaged \(.*\); put a backup in its place; nothing was changed"),
         (overwritten, r"is damaged \(.*\); put a backup in its place"),
@@ -219,8 +219,7 @@ def test_entries_of_older_versions_name_no_drives_or_claims_and_stay_as_they_are
     with contextlib.closing(sqlite3.connect(path)) as connection:
         short = "UPDATE entries SET entry = substr(entry, 1, length(entry) - ?) || ']' WHERE entry LIKE ?"
         connection.execute(short, (len(ends), f"%{ends}"))
-        connection.commit()
-    changed(path, f"PRAGMA user_version = {version}")
+        made_older(connection, version)
     bring_up_to_date(path)
     assert check(path) == VERSION
     with SqliteLedger(path) as ledger:
@@ -237,8 +236,7 @@ def test_entries_that_were_written_with_the_names_of_their_fields_are_read_on(tm
             (entry,) = codec.to_entries(f"[{text_of_it}]")
             named = msgspec.json.encode(entry, enc_hook=dict).decode()
             connection.execute("UPDATE entries SET entry = ? WHERE place = ?", (named, place))
-        connection.execute("PRAGMA user_version = 2")
-        connection.commit()
+        made_older(connection, 2)
     with SqliteLedger(path) as ledger:
         assert ledger.state() == before
         assert ledger.verify() == []
@@ -297,7 +295,7 @@ def test_an_upgrade_waits_for_who_writes_and_says_so_if_it_takes_too_long(tmp_pa
 
 def test_who_only_reads_upgrades_nothing(tmp_path):
     path = made_by_version_1(tmp_path / "ledger")
-    upgrades = f"its tables are of version 1, not 4; ullage ledger expire --ledger {path} upgrades it"
+    upgrades = f"its tables are of version 1, not {VERSION}; ullage ledger expire --ledger {path} upgrades it"
     with pytest.raises(InputError, match=upgrades):
         open_to_read(path)
     assert check(path) == 1

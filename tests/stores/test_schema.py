@@ -32,6 +32,11 @@ def file(tmp_path):
         ("INSERT INTO capacities VALUES ('node/b', 9, '{}')", "FOREIGN KEY constraint failed"),
         ("INSERT INTO checkpoints VALUES (9, 0, '{}')", "FOREIGN KEY constraint failed"),
         ("INSERT INTO waiting VALUES (2, 'r3', '{}')", "UNIQUE constraint failed"),
+        (
+            "INSERT INTO usage_days VALUES (7, 0, 0, 0, 0, 0, 0, 0, 0, 0, zeroblob(1), NULL)",
+            "FOREIGN KEY constraint failed",
+        ),
+        ("INSERT INTO usage_marks VALUES (7, 7, 0)", "FOREIGN KEY constraint failed"),
         ("INSERT INTO entries VALUES (NULL, NULL)", "NOT NULL constraint failed"),
     ],
 )
@@ -47,7 +52,7 @@ def test_rows_without_a_key_are_many(file):
 
 def test_every_table_is_strict(file):
     tables = [row for row in file.execute("PRAGMA table_list") if not row[1].startswith("sqlite_")]
-    assert len(tables) == 5
+    assert len(tables) == 10
     assert all(strict for *_, strict in tables)
 
 

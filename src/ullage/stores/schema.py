@@ -76,7 +76,53 @@ _CLAIMS: Final = (
     # An entry names the claim that others may share with it: those that were promised before share none.
     """UPDATE entries SET entry = substr(entry, 1, length(entry) - 1) || ',""]'""",
 )
-MIGRATIONS: Final = (_FIRST, _PAST_STATES, _DRIVES_OF_GROUPS, _CLAIMS)
+_USAGE: Final = (
+    # What is really used is no promise: it stands beside the journal, is added up and forgotten in time.
+    """CREATE TABLE usage_streams (
+        number INTEGER PRIMARY KEY,
+        subject TEXT NOT NULL,
+        resource TEXT NOT NULL,
+        measure TEXT NOT NULL,
+        UNIQUE (subject, resource, measure)
+    ) STRICT""",
+    # A total may have more than 64 bits: its lower 32 stand apart.
+    """CREATE TABLE usage_days (
+        stream INTEGER NOT NULL REFERENCES usage_streams (number),
+        day INTEGER NOT NULL,
+        points INTEGER NOT NULL,
+        total_high INTEGER NOT NULL,
+        total_low INTEGER NOT NULL,
+        low INTEGER NOT NULL,
+        high INTEGER NOT NULL,
+        dropped INTEGER NOT NULL,
+        first_seconds INTEGER NOT NULL,
+        last_seconds INTEGER NOT NULL,
+        histogram BLOB NOT NULL,
+        peaks BLOB,
+        PRIMARY KEY (stream, day)
+    ) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX usage_days_day ON usage_days (day)",
+    # How often each source was recorded, and the last moment that it told of each stream: what is not later
+    # than that was counted already.
+    """CREATE TABLE usage_sources (
+        number INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        batches INTEGER NOT NULL,
+        at_seconds INTEGER NOT NULL
+    ) STRICT""",
+    """CREATE TABLE usage_marks (
+        source INTEGER NOT NULL REFERENCES usage_sources (number),
+        stream INTEGER NOT NULL REFERENCES usage_streams (number),
+        last_seconds INTEGER NOT NULL,
+        PRIMARY KEY (source, stream)
+    ) STRICT, WITHOUT ROWID""",
+    """CREATE INDEX usage_marks_stream ON usage_marks (stream)""",
+    """CREATE TABLE usage_meters (
+        name TEXT PRIMARY KEY,
+        meter TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID""",
+)
+MIGRATIONS: Final = (_FIRST, _PAST_STATES, _DRIVES_OF_GROUPS, _CLAIMS, _USAGE)
 VERSION: Final = len(MIGRATIONS)
 
 

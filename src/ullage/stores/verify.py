@@ -25,6 +25,7 @@ from ullage.stores import codec
 from ullage.stores.database_file import failures
 from ullage.stores.opening import open_to_read
 from ullage.stores.reading import checkpoint, place_of
+from ullage.stores.usage_verify import usage_findings
 
 FINDINGS_MAX: Final = 100
 _RESTORE: Final = "restore a backup from before, and find out who else writes to the file"
@@ -71,6 +72,7 @@ def _findings(connection: sqlite3.Connection) -> Iterator[Finding]:
         yield _wrong("ledger-unreadable", f"revision {revision}", f"after revision {revision}: {error}")
         return
     yield from audit(replayed.state)
+    yield from usage_findings(connection)
 
 
 def _pages(connection: sqlite3.Connection) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.levels import DAY_SECONDS, MISSING, Levels
-from ullage.engine.usage.summaries import AMOUNT_MAX, Figures, Summaries
+from ullage.engine.usage.summaries import AMOUNT_MAX, Figures, Summaries, joined
 from ullage.model.errors import InputError
 from ullage.model.usage import KINDS, kind_of
 
@@ -125,6 +125,14 @@ class Book:
         every = [day for days in self._days for day in days]
         return (min(every), max(every)) if every else None
 
+    def moments(self) -> tuple[int, int] | None:
+        """Return the moments of the first observation of all and of the last; None where there is none."""
+        known = self._summaries.points > 0
+        if not known.any():
+            return None
+        first, last = self._summaries.first_seconds[known], self._summaries.last_seconds[known]
+        return int(first.min()), int(last.max())
+
     def slot_seconds(self, stream: Stream) -> int:
         """Return how long the slots of a stream are, 0 where it has no peaks over time."""
         return _slot_seconds(stream.subject)
@@ -218,6 +226,28 @@ class Book:
             for place in np.unique(places[meant]):
                 rows[place] = self._level_row(seconds, int(keys[place]))
             levels.raise_to(rows[places[meant]], samples.at_seconds[meant], samples.amounts[meant])
+
+
+def slots_of(stream: Stream) -> int:
+    """Return how many slots a day of a stream has; 0 where it has no peaks over time."""
+    seconds = _slot_seconds(stream.subject)
+    return DAY_SECONDS // seconds if seconds else 0
+
+
+def kept_day(stream: Stream, day: int) -> int:
+    """Return the day under which a day of a stream is kept."""
+    span = _span_days(stream.subject)
+    return day // span * span
+
+
+def joined_rows(one: DayRow, other: DayRow) -> DayRow:
+    """Return what two rows of the same stream and day come to."""
+    slots = one.slots
+    if slots is None:
+        slots = other.slots
+    elif other.slots is not None:
+        slots = np.maximum(slots, other.slots)
+    return DayRow(one.stream, one.day, joined(one.figures, other.figures), slots)
 
 
 def _span_days(subject: str) -> int:

@@ -22,11 +22,10 @@ RELATIVE_ERROR_MAX: Final = 1 / EXACT_BELOW
 
 def bucket_of(amounts: Integers) -> Integers:
     """Return the bucket of each amount, none of which is negative."""
-    # The exponent of a float is the bit length, but for large numbers that are rounded up: those are mended.
+    # The exponent of a float is the bit length, or one more where a large number is rounded up: its leading
+    # bits are then all ones, and the last bucket before a power of two is the same by both countings.
     exponent = np.frexp(amounts.astype(np.float64))[1].astype(np.int64)
     shift = np.maximum(exponent - (SUB_BITS + 1), 0)
-    leading = amounts >> shift
-    shift -= (leading < PER_DOUBLING) & (shift > 0)
     return (shift << SUB_BITS) + (amounts >> shift)
 
 

@@ -1,0 +1,256 @@
+"""Usage in the file of a ledger: what was observed, by stream and day, and how far each source was recorded.
+
+A batch is added in one transaction with the marks of its source, so that whatever interrupts it, it is there
+or not, and nothing that is offered again counts twice. What is old is forgotten in the same transaction: the
+file grows with the number of streams, and not with time.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from ullage.engine.usage.book import Book, DayRow, Stream, joined_rows, slots_of
+from ullage.engine.usage.levels import DAY_SECONDS
+from ullage.engine.usage.summaries import Figures
+from ullage.model.usage import KINDS
+from ullage.stores.database_file import failures
+from ullage.stores.opening import check, open_to_read, open_to_write
+from ullage.stores.protocol import StoreBusyError
+from ullage.stores.usage_codec import histogram_bytes, peaks_bytes, to_histogram, to_peaks
+
+KEPT_DAYS: Final[Mapping[str, int]] = MappingProxyType(
+    {"container": 35, "pod": 35, "workload": 100, "node": 100}
+)
+"""How many days are kept of what there is much of."""
+OTHERS_KEPT_DAYS: Final = 400
+_LOW_BITS: Final = 32
+_LOW_MASK: Final = (1 << _LOW_BITS) - 1
+_COLUMNS: Final = (
+    "points, total_high, total_low, low, high, dropped, first_seconds, last_seconds, histogram, peaks"
+)
+TRIES_MAX: Final = 5
+_Added = tuple[Stream, int, tuple[object, ...]]
+_PUT: Final = "INSERT OR REPLACE INTO usage_days VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+class Marks(NamedTuple):
+    """How far a source was recorded: how many batches, and the last moment of each stream."""
+
+    batches: int
+    last_seconds: Mapping[Stream, int]
+
+
+class Batch(NamedTuple):
+    """What is recorded of a source: a book of all that it tells beyond the marks of before.
+
+    `marks` are those after it, with the number of batches before it.
+    """
+
+    source: str
+    book: Book
+    marks: Marks
+    at_seconds: int
+
+
+def read_marks(path: Path, source: str) -> Marks:
+    """Return how far a source was recorded; of a ledger that is not there yet, nothing."""
+    if not path.exists():
+        return Marks(0, {})
+    open_to_write(path, create=False).close()  # brings an old one up to date
+    with failures(path), contextlib.closing(open_to_read(path)) as connection:
+        found = connection.execute("SELECT number, batches FROM usage_sources WHERE name = ?", (source,))
+        number, batches = found.fetchone() or (0, 0)
+        rows = connection.execute(
+            "SELECT subject, resource, measure, last_seconds FROM usage_marks "
+            "JOIN usage_streams ON usage_streams.number = stream WHERE source = ?",
+            (number,),
+        )
+        return Marks(batches, {Stream(*names): last for *names, last in rows})
+
+
+def append(path: Path, batch: Batch, *, create: bool = True) -> int:
+    """Add a batch, and return how many days of streams it touched.
+
+    If another process has recorded the same source since its marks were read, nothing is added. Everything
+    is added up before the file is locked, so that promises do not wait for it; what others wrote meanwhile is
+    added up again.
+    """
+    with failures(path), contextlib.closing(open_to_write(path, create=create)) as connection:
+        for _ in range(TRIES_MAX):
+            connection.execute("BEGIN")
+            written = _written(connection)
+            streams = _numbers(connection)
+            added = [_added(connection, streams.get(row.stream), row) for row in batch.book.rows()]
+            connection.execute("ROLLBACK")
+            connection.execute("BEGIN IMMEDIATE")
+            if _written(connection) == written:
+                _write(connection, batch, added, path)
+                connection.execute("COMMIT")
+                return len(added)
+            connection.execute("ROLLBACK")
+    raise StoreBusyError("others were recording all the time", where=str(path), remedy="try again")
+
+
+def has_usage(path: Path) -> bool:
+    """Whether a ledger has recorded anything."""
+    with _reading(path) as connection:
+        return connection.execute("SELECT 1 FROM usage_days LIMIT 1").fetchone() is not None
+
+
+def read_book(path: Path) -> Book:
+    """Return all that a ledger has recorded."""
+    book = Book()
+    with _reading(path) as connection:
+        for row in rows(connection):
+            book.put(row)
+    return book
+
+
+def rows(connection: sqlite3.Connection) -> Iterator[DayRow]:
+    """Yield what is recorded, by stream and day."""
+    for stored in stored_rows(connection):
+        yield row_of(*stored)
+
+
+def stored_rows(connection: sqlite3.Connection) -> Iterator[tuple[Stream, int, Sequence[Any]]]:
+    """Yield the same as it is stored: each row with its columns."""
+    found = connection.execute(
+        f"SELECT subject, resource, measure, day, {_COLUMNS} FROM usage_days "  # noqa: S608 - our own names
+        "JOIN usage_streams ON usage_streams.number = stream ORDER BY stream, day"
+    )
+    for subject, resource, measure, day, *columns in found:
+        yield Stream(subject, resource, measure), day, columns
+
+
+def read_meters(path: Path) -> dict[str, str]:
+    """Return the meters that are kept, by name, each as the text that was put in."""
+    with _reading(path) as connection:
+        return dict(connection.execute("SELECT name, meter FROM usage_meters ORDER BY name"))
+
+
+def put_meters(path: Path, meters: Iterable[tuple[str, str]], *, create: bool = True) -> None:
+    """Keep meters, each in place of the one of its name, all of them or none."""
+    with failures(path), contextlib.closing(open_to_write(path, create=create)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("INSERT OR REPLACE INTO usage_meters VALUES (?, ?)", meters)
+        connection.execute("COMMIT")
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    check(path)
+    with failures(path), contextlib.closing(open_to_read(path)) as connection:
+        yield connection
+
+
+def _source(connection: sqlite3.Connection, batch: Batch, path: Path) -> int:
+    """Count a batch of a source and return its number; refuse it if another one came in between."""
+    found = connection.execute("SELECT number, batches FROM usage_sources WHERE name = ?", (batch.source,))
+    number, batches = found.fetchone() or (None, 0)
+    if batches != batch.marks.batches:
+        raise StoreBusyError(
+            f"another process has recorded {batch.source} meanwhile",
+            where=str(path),
+            remedy="observe it again: nothing was added",
+        )
+    if number is not None:
+        connection.execute(
+            "UPDATE usage_sources SET batches = ?, at_seconds = ? WHERE number = ?",
+            (batches + 1, batch.at_seconds, number),
+        )
+        return int(number)
+    done = connection.execute(
+        "INSERT INTO usage_sources (name, batches, at_seconds) VALUES (?, 1, ?)",
+        (batch.source, batch.at_seconds),
+    )
+    return int(done.lastrowid or 0)
+
+
+def _written(connection: sqlite3.Connection) -> int:
+    """Return how many batches were recorded of all sources."""
+    (found,) = connection.execute("SELECT coalesce(sum(batches), 0) FROM usage_sources").fetchone()
+    return int(found)
+
+
+def _numbers(connection: sqlite3.Connection) -> dict[Stream, int]:
+    return {Stream(*names): number for number, *names in connection.execute("SELECT * FROM usage_streams")}
+
+
+def _added(connection: sqlite3.Connection, stream: int | None, row: DayRow) -> _Added:
+    """Return a row with what is recorded of its stream and day already, as it is to be kept."""
+    if stream is not None:
+        found = connection.execute(
+            f"SELECT {_COLUMNS} FROM usage_days WHERE stream = ? AND day = ?",  # noqa: S608 - our own names
+            (stream, row.day),
+        ).fetchone()
+        if found is not None:
+            row = joined_rows(row_of(row.stream, row.day, found), row)
+    return row.stream, row.day, _columns(row)
+
+
+def _write(connection: sqlite3.Connection, batch: Batch, added: Sequence[_Added], path: Path) -> None:
+    number = _source(connection, batch, path)
+    marks = batch.marks
+    streams = _numbers(connection)
+    new = {each for each, _, _ in added if each not in streams}
+    new.update(each for each in marks.last_seconds if each not in streams)
+    connection.executemany(
+        "INSERT INTO usage_streams (subject, resource, measure) VALUES (?, ?, ?)", sorted(new)
+    )
+    if new:
+        streams = _numbers(connection)
+    connection.executemany(_PUT, [(streams[stream], day, *columns) for stream, day, columns in added])
+    connection.executemany(
+        "INSERT OR REPLACE INTO usage_marks VALUES (?, ?, ?)",
+        [(number, streams[stream], last) for stream, last in marks.last_seconds.items()],
+    )
+    _forget(connection, batch.at_seconds // DAY_SECONDS)
+
+
+def _columns(row: DayRow) -> tuple[object, ...]:
+    figures = row.figures
+    return (
+        figures.points,
+        figures.total >> _LOW_BITS,
+        figures.total & _LOW_MASK,
+        figures.low,
+        figures.high,
+        figures.dropped,
+        figures.first_seconds,
+        figures.last_seconds,
+        histogram_bytes(figures.buckets, figures.counts),
+        None if row.slots is None else peaks_bytes(row.slots),
+    )
+
+
+def row_of(stream: Stream, day: int, columns: Sequence[Any]) -> DayRow:
+    """Return a row from its columns; a msgspec.DecodeError where they are not as we write them."""
+    points, high, low, least, most, dropped, first, last, histogram, peaks = columns
+    buckets, counts = to_histogram(histogram)
+    total = (high << _LOW_BITS) + low
+    figures = Figures(points, total, least, most, dropped, first, last, buckets, counts)
+    slots = None if peaks is None else to_peaks(peaks, slots_of(stream))
+    return DayRow(stream, day, figures, slots)
+
+
+def _forget(connection: sqlite3.Connection, today: int) -> None:
+    """Delete days that are older than is kept of their kind, and streams of which nothing is left.
+
+    They are old by the newest day that has come: an observation of the far future ends nothing.
+    """
+    oldest, newest = connection.execute(
+        "SELECT min(day), max(day) FROM usage_days WHERE day <= ?", (today,)
+    ).fetchone()
+    if newest is None or oldest > newest - min(KEPT_DAYS.values()):
+        return
+    for kind in KINDS:
+        connection.execute(
+            "DELETE FROM usage_days WHERE day <= ? AND stream IN "
+            "(SELECT number FROM usage_streams WHERE subject = ? OR subject LIKE ? || '/%')",
+            (newest - KEPT_DAYS.get(kind, OTHERS_KEPT_DAYS), kind, kind),
+        )
+    connection.execute("DELETE FROM usage_marks WHERE stream NOT IN (SELECT stream FROM usage_days)")
+    connection.execute("DELETE FROM usage_streams WHERE number NOT IN (SELECT stream FROM usage_days)")

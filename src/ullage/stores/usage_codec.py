@@ -1,0 +1,74 @@
+"""Histograms and peaks as bytes and back, exactly.
+
+Neighbouring amounts differ in their low bytes only, so the bytes are put together by their weight before they
+are packed: that halves what is kept.
+"""
+
+import zlib
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from ullage.engine.usage.buckets import BUCKETS, Integers
+
+_LEVEL: Final = 1
+_BUCKET: Final = np.dtype("<u2")
+_AMOUNT: Final = np.dtype("<i8")
+_PAIR_BYTES: Final = _BUCKET.itemsize + _AMOUNT.itemsize
+_BYTES_MAX: Final = 1 << 20
+"""More than any blob of ours unpacks to."""
+
+
+def histogram_bytes(buckets: Integers, counts: Integers) -> bytes:
+    """Return a histogram as bytes."""
+    return zlib.compress(buckets.astype(_BUCKET).tobytes() + _by_weight(counts), _LEVEL)
+
+
+def to_histogram(data: bytes) -> tuple[Integers, Integers]:
+    """Return the buckets and counts that bytes hold."""
+    unpacked = _unpacked(data)
+    count, rest = divmod(len(unpacked), _PAIR_BYTES)
+    if rest:
+        raise msgspec.DecodeError("a histogram of usage has half an entry")
+    split = count * _BUCKET.itemsize
+    buckets = np.frombuffer(unpacked[:split], _BUCKET).astype(np.int64)
+    counts = _from_weight(unpacked[split:])
+    if count and (buckets[-1] >= BUCKETS or (np.diff(buckets) <= 0).any() or (counts <= 0).any()):
+        raise msgspec.DecodeError("a histogram of usage is out of order")
+    return buckets, counts
+
+
+def peaks_bytes(slots: Integers) -> bytes:
+    """Return the peaks of a day as bytes."""
+    return zlib.compress(_by_weight(slots), _LEVEL)
+
+
+def to_peaks(data: bytes, slots: int) -> Integers:
+    """Return the peaks of a day that has so many slots."""
+    found = _from_weight(_unpacked(data))
+    if len(found) != slots:
+        raise msgspec.DecodeError(f"a day of usage has {len(found)} peaks, not {slots}")
+    return found
+
+
+def _by_weight(amounts: Integers) -> bytes:
+    return amounts.astype(_AMOUNT).view(np.uint8).reshape(-1, _AMOUNT.itemsize).T.tobytes()
+
+
+def _from_weight(data: bytes) -> Integers:
+    if len(data) % _AMOUNT.itemsize:
+        raise msgspec.DecodeError("a row of usage has half an amount")
+    by_weight = np.frombuffer(data, np.uint8).reshape(_AMOUNT.itemsize, -1)
+    return np.ascontiguousarray(by_weight.T).view(_AMOUNT).reshape(-1).astype(np.int64)
+
+
+def _unpacked(data: bytes) -> bytes:
+    unpacking = zlib.decompressobj()
+    try:
+        found = unpacking.decompress(data, _BYTES_MAX)
+    except zlib.error as error:
+        raise msgspec.DecodeError(f"a row of usage cannot be unpacked: {error}") from None
+    if not unpacking.eof:
+        raise msgspec.DecodeError("a row of usage is cut off, or too long")
+    return found

@@ -1,0 +1,47 @@
+"""Proof that what a ledger recorded of usage can be read, and that each row adds up."""
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from ullage.engine.usage.book import DayRow
+from ullage.engine.usage.buckets import edges_of
+from ullage.engine.usage.levels import DAY_SECONDS, MISSING
+from ullage.model.verdict import Finding
+from ullage.stores.usage import row_of, stored_rows
+
+_REMEDY: Final = "restore a backup from before; promises are not touched by it"
+
+
+def usage_findings(connection: sqlite3.Connection) -> Iterator[Finding]:
+    """Yield every row that is not as it was written."""
+    for stream, day, columns in stored_rows(connection):
+        where = f"{stream.subject} on day {day}"
+        try:
+            wrong = problem_of(row_of(stream, day, columns))
+        except (msgspec.DecodeError, ValueError, OverflowError) as error:
+            wrong = str(error)
+        if wrong:
+            message = f"{stream.measure} of {stream.resource} of {where}: {wrong}"
+            yield Finding("usage-row-wrong", "error", stream.subject, message, _REMEDY)
+
+
+def problem_of(row: DayRow) -> str:
+    """Return what does not add up in a row; empty where everything does."""
+    figures = row.figures
+    if int(figures.counts.sum()) != figures.points:
+        return f"its histogram has {int(figures.counts.sum())} points, not {figures.points}"
+    if not figures.points:
+        return ""
+    low, high = edges_of(figures.buckets)
+    if not (int(low[0]) <= figures.low <= int(high[0]) and int(low[-1]) <= figures.high <= int(high[-1])):
+        return "its least or largest amount is not in its histogram"
+    if not figures.low * figures.points <= figures.total <= figures.high * figures.points:
+        return "its mean is not between its extremes"
+    if figures.first_seconds > figures.last_seconds or figures.first_seconds < row.day * DAY_SECONDS:
+        return "its moments are not of its day"
+    if row.slots is not None and int(row.slots.max()) not in {MISSING, figures.high}:
+        return "its highest peak is not its largest amount"
+    return ""

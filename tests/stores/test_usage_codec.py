@@ -1,0 +1,67 @@
+"""Histograms and peaks come back from their bytes as they were; other bytes are refused."""
+
+import zlib
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ullage.engine.usage.buckets import BUCKETS
+from ullage.stores.usage_codec import histogram_bytes, peaks_bytes, to_histogram, to_peaks
+
+AMOUNTS = st.integers(-1, (1 << 62) - 1)
+HISTOGRAMS = st.dictionaries(st.integers(0, BUCKETS - 1), st.integers(1, 1 << 40), max_size=50)
+
+
+def column(values):
+    return np.array([*values], np.int64)
+
+
+@given(HISTOGRAMS)
+def test_a_histogram_comes_back_as_it_was(histogram):
+    buckets, counts = column(sorted(histogram)), column(histogram[each] for each in sorted(histogram))
+    found = to_histogram(histogram_bytes(buckets, counts))
+    assert [each.tolist() for each in found] == [buckets.tolist(), counts.tolist()]
+
+
+@given(st.lists(AMOUNTS, max_size=300))
+def test_peaks_come_back_as_they_were(amounts):
+    assert to_peaks(peaks_bytes(column(amounts)), len(amounts)).tolist() == amounts
+
+
+def test_a_quiet_day_takes_a_few_bytes():
+    assert len(peaks_bytes(np.full(288, 5 << 30))) < 60
+
+
+@given(st.binary(max_size=60))
+def test_other_bytes_are_refused_or_read_but_never_break(data):
+    for read in (to_histogram, lambda each: to_peaks(each, 24)):
+        for packed in (data, zlib.compress(data)):
+            try:
+                read(packed)
+            except msgspec.DecodeError:
+                continue
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        histogram_bytes(column([1]), column([1]))[:-1],
+        histogram_bytes(column([2, 1]), column([1, 1])),
+        histogram_bytes(column([1]), column([0])),
+        histogram_bytes(column([BUCKETS]), column([1])),
+        zlib.compress(bytes(1 << 21)),
+    ],
+    ids=["empty", "cut off", "out of order", "no count", "no bucket", "too long"],
+)
+def test_what_is_no_histogram_is_refused(data):
+    with pytest.raises(msgspec.DecodeError):
+        to_histogram(data)
+
+
+def test_a_day_has_as_many_peaks_as_its_stream_has_slots():
+    with pytest.raises(msgspec.DecodeError, match="24 peaks, not 288"):
+        to_peaks(peaks_bytes(np.zeros(24, np.int64)), 288)
