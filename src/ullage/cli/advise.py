@@ -13,6 +13,7 @@ from ullage.cli.groups import LazyGroup
 COMMANDS: Final = MappingProxyType(
     {
         "ratio": "How far memory can be over-committed, by what is used together.",
+        "requests": "Right-sized requests and limits, with patches for kubectl.",
     }
 )
 """Every command with its line of help."""

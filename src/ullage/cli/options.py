@@ -130,6 +130,15 @@ OWN_LEDGER_OPTION: Final = click.option(
     help="The ledger (default: $ULLAGE_LEDGER, else that of the server of -c, else ledger.db in "
     "$XDG_DATA_HOME/ullage).",
 )
+USAGE_OPTION: Final = click.option(
+    "--usage",
+    metavar="SOURCE",
+    envvar="ULLAGE_USAGE",
+    default="",
+    shell_complete=_files_or("prometheus:", "metrics", "host"),
+    help="What is really used: FILE.csv, FILE.yaml, a ledger FILE.db, prometheus:URL, metrics (of -c kube), "
+    "host (default: $ULLAGE_USAGE, else what the ledger has recorded).",
+)
 HOLD_SECONDS_MAX: Final = 10 * 366 * 86_400
 _CLUSTER: Final = (
     CLUSTER_OPTION,
@@ -242,7 +251,7 @@ def prints(
         quiet = options.pop("quiet")
         answer = function(**options, quiet=quiet) if wants_quiet else function(**options)
         if answer.is_document and _is_default("output"):
-            shown["output"] = "json"
+            shown["output"] = answer.document_format
         show(answer, shown["output"], no_color=shown["no_color"], width=shown["width"])
         if shown["output"] in {"json", "yaml"} and not quiet:
             for note in answer.notes:

@@ -16,8 +16,9 @@ class Answer(NamedTuple):
     """What a question gave: `data` for JSON and YAML, `page` for everything people read, and yes or no.
 
     `shortened` is a page for a terminal that leaves out most rows of a large cluster. The answer may be a
-    document in itself, which is JSON unless another format is asked for; or a list of documents, which are
-    written one after the other, with `notes` for what has no place in them. Checks have a `suite` for JUnit.
+    document in itself, which is JSON (or another `document_format`) unless a format is asked for; or a list
+    of documents, which are written one after the other, with `notes` for what has no place in them. Checks
+    have a `suite` for JUnit.
     """
 
     page: Callable[[], Page]
@@ -28,6 +29,7 @@ class Answer(NamedTuple):
     is_stream: bool = False
     notes: tuple[str, ...] = ()
     suite: Callable[[], Suite] | None = None
+    document_format: str = "json"
 
 
 def versioned(kind: str, report: Any, types: ResourceTypes) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """What was observed of one container of a crew, over all its replicas: on this every advice about it rests.
 
 Replicas are not added up and not averaged: requests are the same for all, so the one that needs most decides.
-Old observations count less: half as much for each week of age, in whole numbers. The hard thing is what was
-not seen. A peak between two samples, and the peak of a start, are in no sample: they are known only where the
-source tells the most that was used (`maxusage`), or where samples are close and a start fell among them.
+Old observations count less (decaying.py). The hard thing is what was not seen. A peak between two samples,
+and the peak of a start, are in no sample: they are known only where the source tells the most that was used
+(`maxusage`), or where samples are close and a start fell among them.
 """
 
 from collections.abc import Sequence
@@ -13,16 +13,14 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ullage.engine.usage.book import Book, Stream
+from ullage.engine.usage.decaying import decayed
 from ullage.engine.usage.owners import Crew
 from ullage.engine.usage.summaries import NO_FIGURES, Figures
 from ullage.engine.usage.summary import percentile
 from ullage.model.cluster import Container, Workload
 from ullage.model.usage import MAX_USAGE, USAGE
 
-WEEK_DAYS: Final = 7
 DAY_SECONDS: Final = 86_400
-WEEKS_MAX: Final = 12
-"""Observations older than this weigh as little as those of this age."""
 CLOSE_SECONDS: Final = 300
 """Samples that are closer than this see what lasts."""
 REPLICA_POINTS_MIN: Final = 20
@@ -149,28 +147,12 @@ def _step_seconds(figures: Sequence[Figures]) -> int:
 def _largest(book: Book, streams: Sequence[Stream], share: Fraction) -> int:
     """Return the percentile of all replicas together, or of the one that needs most."""
     last_day = max(day for stream in streams for day in book.days(stream))
-    decayed = [_decayed(book, stream, last_day) for stream in streams]
-    found = [percentile(_together(decayed), share)]
-    for stream, each in zip(streams, decayed, strict=True):
-        if book.figures(stream).points >= REPLICA_POINTS_MIN:
+    weighed = [decayed(book, stream, last_day) for stream in streams]
+    found = [percentile(_together(weighed), share)]
+    for stream, each in zip(streams, weighed, strict=True):
+        if each.points and book.figures(stream).points >= REPLICA_POINTS_MIN:
             found.append(percentile(each, share))
     return max(found)
-
-
-def _decayed(book: Book, stream: Stream, last_day: int) -> Figures:
-    """Return the histogram of a stream in which a point counts half for each week of its age."""
-    days = book.days(stream)
-    weeks = {day: min((last_day - day) // WEEK_DAYS, WEEKS_MAX) for day in days}
-    return _together(
-        [
-            _times(book.figures(stream, [day for day in days if weeks[day] == age]), 1 << (WEEKS_MAX - age))
-            for age in sorted(set(weeks.values()))
-        ]
-    )
-
-
-def _times(figures: Figures, weight: int) -> Figures:
-    return figures._replace(points=figures.points * weight, counts=figures.counts * weight)
 
 
 def _together(several: Sequence[Figures]) -> Figures:
