@@ -21,6 +21,10 @@ MEASURES: Final = (USAGE, MAX_USAGE, COMMITTED)
 PERCENTILES: Final = ("10", "50", "90", "95", "99", "99.5", "99.9")
 """Those that every summary has."""
 
+RESTARTS: Final = "ullage.dev/restarts"
+OOM_KILLS: Final = "ullage.dev/oom-kills"
+"""Events of containers as amounts: how many happened since the point before; no point where none did."""
+
 KINDS: Final = (
     "node", "pod", "container", "workload", "namespace", "group", "quota", "drives", "cluster",
 )  # fmt: skip
