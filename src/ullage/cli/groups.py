@@ -24,6 +24,7 @@ SHARED: Final = MappingProxyType(
         "--selector": 1,
         "--types": 1,
         "--ledger": 1,
+        "--usage": 1,
         "--context": 1,
         "--kubeconfig": 1,
         "--as": 1,

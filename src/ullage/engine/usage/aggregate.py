@@ -1,0 +1,141 @@
+"""What many use together, summed moment by moment: pods as workloads and namespaces, nodes as groups.
+
+The most that a crowd used is not the sum of what each used at most. So peaks of the same slot are added up,
+and the sum is what is observed of the crowd in that slot. Points come in batches that are cut anywhere: what
+a stream has in a slot is known when a batch has passed in which it was not met again, and is added up then.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import numpy as np
+
+from ullage.engine.usage.book import COARSE_SECONDS, FINE_SECONDS, Book, Samples, Stream
+from ullage.engine.usage.buckets import Integers
+from ullage.engine.usage.levels import DAY_SECONDS, MISSING
+from ullage.engine.usage.summaries import AMOUNT_MAX
+from ullage.model.usage import USAGE, kind_of
+
+_SLOT_BITS: Final = 26
+_SLOT_MASK: Final = (1 << _SLOT_BITS) - 1
+_OPEN_MAX: Final = 1 << 21
+"""Peaks that may wait for more of their slot."""
+_SUMS_MAX: Final = 1 << 20
+Parts = tuple[Integers, Integers]
+NOTHING: Final[Parts] = (np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+class Rollup:
+    """Sums over all subjects of one kind, by who they belong to; `homes` says to whom."""
+
+    def __init__(
+        self, kind: str, homes: Callable[[str], tuple[str, ...]], slot_seconds: int = FINE_SECONDS
+    ) -> None:
+        self._kind = kind
+        self._homes = homes
+        self._slot_seconds = slot_seconds
+        self._streams: dict[tuple[str, str], int] = {}
+        self._above: list[tuple[int, ...]] = []
+        self._crowds: dict[Stream, int] = {}
+        self._open: list[Parts] = []
+        self._open_count = 0
+        self._sums: list[Parts] = []
+        self._sums_count = 0
+
+    def add(self, samples: Samples) -> None:
+        """Take in what was used at moments; what is no use, or of another kind, is left alone."""
+        if samples.measure != USAGE:
+            return
+        streams = np.array([self._stream(each, samples.resource) for each in samples.subjects], np.int64)
+        numbers = streams[samples.numbers]
+        good = (numbers >= 0) & (samples.amounts >= 0) & (samples.amounts <= AMOUNT_MAX)
+        if not good.any():
+            return
+        slots = samples.at_seconds[good] // self._slot_seconds
+        last = _reduced([((numbers[good] << _SLOT_BITS) + slots, samples.amounts[good])], np.maximum)
+        self._open.append(last)
+        self._open_count += len(last[0])
+        if self._open_count >= _OPEN_MAX:
+            self._close_all_but(last)
+
+    def sums(self, known: Book) -> Iterator[Samples]:
+        """Yield what every crowd used in each slot, but for those that a book has observed as such."""
+        self._close_all_but(NOTHING)
+        keys, amounts = _reduced(self._sums, np.add)
+        self._sums, self._sums_count = [(keys, amounts)], len(keys)
+        observed = set(known.streams(measure=USAGE))
+        crowds = [(stream, number) for stream, number in self._crowds.items() if stream not in observed]
+        for stream, number in sorted(crowds):
+            first, last = np.searchsorted(keys, (number << _SLOT_BITS, (number + 1) << _SLOT_BITS))
+            moments = (keys[first:last] & _SLOT_MASK) * self._slot_seconds
+            numbers = np.zeros(last - first, np.int64)
+            yield Samples(stream.resource, USAGE, (stream.subject,), numbers, moments, amounts[first:last])
+
+    def _stream(self, subject: str, resource: str) -> int:
+        """Return the number of a stream, -1 where it is of another kind."""
+        if kind_of(subject) != self._kind:
+            return -1
+        number = self._streams.get((subject, resource))
+        if number is None:
+            number = self._streams[subject, resource] = len(self._streams)
+            crowds = (Stream(each, resource) for each in self._homes(subject))
+            self._above.append(tuple(self._crowds.setdefault(each, len(self._crowds)) for each in crowds))
+        return number
+
+    def _close_all_but(self, last: Parts) -> None:
+        """Add up every slot but those of the last batch, of which more may come."""
+        keys, amounts = _reduced(self._open, np.maximum)
+        waits = np.isin(keys, last[0], assume_unique=True)
+        self._open = [(keys[waits], amounts[waits])]
+        self._open_count = int(np.count_nonzero(waits))
+        keys, amounts = keys[~waits], amounts[~waits]
+        streams, slots = keys >> _SLOT_BITS, keys & _SLOT_MASK
+        for place in range(max(map(len, self._above), default=0)):
+            crowd_of = np.array([each[place] if place < len(each) else -1 for each in self._above], np.int64)
+            crowds = crowd_of[streams]
+            meant = crowds >= 0
+            self._wait((crowds[meant] << _SLOT_BITS) + slots[meant], amounts[meant])
+
+    def _wait(self, keys: Integers, amounts: Integers) -> None:
+        self._sums.append(_reduced([(keys, amounts)], np.add))
+        self._sums_count += len(keys)
+        if self._sums_count >= _SUMS_MAX:
+            self._sums = [_reduced(self._sums, np.add)]
+            self._sums_count = len(self._sums[0][0])
+
+
+def _reduced(parts: list[Parts], combine: np.ufunc) -> Parts:
+    """Return all keys in order, each once, with what its amounts come to."""
+    keys = np.concatenate([each[0] for each in (NOTHING, *parts)])
+    amounts = np.concatenate([each[1] for each in (NOTHING, *parts)])
+    if not len(keys):
+        return NOTHING
+    order = np.argsort(keys, kind="stable")
+    keys, amounts = keys[order], amounts[order]
+    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    return keys[starts], np.minimum(combine.reduceat(amounts, starts), AMOUNT_MAX)
+
+
+def add_crowds(book: Book, homes: Callable[[str], tuple[str, ...]], pods: Rollup | None = None) -> None:
+    """Put into a book what crowds used of which nothing was observed as such.
+
+    What nodes say of groups and the cluster counts before what pods say: pods are not all that runs there.
+    Without a rollup of the pods, their peaks by the hour are added up.
+    """
+    for rollup in (_of_peaks(book, "node", homes), pods or _of_peaks(book, "pod", homes)):
+        for samples in [*rollup.sums(book)]:
+            book.add(samples)
+
+
+def _of_peaks(book: Book, kind: str, homes: Callable[[str], tuple[str, ...]]) -> Rollup:
+    """Return a rollup of the peaks that a book has."""
+    found = Rollup(kind, homes, COARSE_SECONDS if kind == "pod" else FINE_SECONDS)
+    for stream in book.streams(kind, measure=USAGE):
+        seconds = book.slot_seconds(stream)
+        for day in book.days(stream):
+            amounts = book.slots(stream, day, 1)
+            places = np.flatnonzero(amounts != MISSING)
+            moments = day * DAY_SECONDS + places * seconds
+            numbers = np.zeros(len(places), np.int64)
+            found.add(Samples(stream.resource, USAGE, (stream.subject,), numbers, moments, amounts[places]))
+    return found

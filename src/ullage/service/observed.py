@@ -1,0 +1,119 @@
+"""Usage as every question gets it: from a table, documents, a ledger, Prometheus, the metrics API, this host.
+
+A source is looked at once and becomes a book, in which workloads, namespaces, quotas, groups and the cluster
+are summed from their pods and nodes where nobody observed them as such.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ullage.model.cluster import Snapshot
+from ullage.model.errors import InputError
+from ullage.model.resources import ResourceTypes
+from ullage.model.usage import MAX_USAGE, USAGE
+from ullage.service.asked import Asked, read_types
+from ullage.service.ledger_file import file_of, ledger_path
+
+if TYPE_CHECKING:
+    from ullage.engine.usage.book import Book, Samples
+
+_DOCUMENTS: Final = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
+_DATABASE: Final = b"SQLite format 3\0"
+REMEDY: Final = (
+    "name some with --usage FILE.csv, prometheus:URL, metrics or host, or record it with "
+    "`ullage usage observe SOURCE --ledger FILE`"
+)
+
+
+def read_usage(source: str, asked: Asked, snapshot: Snapshot | None = None) -> "Book":
+    """Return what was observed; without a source, what the ledger of the question has recorded.
+
+    The snapshot says which pods are whose, and which types resources have.
+    """
+    if not source:
+        if not asked.ledger:
+            raise InputError("nothing was observed", remedy=REMEDY)
+        return _recorded(file_of(ledger_path(asked.ledger, asked), "usage"), snapshot)
+    if _is_database(source):
+        return _recorded(Path(source), snapshot)
+    if source.lower().endswith(_DOCUMENTS):
+        return _stated(source, types_of(asked, snapshot))
+    return observed_book(observations(source, asked, snapshot), source, snapshot)
+
+
+def observations(source: str, asked: Asked, snapshot: Snapshot | None = None) -> "Iterator[Samples]":
+    """Return what a source has that is looked at, and not kept by us."""
+    from ullage.sources.usage.csv_samples import read_csv
+
+    return read_csv(source, types_of(asked, snapshot))
+
+
+def observed_book(samples: "Iterator[Samples]", source: str, snapshot: Snapshot | None) -> "Book":
+    """Return a book of observations, with what crowds used where a snapshot says who belongs to them."""
+    from ullage.engine.usage.aggregate import Rollup, add_crowds
+    from ullage.engine.usage.book import Book
+    from ullage.engine.usage.homes import Homes
+
+    book = Book()
+    homes = None if snapshot is None else Homes(snapshot)
+    pods = None if homes is None else Rollup("pod", homes.of)
+    for each in samples:
+        book.add(each)
+        if pods is not None:
+            pods.add(each)
+    if not len(book):
+        raise InputError("nothing was observed", where=source, remedy="see that it has values and times")
+    if homes is not None:
+        add_crowds(book, homes.of, pods)
+    return book
+
+
+def types_of(asked: Asked, snapshot: Snapshot | None) -> ResourceTypes:
+    """Return the types that amounts are read by."""
+    return read_types(asked.types) if snapshot is None else snapshot.resource_types
+
+
+def _is_database(source: str) -> bool:
+    """Whether a source is a file of SQLite: ledgers are, whatever they are called."""
+    try:
+        with Path(source).open("rb") as file:
+            return file.read(len(_DATABASE)) == _DATABASE
+    except (OSError, ValueError):
+        return False
+
+
+def _recorded(path: Path, snapshot: Snapshot | None) -> "Book":
+    """Return what a ledger has recorded."""
+    from ullage.engine.usage.aggregate import add_crowds
+    from ullage.engine.usage.homes import Homes
+    from ullage.stores.usage import read_book
+
+    book = read_book(path)
+    if not len(book):
+        raise InputError("no usage is recorded in it", where=str(path), remedy=REMEDY)
+    if snapshot is not None:
+        add_crowds(book, Homes(snapshot).of)
+    return book
+
+
+def _stated(source: str, types: ResourceTypes) -> "Book":
+    """Return what documents say, as far as it can be taken back from summaries."""
+    from ullage.engine.usage.book import Book, DayRow, Stream, kept_day
+    from ullage.engine.usage.from_summary import figures_of
+    from ullage.engine.usage.levels import DAY_SECONDS
+    from ullage.sources.usage_documents import read_statuses
+
+    book = Book()
+    for status, taken_seconds in read_statuses(source, types):
+        if not status.subject:
+            raise InputError("a status has no subject", where=source, remedy="write subject: node/NAME")
+        at_seconds = taken_seconds or 0
+        for measure, summaries in ((USAGE, status.usage), (MAX_USAGE, status.maxusage)):
+            for resource, summary in summaries.items():
+                stream = Stream(status.subject, resource, measure)
+                figures = figures_of(summary, at_seconds)
+                book.put(DayRow(stream, kept_day(stream, at_seconds // DAY_SECONDS), figures, None))
+    if not len(book):
+        raise InputError("it says nothing of usage", where=source, remedy="write resourceStatus: [...]")
+    return book

@@ -1,0 +1,150 @@
+"""Crowds are summed at the same moments, once, however what was observed is cut into batches."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ullage.engine.usage import aggregate as module
+from ullage.engine.usage.aggregate import Rollup, add_crowds
+from ullage.engine.usage.book import Book, Samples, Stream
+from ullage.engine.usage.levels import MISSING
+from usage_builders import book, every, samples
+
+HOMES = {
+    "pod/shop/a": ("workload/shop/Deployment/web", "namespace/shop", "node/n1", "group/g", "cluster"),
+    "pod/shop/b": ("workload/shop/Deployment/web", "namespace/shop", "node/n2", "group/g", "cluster"),
+    "pod/shop/c": ("namespace/shop", "cluster"),
+    "node/n1": ("group/g", "cluster"),
+    "node/n2": ("group/g", "cluster"),
+}
+WEB = Stream("workload/shop/Deployment/web", "cpu")
+CLUSTER = Stream("cluster", "cpu")
+
+
+def homes(subject):
+    return HOMES.get(subject, ())
+
+
+def crowds(streams, *, known=None) -> Book:
+    pods, found = Rollup("pod", homes), known or book(streams)
+    for (subject, resource), observed in streams.items():
+        pods.add(samples(subject, resource, observed))
+    add_crowds(found, homes, pods)
+    return found
+
+
+def test_a_crowd_used_what_its_members_used_in_the_same_moments_and_not_what_each_used_at_most():
+    found = crowds(
+        {("pod/shop/a", "cpu"): every(300, [10, 1, 1]), ("pod/shop/b", "cpu"): every(300, [1, 1, 10])}
+    )
+    assert found.slots(WEB, 0, 1)[:4].tolist() == [11, 2, 11, MISSING]
+    assert found.figures(WEB).high == 11
+    assert found.figures(WEB).points == 3
+
+
+def test_of_several_points_of_a_member_in_one_slot_the_largest_counts():
+    found = crowds({("pod/shop/a", "cpu"): every(60, [1, 9, 2]), ("pod/shop/b", "cpu"): [(120, 5)]})
+    assert found.slots(WEB, 0, 1)[0] == 14
+
+
+def test_who_was_not_observed_adds_nothing():
+    found = crowds({("pod/shop/a", "cpu"): [(0, 5), (300, None)], ("pod/shop/b", "cpu"): [(300, 7)]})
+    assert found.slots(WEB, 0, 1)[:2].tolist() == [5, 7]
+
+
+def test_what_was_observed_as_such_is_not_summed_once_more():
+    streams = {("pod/shop/a", "cpu"): [(0, 5)], WEB[:2]: [(0, 100)]}
+    assert crowds(streams).figures(WEB).total == 100
+
+
+def test_what_nodes_say_of_groups_and_the_cluster_counts_before_what_pods_say():
+    found = crowds(
+        {("pod/shop/a", "cpu"): [(0, 5)], ("node/n1", "cpu"): [(0, 20)], ("node/n2", "cpu"): [(0, 4)]}
+    )
+    assert found.figures(CLUSTER).high == found.figures(Stream("group/g", "cpu")).high == 24
+    assert found.figures(Stream("namespace/shop", "cpu")).high == 5
+    assert found.figures(Stream("node/n1", "cpu")).high == 20
+
+
+def test_without_nodes_pods_stand_for_them():
+    found = crowds({("pod/shop/a", "cpu"): [(0, 5)], ("pod/shop/b", "cpu"): [(0, 6)]})
+    assert found.figures(Stream("node/n1", "cpu")).high == 5
+    assert found.figures(CLUSTER).high == 11
+
+
+def test_without_single_points_the_peaks_of_an_hour_are_summed():
+    found = book({("pod/shop/a", "cpu"): every(1200, [1, 8, 2, 4]), ("pod/shop/b", "cpu"): [(1800, 3)]})
+    add_crowds(found, homes)
+    assert found.figures(WEB).points == 2
+    assert found.slots(WEB, 0, 1)[[0, 12]].tolist() == [11, 4]
+
+
+def test_most_used_and_promised_are_no_use_of_a_moment():
+    pods = Rollup("pod", homes)
+    pods.add(samples("pod/shop/a", "cpu", [(0, 5)], "maxusage"))
+    pods.add(samples("pod/shop/a", "cpu", [(0, 5)], "committed"))
+    assert [*pods.sums(Book())] == []
+
+
+POINTS = st.lists(
+    st.tuples(
+        st.sampled_from(("pod/shop/a", "pod/shop/b", "pod/shop/c")), st.integers(0, 3000), st.integers(0, 99)
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+def plain_sums(points, slot_seconds=300):
+    peaks = {}
+    for subject, at_seconds, amount in points:
+        key = subject, at_seconds // slot_seconds
+        peaks[key] = max(peaks.get(key, 0), amount)
+    sums = {}
+    for (subject, slot), amount in peaks.items():
+        for home in HOMES[subject]:
+            sums[home, slot * slot_seconds] = sums.get((home, slot * slot_seconds), 0) + amount
+    return sums
+
+
+def found_sums(pods):
+    return {
+        (each.subjects[0], int(at)): int(amount)
+        for each in pods.sums(Book())
+        for at, amount in zip(each.at_seconds, each.amounts, strict=True)
+    }
+
+
+@given(POINTS, st.integers(1, 7))
+def test_batches_may_be_cut_anywhere(points, size):
+    pods = Rollup("pod", homes)
+    for start in range(0, len(points), size):
+        for subject, *point in points[start : start + size]:
+            pods.add(samples(subject, "cpu", [tuple(point)]))
+    assert found_sums(pods) == plain_sums(points)
+
+
+@pytest.mark.parametrize("by_pod", [True, False])
+def test_where_little_may_wait_points_in_order_are_summed_as_well(monkeypatch, by_pod):
+    monkeypatch.setattr(module, "_OPEN_MAX", 4)
+    monkeypatch.setattr(module, "_SUMS_MAX", 4)
+    points = [
+        (pod, at, (at * 7 + len(pod)) % 90)
+        for at in range(0, 3000, 60)
+        for pod in HOMES
+        if pod.startswith("pod")
+    ]
+    if by_pod:
+        points.sort()
+    pods = Rollup("pod", homes)
+    subjects = sorted({pod for pod, _, _ in points})
+    for start in range(0, len(points), 7):
+        part = points[start : start + 7]
+        columns = (
+            [subjects.index(pod) for pod, _, _ in part],
+            [at for _, at, _ in part],
+            [most for *_, most in part],
+        )
+        pods.add(Samples("cpu", "usage", subjects, *(np.array(each, np.int64) for each in columns)))
+    assert found_sums(pods) == plain_sums(points)

@@ -1,0 +1,119 @@
+"""Usage from wherever it is: tables, documents and ledgers say the same, and who says nothing is told how."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ullage.engine.usage.book import Stream
+from ullage.engine.usage.summary import percentile, status_of
+from ullage.model.errors import InputError
+from ullage.model.resources import ResourceTypes
+from ullage.model.usage import fraction_of
+from ullage.render.json_text import to_yaml
+from ullage.service.asked import Asked, read_cluster
+from ullage.service.observed import read_usage
+from ullage.sources.usage_documents import status_document
+from ullage.stores.usage import Batch, Marks, append
+from usage_builders import book, every
+from usage_example import EXAMPLE, text
+
+DEMO = Asked("demo")
+NODE = Stream("node/n1", "memory")
+API = Stream("workload/web/ReplicaSet/api", "memory")
+
+
+def test_the_example_is_what_its_tables_make():
+    assert EXAMPLE.read_text(encoding="utf-8") == text()
+    assert len(text()) < 150_000
+
+
+def test_a_table_is_read():
+    found = read_usage(str(EXAMPLE), DEMO)
+    assert found.figures(NODE).points == 168
+    assert not found.streams("workload")
+
+
+def test_a_snapshot_says_whose_pods_they_are():
+    found = read_usage(str(EXAMPLE), DEMO, read_cluster(DEMO))
+    pods = [found.figures(Stream(f"pod/web/api-{number}", "memory")).high for number in range(8)]
+    assert max(pods) < found.figures(API).high <= sum(pods)
+    assert found.streams("group", "memory") == [
+        Stream("group/general", "memory"),
+        Stream("group/gpu", "memory"),
+    ]
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    path = tmp_path / "some ledger"
+    observed = book({NODE[:2]: every(300, [5, 9]), ("pod/web/api-0", "memory"): every(300, [1, 2])})
+    append(path, Batch("test", observed, Marks(0, {}), 1000))
+    return path
+
+
+def test_a_ledger_is_known_by_its_content_and_is_the_default(recorded):
+    for source, asked in ((str(recorded), DEMO), ("", Asked("demo", ledger=str(recorded)))):
+        assert read_usage(source, asked).figures(NODE).total == 14
+        assert read_usage(source, asked, read_cluster(DEMO)).figures(API).high == 2
+
+
+def test_documents_say_what_they_were_made_of(tmp_path):
+    table = read_usage(str(EXAMPLE), DEMO)
+    path = tmp_path / "usage.yaml"
+    document = status_document(status_of(table, "node/n1"), ResourceTypes(), 1_768_435_200)
+    path.write_text(to_yaml(document), encoding="utf-8")
+    stated = read_usage(str(path), DEMO)
+    assert stated.figures(NODE)[:5] == table.figures(NODE)._replace(total=stated.figures(NODE).total)[:5]
+    share = fraction_of("95")
+    exact, found = (percentile(each.figures(NODE), share) for each in (table, stated))
+    assert abs(found - exact) * 100 <= exact
+    assert stated.days(NODE) == [1_768_435_200 // 86_400]
+
+
+def test_without_anything_observed_it_is_said_how_to_get_it(tmp_path):
+    with pytest.raises(
+        InputError, match=r"nothing was observed; name some with --usage FILE.csv.*usage observe"
+    ):
+        read_usage("", DEMO)
+    empty = tmp_path / "empty.csv"
+    empty.write_text("subject,resource,time,value\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"empty.csv: nothing was observed"):
+        read_usage(str(empty), DEMO)
+
+
+def test_a_ledger_without_usage_is_said_to_have_none(tmp_path):
+    from stores.ledger_files import made
+
+    path = made(tmp_path / "ledger")
+    with pytest.raises(InputError, match="no usage is recorded in it"):
+        read_usage(str(path), DEMO)
+    with pytest.raises(InputError, match="no usage is recorded in it"):
+        read_usage("", Asked("demo", ledger=str(path)))
+
+
+@pytest.mark.parametrize("ledger", ["kube", "http://127.0.0.1:1"])
+def test_usage_is_recorded_in_files_alone(ledger):
+    with pytest.raises(InputError, match="usage is of files"):
+        read_usage("", Asked("demo", ledger=ledger))
+
+
+def test_a_status_needs_a_subject(tmp_path):
+    path = tmp_path / "status.yaml"
+    path.write_text("resourceStatus: [usage: [cpu: {mean: 1}]]\n", encoding="utf-8")
+    with pytest.raises(InputError, match="write subject: node/NAME"):
+        read_usage(str(path), DEMO)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"gone\.csv"):
+        read_usage(str(tmp_path / "gone.csv"), DEMO)
+
+
+def test_a_damaged_ledger_is_refused(recorded, tmp_path):
+    broken = Path(shutil.copy(recorded, tmp_path / "broken"))
+    data = bytearray(broken.read_bytes())
+    data[4096:8192] = bytes(4096)
+    broken.write_bytes(data)
+    with pytest.raises(InputError, match="broken"):
+        read_usage(str(broken), DEMO)
