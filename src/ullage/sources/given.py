@@ -42,6 +42,11 @@ def given(path: str) -> bytes | None:
     return files[path]
 
 
+def is_giving() -> bool:
+    """Whether others are answered, so that nothing of this machine may be looked at for them."""
+    return _GIVEN.get() is not None
+
+
 def is_there(path: str) -> bool:
     """Whether there is such a file or folder, of those that may be opened."""
     files = _GIVEN.get()
