@@ -8,7 +8,7 @@ import numpy as np
 
 from ullage.engine.capacity.cache import cache_without_ssd
 from ullage.engine.capacity.summary import Summary
-from ullage.engine.columns import Columns
+from ullage.engine.columns import Columns, Integers
 from ullage.engine.quota.cluster_capacity import cluster_capacity
 from ullage.engine.quota.use import QuotaUse
 from ullage.engine.quota.validation import findings as quota_findings
@@ -25,12 +25,18 @@ BUSY_LEFT: Final = 10
 _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 
 
-def findings_of(columns: Columns, groups: list[Summary], quotas: list[QuotaUse]) -> tuple[Finding, ...]:
-    """Return every finding, the worst first, then by subject."""
+def findings_of(
+    columns: Columns, groups: list[Summary], quotas: list[QuotaUse], observed: Integers | None = None
+) -> tuple[Finding, ...]:
+    """Return every finding, the worst first, then by subject.
+
+    `observed` is what lasts of the use of every node, by resource, below 0 where nobody looked: there what
+    the source tells of one moment counts.
+    """
     snapshot = columns.snapshot
     found = [
         *_over_committed(columns),
-        *_hollow(columns),
+        *_hollow(columns, observed),
         *_without_spare(groups, snapshot.resource_types),
         *_node_states(columns),
         *_drives(columns),
@@ -61,15 +67,16 @@ def _over_committed(columns: Columns) -> Iterator[Finding]:
         )
 
 
-def _hollow(columns: Columns) -> Iterator[Finding]:
+def _hollow(columns: Columns, observed: Integers | None) -> Iterator[Finding]:
     """Yield nodes that are nearly full by use and yet count more as free than they have.
 
     Where the policy promises an amount more than once, what is left may be promised as often.
     """
     free_room = columns.free
-    left = np.maximum(columns.capacity - columns.actual, 0)
+    actual = columns.actual if observed is None else np.where(observed < 0, columns.actual, observed)
+    left = np.maximum(columns.capacity - actual, 0)
     busy = left <= columns.capacity // BUSY_LEFT
-    hollow = columns.bounded & ~columns.counts_actual & (columns.actual > 0) & busy & (free_room > left)
+    hollow = columns.bounded & ~columns.counts_actual & (actual > 0) & busy & (free_room > left)
     types = columns.snapshot.resource_types
     for row, column in zip(*hollow.nonzero(), strict=True):
         node, resource = columns.nodes[row].name, columns.resources[column]
@@ -78,13 +85,15 @@ def _hollow(columns: Columns) -> Iterator[Finding]:
             continue
         used, capacity, free = (
             types[resource].readable(int(values[row, column]))
-            for values in (columns.actual, columns.capacity, free_room)
+            for values in (actual, columns.capacity, free_room)
         )
+        lasts = observed is not None and observed[row, column] >= 0
+        really = "in use (95th percentile of a week)" if lasts else "really in use"
         yield Finding(
             "promise-hollow",
             "warning",
             f"node/{node}",
-            f"node {node}: {used} of {capacity} {resource} really in use, yet {free} of it counts as free",
+            f"node {node}: {used} of {capacity} {resource} {really}, yet {free} of it counts as free",
             f"find what uses more {resource} than it asked for, or count actual use (committed=actual)",
         )
 
