@@ -42,9 +42,12 @@ def given(path: str) -> bytes | None:
     return files[path]
 
 
-def is_giving() -> bool:
-    """Whether others are answered, so that nothing of this machine may be looked at for them."""
-    return _GIVEN.get() is not None
+def refuse_others(source: str) -> None:
+    """Refuse to look at something in our own name while others are answered: they would ask through us."""
+    if _GIVEN.get() is not None:
+        raise InputError(
+            "is not looked at for others", where=one_line(source), remedy="record it: ullage usage observe"
+        )
 
 
 def is_there(path: str) -> bool:

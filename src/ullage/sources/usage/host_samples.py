@@ -18,6 +18,7 @@ from ullage.engine.usage.book import Samples
 from ullage.model.cluster import Snapshot
 from ullage.model.errors import InputError
 from ullage.model.usage import USAGE
+from ullage.sources.given import refuse_others
 from ullage.sources.host.cgroup import cgroup_version
 from ullage.sources.host.machine import LocalMachine, Machine, UnavailableError
 from ullage.sources.host.memory import MEMINFO, amount, parse_meminfo
@@ -76,6 +77,7 @@ def read_host(
 
     The snapshot says what the node is called. An InputError where this host does not say what it uses.
     """
+    refuse_others("host")
     asked: Machine = LocalMachine() if machine is None else machine
     node = f"node/{_node_name(read_line(asked, HOSTNAME), snapshot)}"
     groups = list(find_groups(asked))

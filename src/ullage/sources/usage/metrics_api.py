@@ -17,6 +17,7 @@ from ullage.engine.usage.summaries import AMOUNT_MAX
 from ullage.model.errors import InputError
 from ullage.model.quantity import parse_amount
 from ullage.model.usage import USAGE
+from ullage.sources.given import refuse_others
 from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.kubeconfig import Access, find_access
 from ullage.sources.kubernetes.live_discovery import Listed
@@ -79,6 +80,7 @@ def read_metrics_api(
     The cluster is that of a kube context, or the one that this is a pod of. An InputError says in one line
     what is wrong: that there is no metrics API, or no right to read it.
     """
+    refuse_others("metrics")
     return read_metrics_of(find_access(context, kubeconfig), as_user=as_user, namespace=namespace)
 
 

@@ -18,6 +18,7 @@ from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.summaries import AMOUNT_MAX
 from ullage.model.cluster import Snapshot
 from ullage.model.errors import InputError
+from ullage.sources.given import refuse_others
 from ullage.sources.usage.csv_samples import subject_problem
 from ullage.sources.usage.prometheus_answers import Labels, Numbers, Series, ask_values
 from ullage.sources.usage.prometheus_nodes import NodeNames
@@ -52,6 +53,7 @@ def read_prometheus(
     weeks. Without options, those of the environment count (`options_of`). The snapshot says what nodes are
     called. An InputError says in one line what is wrong.
     """
+    refuse_others("prometheus")
     address, _, said = url.partition("?")
     server = PrometheusServer(address, options_of(os.environ) if options is None else options)
     try:

@@ -15,6 +15,7 @@ import numpy as np
 from ullage.engine.capacity.metering import Reading
 from ullage.engine.usage.metering_counters import CounterName
 from ullage.model.usage import USAGE
+from ullage.sources.given import refuse_others
 from ullage.sources.usage.csv_samples import subject_problem
 from ullage.sources.usage.prometheus import names_there
 from ullage.sources.usage.prometheus_answers import Labels, Series, ask_range
@@ -47,6 +48,7 @@ def read_counters(
 
     A counter comes again with later readings. Its epoch is that of the group which the kernel counts for.
     """
+    refuse_others("prometheus")
     address, _, said = url.partition("?")
     server = PrometheusServer(address, options_of(os.environ) if options is None else options)
     try:

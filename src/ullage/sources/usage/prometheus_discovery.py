@@ -13,6 +13,7 @@ import msgspec
 
 from ullage.engine.usage.book import Samples
 from ullage.model.cluster import Snapshot
+from ullage.sources.given import refuse_others
 from ullage.sources.kubernetes.kubeconfig import Access
 from ullage.sources.kubernetes.live_server import FORBIDDEN, OK, ApiServer
 from ullage.sources.kubernetes.wire import Wire
@@ -105,6 +106,7 @@ def read_discovered(
     access: Access, window: Window, snapshot: Snapshot | None = None, *, as_user: str = ""
 ) -> Iterator[Samples]:
     """Yield what the Prometheus of a cluster has, wherever it runs there; an InputError where none does."""
+    refuse_others("prometheus")
     server = ApiServer(access, as_user=as_user)
     try:
         yield from observe(discover_prometheus(server), window, snapshot)
