@@ -41,6 +41,7 @@ LEFT_OUT = {
     "token_file": "of the way to a server",
     "ca_file": "of the way to a server",
     "ledger": "the cluster's own",
+    "usage": "what the cluster's own ledger has recorded",
     "all_namespaces": "the default",
     "types": "sent along",
     "paths": "sent along",

@@ -6,8 +6,9 @@ escaped, a table keeps one line for each row, and nobody is notified by an `@` i
 
 import re
 
+from ullage.render.chart import SPARK_SIZE, spark
 from ullage.render.marks import mark, operator_sign, severity_mark, verdict_mark
-from ullage.render.view import Bars, Block, Cell, Findings, Page, Table, Term, Terms, Text
+from ullage.render.view import Bars, Block, Cell, Chart, Findings, Page, Table, Term, Terms, Text
 
 _SPECIAL = re.compile(r"[\\`*\[\]~|#]")
 _UNDERSCORE = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
@@ -69,6 +70,10 @@ def _block(block: Block) -> list[str]:
             return ["\n".join(_finding_lines(block)) or "none"]
         case Text():
             return [_paragraph(part) for part in block.paragraphs]
+        case Chart():
+            marks = [f"{mark.text}" for mark in block.marks]
+            told = "; ".join([*marks, block.caption] if block.caption else marks)
+            return [_code(spark(block, SPARK_SIZE)), *([_paragraph(told)] if told else [])]
 
 
 def _table(table: Table) -> list[str]:

@@ -7,11 +7,12 @@ cells, and each run states its length, so columns meet whatever font the reader 
 from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
+from ullage.render.chart import plotted
 from ullage.render.lines import Line, SpanTone, wrap
 from ullage.render.marks import VERDICT_TONES, verdict_mark
 from ullage.render.palette import DARK, LIGHT
 from ullage.render.text import page_lines
-from ullage.render.view import BarRow, Bars, Page, Tone
+from ullage.render.view import BarRow, Bars, Chart, Page, Tone
 from ullage.render.visible import cell_width, visible
 
 _FONT = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace'
@@ -23,9 +24,9 @@ _BAR_HEIGHT = 14
 
 
 def render(page: Page, *, width: int = 100) -> str:
-    """Return verdict and bars as SVG; for a page without bars, a picture of its text in `width` columns."""
-    bars = [block for block in page.blocks if isinstance(block, Bars)]
-    if not bars:
+    """Return verdict, bars and charts as SVG; without any, a picture of the text in `width` columns."""
+    drawn = [block for block in page.blocks if isinstance(block, Bars | Chart)]
+    if not drawn:
         return terminal_svg(page_lines(page, width=width), title=page.title)
     canvas = _Canvas(_COLUMNS)
     sign = verdict_mark(page.verdict.tone)
@@ -34,9 +35,12 @@ def render(page: Page, *, width: int = 100) -> str:
             canvas.text(0, sign, VERDICT_TONES[page.verdict.tone])
         canvas.text(2 if sign else 0, part, "strong")
         canvas.down(_LINE)
-    for block in bars:
+    for block in drawn:
         canvas.down(_LINE)
-        _draw_bars(canvas, block)
+        if isinstance(block, Bars):
+            _draw_bars(canvas, block)
+        else:
+            _draw_chart(canvas, block)
     return canvas.document(page.title, page.verdict.text)
 
 
@@ -62,6 +66,7 @@ class _Canvas:
     def __init__(self, columns: float) -> None:
         self.elements: list[str] = []
         self.columns = columns
+        self.has_charts = False
         self.y = float(_MARGIN)
 
     def down(self, distance: float) -> None:
@@ -97,7 +102,7 @@ class _Canvas:
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label={label}>',
             f"<title>{escape(visible(title))}</title>",
             f"<desc>{escape(visible(description))}</desc>",
-            f"<style>{_style()}</style>",
+            f"<style>{_style(has_charts=self.has_charts)}</style>",
             f'<rect class="ground" {ground}/>',
             *self.elements,
             "</svg>",
@@ -105,12 +110,16 @@ class _Canvas:
         return "\n".join(parts) + "\n"
 
 
-def _style() -> str:
+def _style(*, has_charts: bool) -> str:
     shared = (
         f"text {{ font-family: {_FONT}; font-size: {_FONT_SIZE}px; white-space: pre }}\n"
         ".strong { font-weight: 700 }\n"
     )
-    return f"\n{shared}{_colours(LIGHT)}\n@media (prefers-color-scheme: dark) {{\n{_colours(DARK)}\n}}\n"
+    light, dark = (
+        _colours(palette) + (f"\n{_chart_colours(palette)}" if has_charts else "")
+        for palette in (LIGHT, DARK)
+    )
+    return f"\n{shared}{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
 
 
 def _colours(palette: dict[str, str]) -> str:
@@ -124,6 +133,19 @@ def _colours(palette: dict[str, str]) -> str:
     return "\n".join(rules)
 
 
+def _chart_colours(palette: dict[str, str]) -> str:
+    return "\n".join(
+        (
+            ".chart-rule, .chart-line, .chart-likely, .chart-mark { fill: none; stroke-width: 1.5 }",
+            f".chart-rule {{ stroke: {palette['rule']} }}",
+            f".chart-band {{ fill: {palette['bar-plain']}; fill-opacity: 0.28 }}",
+            f".chart-line, .chart-likely {{ stroke: {palette['bar-strong']} }}",
+            ".chart-likely { stroke-dasharray: 5 3 }",
+            f".chart-mark {{ stroke: {palette['bar-bad']} }}",
+        )
+    )
+
+
 def _draw_bars(canvas: _Canvas, bars: Bars) -> None:
     for part in wrap(bars.title, _COLUMNS) if bars.title else ():
         canvas.text(0, part, "strong")
@@ -132,6 +154,30 @@ def _draw_bars(canvas: _Canvas, bars: Bars) -> None:
     total = min(max((cell_width(row.total) for row in bars.rows), default=0), 24)
     for row in bars.rows:
         _draw_row(canvas, row, label, total)
+
+
+def _draw_chart(canvas: _Canvas, chart: Chart) -> None:
+    """Draw a chart to its own scale in the width of the bars, with its title above and its caption below."""
+    for part in wrap(chart.title, _COLUMNS) if chart.title else ():
+        canvas.text(0, part, "strong")
+        canvas.down(_LINE)
+    plot = plotted(chart)
+    canvas.has_charts = True
+    canvas.elements.append(f'<g transform="translate({_MARGIN} {canvas.y:g})">')
+    canvas.elements.append(f'<path class="chart-rule" d="{plot.rule}"/>')
+    if plot.area:
+        canvas.elements.append(f'<path class="chart-band" d="{plot.area}"/>')
+    canvas.elements += [f'<path class="{name}" d="{path}"/>' for path, name in plot.lines]
+    canvas.elements += [
+        f'<text class="muted" x="{each.x}" y="{each.y}" text-anchor="{each.anchor}">'
+        f"{escape(each.text)}</text>"
+        for each in plot.labels
+    ]
+    canvas.elements.append("</g>")
+    canvas.down(plot.height)
+    for part in wrap(chart.caption, _COLUMNS) if chart.caption else ():
+        canvas.text(0, part, "muted")
+        canvas.down(_LINE)
 
 
 def _draw_row(canvas: _Canvas, row: BarRow, label: int, total: int) -> None:

@@ -7,6 +7,7 @@ and Unicode; nothing is asked of the environment here.
 
 import re
 
+from ullage.render.chart import chart_lines
 from ullage.render.gauge import bar_tone, pattern, stack
 from ullage.render.lines import (
     GAP,
@@ -30,7 +31,19 @@ from ullage.render.marks import (
     verdict_mark,
 )
 from ullage.render.text_table import table_lines
-from ullage.render.view import Bars, Block, Findings, Page, Table, Terms, Text, Tone, Verdict, respelled
+from ullage.render.view import (
+    Bars,
+    Block,
+    Chart,
+    Findings,
+    Page,
+    Table,
+    Terms,
+    Text,
+    Tone,
+    Verdict,
+    respelled,
+)
 from ullage.render.visible import cell_width
 
 WIDTH_MIN = 20
@@ -110,6 +123,9 @@ def _block_lines(block: Block, *, width: int, unicode: bool, wide: bool) -> list
             return _findings(block, width, unicode=unicode)
         case Text():
             return _text(block, width)
+        case Chart():
+            lines = chart_lines(block, width, unicode=unicode)
+            return [*lines, *paragraph(block.caption, width, "muted")] if block.caption else lines
 
 
 def _bars(bars: Bars, width: int, *, unicode: bool) -> list[Line]:

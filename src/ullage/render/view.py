@@ -215,7 +215,42 @@ class Text(Printable, frozen=True):
     paragraphs: tuple[str, ...]
 
 
-Block = Table | Bars | Terms | Findings | Text
+class Mark(Printable, frozen=True):
+    """A line across a chart, such as a limit: its name and amount for people, and its height."""
+
+    text: str
+    at: int
+
+
+class Chart(Printable, frozen=True):
+    """What was, as (time, amount), and what is to be expected, as (time, low, likely, high); in order.
+
+    `ticks` are times with their names, `marks` amounts that matter, `peak` names the highest amount drawn.
+    """
+
+    kind: ClassVar[str] = "chart"
+    title: str
+    history: tuple[tuple[int, int], ...]
+    band: tuple[tuple[int, int, int, int], ...]
+    marks: tuple[Mark, ...] = ()
+    ticks: tuple[Mark, ...] = ()
+    peak: str = ""
+    caption: str = ""
+
+    @property
+    def highest(self) -> int:
+        """The highest amount that is drawn."""
+        amounts = [amount for _, amount in self.history] + [high for _, _, _, high in self.band]
+        return max([*amounts, *(mark.at for mark in self.marks)], default=0)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The first time and the last."""
+        times = [each[0] for each in (*self.history, *self.band)]
+        return (min(times), max(times)) if times else (0, 0)
+
+
+Block = Table | Bars | Terms | Findings | Text | Chart
 
 
 class Verdict(Printable, frozen=True):

@@ -87,6 +87,9 @@ class Plan(Fit, frozen=True, kw_only=True):
         ),
     ] = None
     waits: Annotated[bool, Meta(description="What does not fit waits in line for room.")] = False
+    on_nodes: Annotated[
+        Texts, Meta(description="Nodes on which workloads go and on no others, each as NAMESPACE/NAME=NODE.")
+    ] = ()
 
 
 class Headroom(OfCluster, frozen=True, kw_only=True):
@@ -143,6 +146,21 @@ class Buy(OfCluster, frozen=True, kw_only=True):
     nodes_lost: Annotated[int, Meta(ge=0, le=3, description="Buy so that any so many nodes may fail.")] = 0
     pod_template: PodTemplate = ""
     seconds: Annotated[int, Meta(ge=1, le=3600, description="How long each search may take.")] = 10
+
+
+class Forecast(OfCluster, frozen=True, kw_only=True):
+    """When room runs out, from what the ledger has recorded."""
+
+    horizon_days: Annotated[int, Meta(ge=1, le=730, description="How far to look ahead.")] = 90
+    within_days: Annotated[
+        int, Meta(ge=0, le=730, description="The answer is no if something is likely to run out so soon.")
+    ] = 30
+    level: Annotated[Text, Meta(description="How probable intervals are to be, 0.5 to 0.999.")] = "0.9"
+    growth: Annotated[Text, Meta(description="This growth in place of what was seen, as 5%/month.")] = ""
+    by: Annotated[
+        Literal["resource", "quota", "drives", "workload"] | None,
+        Meta(description="Only these; else all but workloads."),
+    ] = None
 
 
 class Explain(OfCluster, frozen=True, kw_only=True):

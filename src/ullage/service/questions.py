@@ -197,6 +197,16 @@ def _buy(sent: Sent) -> "Answer":
     return buy(sent.asked, question)
 
 
+def _forecast(sent: Sent) -> "Answer":
+    from ullage.service.forecast import ForecastQuestion, forecast
+
+    told = sent.told
+    question = ForecastQuestion(
+        "", told.horizon_days, told.level, told.growth, told.by or "", within_days=told.within_days
+    )
+    return forecast(sent.asked, question)
+
+
 def _explain(sent: Sent) -> "Answer":
     from ullage.service.explain import explain
 
@@ -311,6 +321,7 @@ _ASKED: Final = (
     Question("check", "What is wrong, and what breaks", records.Check, _check, is_long=True),
     Question("balance", "What to move", records.Balance, _balance, is_long=True),
     Question("buy", "What to buy", records.Buy, _buy, (*_WITH, CATALOG, WORKLOADS), is_long=True),
+    Question("forecast", "When room runs out", records.Forecast, _forecast, is_long=True),
     Question("explain", "What stands behind something", records.Explain, _explain),
     Question("quota/list", "What every quota has and uses", records.OfCluster, _quota_list),
     Question("quota/risk", "Who is evicted when owners claim", records.QuotaRisk, _quota_risk),

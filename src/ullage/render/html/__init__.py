@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ullage.render import marks
+from ullage.render.chart import plotted
 from ullage.render.palette import DARK, LIGHT
 from ullage.render.view import BarRow, Page
 
@@ -49,6 +50,7 @@ def environment() -> "Environment":
         severity_tones=marks.SEVERITY_TONES,
         verdict_tones=marks.VERDICT_TONES,
         placed=placed,
+        plotted=plotted,
     )
     templates.filters["soft"] = soft
     return templates
