@@ -1,0 +1,154 @@
+"""How far memory can be over-committed: the highest ratio whose risk stays within what is stated.
+
+The risk is the probability that a node that is filled to the ratio uses more than its memory in a slot (an
+hour), for a node and a slot taken at random over the days to come. Two estimates of it are made from composed
+nodes (ratio_nodes.py), and the larger one counts: the share of slots that were over, with the upper end of an
+interval over whole days, as the hours of a day are not independent; and what days that were not seen may
+bring, from the daily peaks of each node: their logarithms are taken as normal with unknown mean and spread,
+which gives Student's distribution for another day. A rise from day to day is carried on until the advice is
+due again.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ullage.engine.usage.book import WEEK_DAYS
+from ullage.engine.usage.ratio_nodes import Composed, Evidence, composed
+from ullage.engine.usage.student import Floats, bound, tail
+
+Booleans = npt.NDArray[np.bool_]
+
+STEP: Final = Fraction(1, 20)
+RATIO_MAX: Final = Fraction(4)
+RATIOS: Final = tuple(1 + number * STEP for number in range(int((RATIO_MAX - 1) / STEP) + 1))
+DAYS_MIN: Final = 7
+"""Fewer days do not show a week."""
+DAYS_LEAST: Final = 3
+"""With fewer nothing can be told of other days."""
+DAYS_MAX: Final = 28
+"""What is older says little of what is to come."""
+HORIZON_DAYS: Final = 7
+"""For so long a rise is carried on: then the advice is due again."""
+NODES_COMPOSED: Final = 500
+DOUBT: Final = 0.05
+"""How often the upper end of an interval may be too low."""
+_THURSDAY: Final = 3
+"""Days since 1970 began on one, weeks begin on Monday."""
+_SATURDAY: Final = 5
+SPREAD_MIN: Final = 0.01
+"""Nothing is known better than to a hundredth, however even it was."""
+
+
+class Point(NamedTuple):
+    """The risk at a ratio: what was seen of it, and what counts; of memory, and of memory and swap."""
+
+    ratio: Fraction
+    seen: float
+    risk: float
+    seen_swap: float
+    risk_swap: float
+
+
+class Curve(NamedTuple):
+    """The risk by ratio, in order; `growth` is how much use grows from a day to the next."""
+
+    points: tuple[Point, ...]
+    days: int
+    growth: float
+
+    def highest(self, risk: float, *, with_swap: bool = False) -> Fraction:
+        """Return the highest ratio in steps from 1 on whose risk stays within a bound, 1 if none does."""
+        found = Fraction(1)
+        for point in self.points:
+            if (point.risk_swap if with_swap else point.risk) > risk:
+                break
+            if point.ratio in _STEPS:
+                found = max(found, point.ratio)
+        return found
+
+    def at(self, ratio: Fraction) -> Point | None:
+        """Return the point of a ratio, if it was judged."""
+        return next((each for each in self.points if each.ratio == ratio), None)
+
+
+_STEPS: Final = frozenset(RATIOS)
+
+
+def curve_of(
+    evidence: Evidence,
+    *,
+    seed: int,
+    more: Sequence[Fraction] = (),
+    nodes: int = NODES_COMPOSED,
+) -> Curve:
+    """Return the risk at every step of the ratio, and at some `more` ratios."""
+    ratios = sorted({*RATIOS, *more})
+    growth = growth_of(evidence)
+    ahead = evidence.day_numbers.max(initial=0) - evidence.day_numbers + HORIZON_DAYS
+    found = composed(evidence, ratios, np.exp(growth * ahead), nodes, seed)
+    weekend = (evidence.day_numbers + _THURSDAY) % WEEK_DAYS >= _SATURDAY
+    risks = np.maximum(_upper(found.over), _unseen(found, np.zeros(nodes), weekend))
+    risks_swap = np.maximum(_upper(found.over_swap), _unseen(found, found.rooms, weekend))
+    rising = np.maximum.accumulate(risks), np.maximum.accumulate(risks_swap)
+    seen, seen_swap = found.over.mean(axis=1), found.over_swap.mean(axis=1)
+    points = zip(
+        ratios, seen.tolist(), rising[0].tolist(), seen_swap.tolist(), rising[1].tolist(), strict=True
+    )
+    return Curve(tuple(Point(*each) for each in points), evidence.days, growth)
+
+
+def growth_of(evidence: Evidence) -> float:
+    """Return by how much the logarithm of the daily peak of all use together grows a day.
+
+    Only what stands out from its own uncertainty counts; what falls is no reason to promise more.
+    """
+    together = evidence.uses.sum(axis=0) + evidence.beyond.sum(axis=0)
+    peaks = together.reshape(evidence.days, evidence.day_slots).max(axis=1)
+    if evidence.days <= 2 or not peaks.min() > 0:
+        return 0.0
+    days = evidence.day_numbers - evidence.day_numbers.mean()
+    levels = np.log(peaks)
+    slope = float(days @ levels / (days @ days))
+    rest = levels - levels.mean() - slope * days
+    error = float(np.sqrt(rest @ rest / (evidence.days - 2) / (days @ days)))
+    return slope if slope > error else 0.0
+
+
+def _upper(over: Floats) -> Floats:
+    """Return the upper end of an interval of the mean over days: days are taken as blocks."""
+    days = over.shape[1]
+    found: Floats = over.mean(axis=1)
+    if days > 1:
+        found = found + bound(DOUBT, days - 1) * over.std(axis=1, ddof=1) / np.sqrt(days)
+    return np.minimum(found, 1.0)
+
+
+def _unseen(found: Composed, rooms: Floats, weekend: Booleans) -> Floats:
+    """Return the risk that another day brings, by ratio: how likely its peak is over, times how long.
+
+    Workdays and days of a weekend have means of their own, where there are two of each, and one spread.
+    """
+    days = found.peaks.shape[2]
+    if days < DAYS_LEAST:
+        return np.ones(len(found.peaks))
+    idle = np.isneginf(found.peaks)
+    peaks = np.where(idle, 0.0, found.peaks)
+    kinds = [weekend, ~weekend] if 2 <= weekend.sum() <= days - 2 else [np.ones(days, np.bool_)]
+    means = [peaks[:, :, kind].mean(axis=2) for kind in kinds]
+    rest = [
+        ((peaks[:, :, kind] - mean[:, :, None]) ** 2).sum(axis=2)
+        for kind, mean in zip(kinds, means, strict=True)
+    ]
+    freedom = days - len(kinds)
+    spread = np.maximum(np.sqrt(sum(rest) / freedom), SPREAD_MIN)
+    likely = np.zeros_like(spread)
+    for kind, mean in zip(kinds, means, strict=True):
+        count = int(kind.sum())
+        likely += count / days * tail((rooms - mean) / (spread * np.sqrt(1 + 1 / count)), freedom)
+    likely = np.where(idle.any(axis=2), 0.0, likely)
+    over: Floats = (likely * found.near).mean(axis=1)
+    return over
