@@ -55,13 +55,13 @@ class _Metadata(Wire):
 
 class _Container(Wire):
     name: str = ""
-    usage: _Usage = _Usage()
+    usage: _Usage = msgspec.field(default_factory=_Usage)
 
 
 class _Item(Wire):
     metadata: _Metadata
     timestamp: Time | None = None
-    usage: _Usage = _Usage()
+    usage: _Usage = msgspec.field(default_factory=_Usage)
     containers: list[_Container] | None = None
 
 
