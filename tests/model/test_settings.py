@@ -84,6 +84,8 @@ def test_other_texts_are_no_number(text):
         (Fraction(1, 10**9), "0.000000001"),
         (Fraction(1, 10**10), "1/10000000000"),
         (Fraction(4, 3), "4/3"),
+        (Fraction(-3, 2), "-1.5"),
+        (Fraction(-4, 3), "-4/3"),
     ],
 )
 def test_a_number_is_printed_as_a_decimal_where_that_is_exact(value, text):

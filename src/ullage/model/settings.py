@@ -108,6 +108,8 @@ def parse_fraction(text: str) -> Fraction:
 
 def print_fraction(value: Fraction) -> str:
     """Return a decimal where that is exact, else numerator/denominator."""
+    if value < 0:
+        return f"-{print_fraction(-value)}"
     for digits in range(10):
         scaled = value * 10**digits
         if scaled.denominator == 1:

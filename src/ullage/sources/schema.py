@@ -16,6 +16,8 @@ from ullage.model.wire import API_VERSION
 from ullage.sources.catalog import KIND as CATALOG
 from ullage.sources.catalog import CatalogDocument
 from ullage.sources.own_records import DOCUMENTS, CapacitySpec, QuotaDocument, RequirementSpec, TraceDocument
+from ullage.sources.usage_prices import KIND as PRICES
+from ullage.sources.usage_prices import PriceListDocument
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 WRITTEN: Final[dict[str, type]] = {
@@ -23,6 +25,7 @@ WRITTEN: Final[dict[str, type]] = {
     CATALOG: CatalogDocument,
     "Quota": QuotaDocument,
     "Trace": TraceDocument,
+    PRICES: PriceListDocument,
 }
 """Every kind of document that people write."""
 _PLAIN: Final[dict[Any, str]] = {

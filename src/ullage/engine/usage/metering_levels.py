@@ -1,0 +1,127 @@
+"""Amounts over time: what levels come to when each holds until the next is observed, in exact integers.
+
+Levels stand on a grid of five minutes, whose peaks the book has. One counts until the next observation. Where
+that is further away than `gap_seconds`, and than twice the usual distance of its stream, what is counted for
+it is estimated; where it is further away than HOLD_SECONDS_MAX, or there is none, it counts for the slot in
+which it was seen, and the rest is unknown: nothing is counted for it. Periods add up whatever their borders.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ullage.engine.usage.book import FINE_SECONDS, Book, Stream
+from ullage.engine.usage.buckets import Integers
+from ullage.engine.usage.levels import DAY_SECONDS
+
+GRID_SECONDS: Final = FINE_SECONDS
+HOLD_SECONDS_MAX: Final = DAY_SECONDS
+UNKNOWN: Final = 0
+MEASURED: Final = 1
+ESTIMATED: Final = 2
+States = npt.NDArray[np.int8]
+Exact = npt.NDArray[Any]
+"""Integers: of 64 bits where they fit, else Python's own."""
+_INT64_SAFE: Final = 1 << 62
+_LOW_BITS: Final = 31
+_LOW_MASK: Final = (1 << _LOW_BITS) - 1
+
+
+class Held(NamedTuple):
+    """A level in each slot of a time, and how it is known; where it is not, it is 0."""
+
+    amounts: Exact
+    states: States
+
+
+class Integral(NamedTuple):
+    """An amount times seconds, the part of it that is estimated, and for how long it was known at all."""
+
+    amount_seconds: int
+    estimated: int
+    known_seconds: int
+
+
+def held(book: Book, stream: Stream, begin: int, end: int, gap_seconds: int) -> Held:
+    """Return the level of a stream between two full hours."""
+    seconds = book.slot_seconds(stream)
+    first_day = max(0, begin - HOLD_SECONDS_MAX) // DAY_SECONDS
+    days = -(-(end + HOLD_SECONDS_MAX) // DAY_SECONDS) - first_day
+    slots = book.slots(stream, first_day, days)
+    seen = np.flatnonzero(slots >= 0)
+    if not len(seen):
+        return unknown(begin, end)
+    apart = np.append(np.diff(seen), HOLD_SECONDS_MAX) * seconds
+    usual = int(np.sort(apart[:-1])[(len(apart) - 1) // 2]) if len(apart) > 2 else 0
+    lengths = np.where(apart <= HOLD_SECONDS_MAX, apart // seconds, 1)
+    lengths[-1] = 1
+    guessed = (lengths > 1) & (apart > max(gap_seconds, seconds, 2 * usual))
+    which = np.cumsum(slots >= 0) - 1
+    known = (which >= 0) & (np.arange(len(slots)) - seen[which] < lengths[which])
+    states = np.where(known, np.where(guessed[which], ESTIMATED, MEASURED), UNKNOWN).astype(np.int8)
+    amounts = np.where(known, slots[seen[which]], 0)
+    low, high = begin // seconds - first_day * (DAY_SECONDS // seconds), (end - begin) // seconds
+    finer = seconds // GRID_SECONDS
+    return Held(np.repeat(amounts[low : low + high], finer), np.repeat(states[low : low + high], finer))
+
+
+def unknown(begin: int, end: int) -> Held:
+    """Return a level of which nothing is known."""
+    return constant(0, begin, end, UNKNOWN)
+
+
+def constant(amount: int, begin: int, end: int, state: int = MEASURED) -> Held:
+    """Return a level that is the same all the time."""
+    slots = (end - begin) // GRID_SECONDS
+    return Held(np.full(slots, amount, np.int64), np.full(slots, state, np.int8))
+
+
+def together(levels: Sequence[Held]) -> Held:
+    """Return the sum of levels of one time; what is not there counts nothing, and where none is, no sum is.
+
+    The sum is estimated where one of them is.
+    """
+    most = sum(_most(each) for each in levels)
+    amounts: Exact = np.zeros(len(levels[0].amounts), np.int64 if most < _INT64_SAFE else object)
+    for each in levels:
+        amounts = amounts + each.amounts
+    return Held(amounts, np.maximum.reduce([each.states for each in levels]))
+
+
+def integrals(level: Held, begin: int, borders: Sequence[int]) -> list[Integral]:
+    """Return what a level that begins at a moment comes to between each two borders: full hours."""
+    cuts = [(border - begin) // GRID_SECONDS for border in borders]
+    whole = _sums(level.amounts, cuts)
+    guessed = _sums(np.where(level.states == ESTIMATED, level.amounts, 0), cuts)
+    known = _sums((level.states != UNKNOWN).astype(np.int64), cuts)
+    return [
+        Integral(amount * GRID_SECONDS, part * GRID_SECONDS, slots * GRID_SECONDS)
+        for amount, part, slots in zip(whole, guessed, known, strict=True)
+    ]
+
+
+def exact_product(level: Held, factor: int) -> Exact:
+    """Return the amounts of a level, each so many times."""
+    fits = _most(level) * factor < _INT64_SAFE
+    return (level.amounts if fits else level.amounts.astype(object)) * factor
+
+
+def _most(level: Held) -> int:
+    return int(level.amounts.max()) if len(level.amounts) else 0
+
+
+def _sums(amounts: Exact, cuts: Sequence[int]) -> list[int]:
+    """Return the exact sum between each two cuts: 64 bits would not hold bytes times slots."""
+    if amounts.dtype == object:
+        return [int(sum(amounts[low:high])) for low, high in pairwise(cuts)]
+    parts = amounts.astype(np.int64)
+    high_sums = _reduced(parts >> _LOW_BITS, cuts)
+    low_sums = _reduced(parts & _LOW_MASK, cuts)
+    return [(high << _LOW_BITS) + low for high, low in zip(high_sums, low_sums, strict=True)]
+
+
+def _reduced(amounts: Integers, cuts: Sequence[int]) -> list[int]:
+    return [int(each) for each in np.add.reduceat(amounts[: cuts[-1]], cuts[:-1])]

@@ -1,0 +1,114 @@
+"""Meters as rows of text, to be kept and read again exactly: a row for each counter, day and month.
+
+Numbers are written as text: what passed may have more than 64 bits. Meters with the same contents have the
+same rows, so that whoever keeps them writes those that changed.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from ullage.engine.capacity.metering import Meter, Reading
+from ullage.engine.usage.metering_calendar import HOUR_SECONDS, start_of
+from ullage.engine.usage.metering_counters import Account, Counted, CounterName, Hour, Meters
+from ullage.engine.usage.metering_split import Span
+
+SETTINGS: Final = '["settings"]'
+_DAY_HOURS: Final = 24
+_Key = tuple[str, ...]
+_ReadingRow = tuple[str, str, str]
+
+
+class _CounterRow(msgspec.Struct, array_like=True):
+    total: str
+    resets: str
+    wraps_at: str
+    first: _ReadingRow | None
+    last: _ReadingRow | None
+    waiting: list[_ReadingRow]
+
+
+_KEY: Final = msgspec.json.Decoder(tuple[str, ...])
+_COUNTER: Final = msgspec.json.Decoder(_CounterRow)
+_NUMBERS: Final = msgspec.json.Decoder(list[tuple[str, ...]])
+
+
+def rows_of(meters: Meters) -> dict[str, str]:
+    """Return meters as rows: each a text under a name."""
+    rows = {SETTINGS: _text([_texts(meters.gap_seconds, meters.late_seconds)])}
+    for name, counted in meters.counters.items():
+        rows[_text(("counter", *name))] = _counter_text(counted)
+    for account, hours in meters.hours.items():
+        days: dict[int, list[_Key]] = {}
+        for hour in sorted(hours):
+            days.setdefault(hour // _DAY_HOURS, []).append(_texts(hour, *hours[hour]))
+        for day, found in days.items():
+            rows[_text(("hours", *account, str(day)))] = _text(found)
+    for account, spans in meters.spans.items():
+        months: dict[int, list[_Key]] = {}
+        for span in sorted(spans):
+            months.setdefault(start_of("month", span.begin) // HOUR_SECONDS, []).append(_texts(*span))
+        for month, found in months.items():
+            rows[_text(("spans", *account, str(month)))] = _text(found)
+    return rows
+
+
+def meters_of(rows: Mapping[str, str]) -> Meters:
+    """Return the meters of rows; of none at all, new ones."""
+    gap_and_late = _NUMBERS.decode(rows[SETTINGS])[0] if SETTINGS in rows else ()
+    meters = Meters(*(int(each) for each in gap_and_late))
+    for name, text in rows.items():
+        kind, *key = _KEY.decode(name)
+        if kind == "counter":
+            meters.counters[CounterName(*key)] = _counted(_COUNTER.decode(text))
+        elif kind == "hours":
+            hours = meters.hours.setdefault(Account(*key[:2]), {})
+            for hour, *found in _numbers(text):
+                hours[hour] = Hour(*found)
+        elif kind == "spans":
+            spans = meters.spans.setdefault(Account(*key[:2]), [])
+            spans.extend(Span(*found) for found in _numbers(text))
+    return meters
+
+
+def _counter_text(counted: Counted) -> str:
+    meter = counted.meter
+    return _text(
+        _CounterRow(
+            str(meter.total),
+            str(meter.resets),
+            str(meter.wraps_at),
+            None if counted.first is None else _reading_row(counted.first),
+            None if meter.last is None else _reading_row(meter.last),
+            [_reading_row(each) for each in counted.waiting],
+        )
+    )
+
+
+def _counted(row: _CounterRow) -> Counted:
+    last = None if row.last is None else _reading(row.last)
+    meter = Meter(int(row.total), last, resets=int(row.resets), wraps_at=int(row.wraps_at))
+    first = None if row.first is None else _reading(row.first)
+    return Counted(meter, first, tuple(_reading(each) for each in row.waiting))
+
+
+def _reading_row(reading: Reading) -> _ReadingRow:
+    return str(reading.seconds), str(reading.value), reading.epoch
+
+
+def _reading(row: _ReadingRow) -> Reading:
+    seconds, value, epoch = row
+    return Reading(int(seconds), int(value), epoch)
+
+
+def _numbers(text: str) -> Iterable[tuple[int, ...]]:
+    return (tuple(int(each) for each in row) for row in _NUMBERS.decode(text))
+
+
+def _texts(*numbers: int) -> _Key:
+    return tuple(str(each) for each in numbers)
+
+
+def _text(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,95 @@
+"""Meters in a ledger: exact, all of a change or nothing, and nothing twice whoever records."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from ullage.engine.capacity.metering import Reading
+from ullage.engine.usage.metering_counters import Account, CounterName, Meters
+from ullage.engine.usage.metering_rows import rows_of
+from ullage.model.errors import InputError
+from ullage.stores.sqlite import SqliteLedger
+from ullage.stores.usage_meters import change_meters, read_meters
+
+START = 1_772_000_000
+NAME = CounterName("a", "network/x")
+
+
+def add(path, name=NAME, *readings):
+    return change_meters(path, lambda meters: meters.add(name, [Reading(*each) for each in readings]))
+
+
+def passed(path):
+    meters = read_meters(path)
+    meters.settle()
+    return meters.consumed(Account("a", "network"), [0, 2 * START // 3600 * 3600])[0].passed
+
+
+def test_a_ledger_has_no_meters_until_something_is_metered(tmp_path):
+    path = tmp_path / "ledger.db"
+    SqliteLedger(path).close()
+    assert read_meters(path) is None
+    add(path, NAME, (START, 1))
+    assert read_meters(path) is not None
+
+
+def test_what_is_kept_is_read_again_exactly(tmp_path):
+    path = tmp_path / "ledger.db"
+    plain = Meters()
+    readings = [
+        (START, 0),
+        (START + 60, 1 << 63),
+        (START + 40 * 86_400, 5),
+        (START + 40 * 86_400 + 30, 1 << 64),
+    ]
+    plain.add(NAME, [Reading(*each) for each in readings])
+    add(path, NAME, *readings)
+    assert rows_of(read_meters(path)) == rows_of(plain)
+
+
+def test_what_is_recorded_again_counts_once(tmp_path):
+    path = tmp_path / "ledger.db"
+    add(path, NAME, (START, 0), (START + 6000, 60))
+    add(path, NAME, (START + 6000, 60), (START, 0))
+    add(path, NAME, (START + 9000, 70), (START + 6000, 60))
+    assert passed(path) == 70
+
+
+def test_a_change_that_fails_leaves_everything_as_it_was(tmp_path):
+    path = tmp_path / "ledger.db"
+    add(path, NAME, (START, 0), (START + 60, 5))
+    before = rows_of(read_meters(path))
+
+    def failing(meters):
+        meters.add(NAME, [Reading(START + 90, 9)])
+        raise InputError("no")
+
+    with pytest.raises(InputError):
+        change_meters(path, failing)
+    assert rows_of(read_meters(path)) == before
+
+
+def test_settings_of_the_first_hold(tmp_path):
+    path = tmp_path / "ledger.db"
+    change_meters(path, Meters.settle, new=lambda: Meters(gap_seconds=600))
+    change_meters(path, Meters.settle, new=lambda: Meters(gap_seconds=900))
+    assert read_meters(path).gap_seconds == 600
+
+
+def test_many_who_record_at_the_same_time_lose_nothing(tmp_path):
+    path = tmp_path / "ledger.db"
+    add(path, NAME, (START, 0))
+
+    def record(number):
+        name = CounterName("a", f"network/{number}")
+        for step in range(3):
+            for _ in range(50):
+                try:
+                    add(path, name, (START + step, step * 10))
+                    break
+                except InputError:
+                    continue
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(record, range(4)))
+    assert passed(path) == 4 * 20
