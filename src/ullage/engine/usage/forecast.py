@@ -90,6 +90,8 @@ class RunOut(NamedTuple):
 def forecast(values: Floats, level: Fraction) -> Forecast:
     """Return the forecast of rows of hourly peaks, whole days of them, with intervals of a probability."""
     rows, hours = values.shape
+    if not values.size:
+        return _nothing(rows, 0)._replace(reason=np.full(rows, EMPTY, np.int64))
     seen = ~np.isnan(values)
     spans = np.where(seen.any(axis=1), -(-(hours - np.argmax(seen, axis=1)) // DAY_HOURS), 0)
     silent = np.where(spans > 0, np.argmax(seen[:, ::-1], axis=1), 0)
@@ -117,11 +119,7 @@ def _distances(spans: Counts) -> list[int]:
 
 
 def _latest(values: Floats, silent: Counts) -> Floats:
-    return (
-        values[np.arange(len(values)), values.shape[1] - 1 - silent]
-        if values.shape[1]
-        else np.full(len(values), np.nan)
-    )
+    return values[np.arange(len(values)), values.shape[1] - 1 - silent]
 
 
 def _nothing(rows: int, distances: int) -> Forecast:
