@@ -185,7 +185,7 @@ class App:
             from urllib.parse import quote
 
             return Response(303, headers=(("location", f"/login?next={quote(path)}"),), content=HTML)
-        response = error.response()
+        response = self._told(error, path, headers)
         extra = []
         if error.status == 401:
             extra.append(("www-authenticate", "Bearer"))
@@ -196,6 +196,16 @@ class App:
         if error.status == 405:
             extra.append(("allow", error.members["allow"]))
         return response._replace(headers=(*response.headers, *extra))
+
+    def _told(self, problem: Problem, path: str, headers: Mapping[str, str]) -> Response:
+        """Return a problem for whoever asks: browsers show a page, unless only programs ask for that path."""
+        found = self.routes.find(path)
+        has_page = found is None or any(_HTML in route.media for route in found.methods.values())
+        if not has_page or not _wants_page(headers):
+            return problem.response()
+        from ullage.web.api.pages import told_to_browser
+
+        return told_to_browser(self._server, path, headers, problem)
 
     async def _send_stream(self, answer: Streamed, receive: Any, send: Any) -> None:
         """Send parts as they come, until there are no more, whoever listens is gone, or the server ends."""

@@ -7,7 +7,7 @@ import pytest
 
 from ullage.service.asked import Asked, read_cluster
 from ullage.service.disks_list import disks_list_report
-from ullage.web.pages.drives import pieces_of, totals_bars
+from ullage.web.pages.drives import SORTS, pieces_of, sorted_disks, totals_bars
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +53,16 @@ def test_every_disk_can_be_failed_and_those_of_the_system_are_shown_on_demand(dr
     assert "n1-system" in draws("drives", system="1").words
 
 
-@pytest.mark.parametrize(
-    ("filters", "names"), [({"q": "n3"}, ["n3-data"]), ({"class": "HDDLVG"}, ["objects", "backup"])]
-)
+FILTERS = [
+    ({"q": "n3"}, ["n3-data"]),
+    ({"class": "HDDLVG"}, ["objects", "backup"]),
+    ({"standing": "failing"}, ["s1-hdd-4"]),
+    ({"standing": "failing", "class": "HDD"}, ["s1-hdd-4"]),
+    ({"standing": "closed", "q": "s1"}, ["s1-hdd-4"]),
+]
+
+
+@pytest.mark.parametrize(("filters", "names"), FILTERS)
 def test_names_and_classes_filter(draws, filters, names):
     html = draws("drives", **filters).html
     assert re.findall(r"aria-label=\"fail (\S+) of", html) == names
@@ -67,3 +74,29 @@ def test_stranded_space_is_told(draws):
 
 def test_a_cluster_without_drives_says_so(draws):
     assert "has no drives" in draws("drives", "ganeti:examples/overcommitted.data").words
+
+
+@pytest.mark.parametrize("key", SORTS)
+def test_disks_are_sorted_by_a_figure_either_way(report, key):
+    amounts = [
+        [SORTS[key](each) for each in sorted_disks(list(report.disks), key, down=down)] for down in (0, 1)
+    ]
+    assert amounts[0] == sorted(amounts[0])
+    assert amounts[1] == amounts[0][::-1]
+
+
+def test_of_many_disks_every_one_is_on_one_page_and_its_class_has_all_of_its_sums(draws):
+    source, names, number = "synthetic:nodes=60,seed=3", [], 0
+    while True:
+        number += 1
+        page = draws("drives", source, page=str(number), system="1")
+        names += re.findall(r"aria-label=\"fail (\S+ of \S+)\"", page.html)
+        if f"/drives?system=1&page={number + 1}#found" not in page.links:
+            break
+    assert number > 1
+    assert len(set(names)) == len(names)
+    assert f"of {len(names)} " in page.words
+
+
+def test_stranded_space_and_sums_of_a_class_lead_to_its_disks(draws):
+    assert draws("drives").links.count("/drives?class=HDD#found") > 4

@@ -4,6 +4,10 @@ import re
 
 import pytest
 
+from ullage.web.pages.shell import Shell
+
+SHELL = Shell(cluster="cluster", clusters=("cluster",), origin="http://localhost:8480")
+
 
 @pytest.mark.parametrize(
     ("subject", "title", "told"),
@@ -14,10 +18,10 @@ import pytest
     ],
 )
 def test_a_subject_is_explained(draws, subject, title, told):
-    page = draws("explain", subject=subject)
+    page = draws("explain", shell=SHELL, subject=subject)
     assert title in page.words
     assert told in page.words
-    assert f"ullage explain {subject} -c cluster" in page.words
+    assert f"ullage explain {subject} -c http://localhost:8480/v1/clusters/cluster" in page.words
 
 
 def test_a_workload_over_its_quota_has_its_risk_told_and_one_that_waits_has_none(draws):

@@ -1,13 +1,14 @@
 """All nodes: filtered, sorted, in pages."""
 
 import re
+from html import unescape
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 from ullage.service.asked import Asked, read_cluster
 from ullage.service.status import status_report
-from ullage.web.pages.nodes import PAGE_NODES, Sort, filtered
-from ullage.web.pages.shell import Shell
+from ullage.web.pages.nodes import PAGE_NODES, filtered
 
 MANY = "synthetic:nodes=600,seed=3"
 
@@ -86,9 +87,10 @@ def test_names_are_filtered_by_a_part_of_them_and_the_rest_exactly():
     assert filtered(nodes, {"domain": "rack"}) == []
 
 
-def test_sorting_once_more_turns_it_round():
-    sort = Sort(Shell(), "cpu", down=True, filters={"q": "n"})
-    assert sort.address("cpu") == "/nodes?q=n&sort=cpu&order=up#table"
-    assert sort.address("name") == "/nodes?q=n&sort=name&order=up#table"
-    assert sort.address("memory") == "/nodes?q=n&sort=memory&order=down#table"
-    assert [sort.sign(key) for key in ("cpu", "name")] == [" ↓", ""]
+def test_the_count_of_a_shade_leads_to_its_nodes(draws):
+    counts = re.findall(r'<b><a class="figure" href="([^"]+)">(\d+)</a></b>', draws("nodes").html)
+    assert counts
+    for link, count in counts:
+        parameters = dict(parse_qsl(urlsplit(unescape(link)).query))
+        noun = "node" if count == "1" else "nodes"
+        assert f"{count} {noun} committed of the limit" in draws("nodes", **parameters).words

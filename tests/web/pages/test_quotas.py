@@ -2,9 +2,12 @@
 
 import re
 
+import pytest
+
 from ullage.model.resources import NOTHING, Resources, ResourceTypes
+from ullage.service.asked import Asked, read_cluster
 from ullage.service.quota_list import QuotaFigures
-from ullage.web.pages.quotas import marks_of
+from ullage.web.pages.quotas import PAGE_QUOTAS, SORTS, STANDINGS, kept_quotas, marks_of, sorted_quotas
 
 
 def figures(**amounts):
@@ -53,3 +56,52 @@ def test_risk_of_many_is_told_only_when_it_is_asked_for(draws):
 def test_a_cluster_without_quotas_says_so(draws):
     page = draws("quotas", "ganeti:examples/ganeti.data")
     assert "has no quotas" in page.words
+
+
+LARGE = "synthetic:nodes=600,seed=3"
+
+
+def shown(page):
+    """The quotas of the table, in its order."""
+    table = page.html.partition('id="found"')[2].partition("</table>")[0]
+    return list(dict.fromkeys(re.findall(r'href="/explain/quota/([^"#?]+)"', table)))
+
+
+def test_many_quotas_are_shown_in_parts_each_of_them_once(draws):
+    names, number = [], 0
+    while True:
+        number += 1
+        page = draws("quotas", LARGE, page=str(number))
+        assert len(shown(page)) <= PAGE_QUOTAS
+        names += shown(page)
+        if f"/quotas?page={number + 1}#found" not in page.links:
+            break
+    assert number > 1
+    assert len(set(names)) == len(names)
+    assert f"of {len(names)} " in page.words
+
+
+@pytest.mark.parametrize("standing", STANDINGS)
+def test_a_standing_leaves_only_quotas_that_stand_so(draws, standing):
+    first = shown(draws("quotas", standing=standing))
+    assert set(first) <= {"batch", "ml", "platform", "web"}
+    quotas = kept_quotas(read_cluster(Asked("demo"))).quotas
+    assert first == [each.name for each in quotas if STANDINGS[standing](each)]
+
+
+@pytest.mark.parametrize("key", SORTS)
+def test_quotas_are_sorted_by_a_figure_either_way(key):
+    quotas = list(kept_quotas(read_cluster(Asked("demo"))).quotas)
+    up, down = (sorted_quotas(quotas, key, down=down) for down in (False, True))
+    assert [SORTS[key](each) for each in up] == sorted(SORTS[key](each) for each in quotas)
+    assert [SORTS[key](each) for each in down] == [SORTS[key](each) for each in up][::-1]
+
+
+def test_each_amount_of_a_quota_leads_to_that_term_of_its_explanation(draws):
+    links = draws("quotas").links
+    for term in ("used", "min", "borrowed", "entitlement", "workloads", "over-quota"):
+        assert f"/explain/quota/ml#{term}" in links
+
+
+def test_what_no_quota_is_like_says_so_and_leads_back(draws):
+    assert "No quota is like that" in draws("quotas", q="nothing").words

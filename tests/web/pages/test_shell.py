@@ -2,7 +2,6 @@
 
 import pytest
 
-from ullage.service.asked import Asked
 from ullage.web.pages.shell import PAGES, Shell, draw, shell_of, terminal
 
 
@@ -56,8 +55,15 @@ def test_without_a_shell_there_is_an_empty_one():
     assert shell_of({}) == Shell()
 
 
-def test_a_command_does_not_tell_where_the_server_keeps_its_ledger():
-    assert terminal(Asked("demo", ledger="/secret/ledger.db"), "status") == "ullage status -c demo"
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("big", "ullage status -c http://localhost:8480/v1/clusters/big"),
+        ("a b", "ullage status -c http://localhost:8480/v1/clusters/a%20b"),
+    ],
+)
+def test_a_command_asks_this_server_wherever_it_reads_the_cluster_from(name, command):
+    assert terminal(Shell(cluster=name, origin="http://localhost:8480"), "status") == command
 
 
 def test_what_a_shell_is_told_is_escaped():

@@ -6,7 +6,7 @@ import pytest
 
 from ullage.service.fit import FitQuestion
 from ullage.web.pages.shell import Shell
-from ullage.web.pages.what_if import EXAMPLE, question_of
+from ullage.web.pages.what_if import EXAMPLE, command_words, question_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -66,3 +66,22 @@ def test_the_form_alone_asks_nothing(draws):
 )
 def test_a_form_is_a_question_and_the_manifest_counts_before_the_shape(parameters, body, question):
     assert question_of(parameters, body) == question
+
+
+def test_a_form_that_asks_nothing_says_what_to_do(draws):
+    page = draws("what_if", csrf="c", shape="", replicas="")
+    assert 'role="alert"' in page.html.partition('id="answer"')[2]
+    assert "paste a manifest" in page.words
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "command"),
+    [
+        ({}, b"", "fit -f MANIFEST"),
+        ({"namespace": "web", "atomic": "1"}, b"kind: Pod", "fit -f MANIFEST --atomic -n web"),
+        ({"shape": "cpu=1", "replicas": "3"}, b"", "fit --shape cpu=1 --replicas 3"),
+        ({"waiting": "1"}, b"", "fit"),
+    ],
+)
+def test_the_terminal_is_told_the_same_question(parameters, body, command):
+    assert command_words(question_of(parameters, body), parameters.get("namespace", "")) == command

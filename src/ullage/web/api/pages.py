@@ -19,7 +19,7 @@ from ullage.render.html.assets import by_served_name
 from ullage.web.api.sessions import local_path
 from ullage.web.caching import is_known, tag
 from ullage.web.forms import FORM, form_fields
-from ullage.web.http import HTML, Problem, Request, Response
+from ullage.web.http import HTML, Principal, Problem, Request, Response
 from ullage.web.pages import plain
 from ullage.web.pages.history import history_page
 from ullage.web.pages.plan import plan_line
@@ -46,6 +46,7 @@ THEME_SECONDS: Final = 365 * 24 * 3600
 FRESH_SECONDS: Final = 60
 """How long a page of a cluster with promises may be kept: some of them end by themselves."""
 FOR_EVER: Final = ("cache-control", "public, max-age=31536000, immutable")
+MISDIRECTED: Final = 421
 _VARIES: Final = ("vary", "cookie")
 
 
@@ -67,7 +68,14 @@ def shell_for(server: "Server", request: Request, cluster: str = "") -> Shell:
         can_leave=bool(cookie(request.headers)),
         is_inside=request.who.name != "nobody",
         after=server.events.last,
+        origin=origin_of(request.headers, has_tls=server.settings.has_tls),
     )
+
+
+def origin_of(headers: Mapping[str, str], *, has_tls: bool) -> str:
+    """Return how whoever asks reaches this server, perhaps by a proxy that hides what is said."""
+    is_hidden = has_tls or headers.get("x-forwarded-proto", "") == "https"
+    return f"{'https' if is_hidden else 'http'}://{headers.get('host', 'localhost')}"
 
 
 def theme_of(headers: Mapping[str, str]) -> Theme:
@@ -135,6 +143,22 @@ def refused(shell: Shell, problem: Problem, *, looks_again: bool = False) -> Res
     page = plain.problem(shell, problem.status, problem.title, problem.detail)
     headers = (("refresh", "2"),) if looks_again and problem.status == 503 else ()
     return Response(problem.status, page, HTML, headers)
+
+
+def told_to_browser(server: "Server", path: str, headers: Mapping[str, str], problem: Problem) -> Response:
+    """Return a problem as a page for whoever asks with a browser, also where no page was asked for.
+
+    Where the name of another was used for this server, a page of theirs may read it: it tells nothing else.
+    """
+    if problem.status == MISDIRECTED:
+        return refused(Shell(is_inside=False), problem)
+    try:
+        visitor = server.security.visitor(headers)
+    except Problem:
+        visitor = None
+    who = visitor.who if visitor else Principal("nobody", "read")
+    shell = shell_for(server, Request("GET", local_path(path), headers, who))
+    return refused(shell if visitor else msgspec.structs.replace(shell, who="", clusters=()), problem)
 
 
 def _problem_of(done: Done) -> Problem:

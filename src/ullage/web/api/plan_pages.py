@@ -10,6 +10,7 @@ from ullage.web.api.ledger import refusal
 from ullage.web.api.pages import FORM_BYTES_MAX, chosen_cluster, refused, shell_for
 from ullage.web.forms import FORM, form_fields
 from ullage.web.http import HTML, Problem, Request, Response
+from ullage.web.pages.plain_words import in_plain_words
 from ullage.web.pages.plan import plan_page
 from ullage.web.problems import of_input
 from ullage.web.routes import Route
@@ -84,7 +85,8 @@ async def _shown(
     except Problem as missing:
         return refused(shell, missing)
     if problem is not None:
-        told = "; ".join(filter(None, ("It was not done", problem.title, problem.detail)))
+        why = map(in_plain_words, filter(None, (problem.title, problem.detail)))
+        told = "; ".join(("It was not done", *why))
         return Response(problem.status, plan_page(shell, kept, told, "bad"), HTML)
     words, tone = _DONE.get(done, ("", "")) if done == kept.told.state else ("", "")
     return Response(200, plan_page(shell, kept, words, tone), HTML)

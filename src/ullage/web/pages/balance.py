@@ -1,6 +1,8 @@
 """Balance: moves that make the cluster more even or empty a node, and how full nodes are before and after."""
 
+import shlex
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ullage.render.view import Share
@@ -9,6 +11,7 @@ from ullage.service.words import resources_in_order
 from ullage.web.pages.answers import answered
 from ullage.web.pages.kept import kept_status
 from ullage.web.pages.links import Links
+from ullage.web.pages.meanings import score_meanings
 from ullage.web.pages.overview import fullness_tone, measured_resources
 from ullage.web.pages.shell import draw, shell_of, terminal
 
@@ -23,6 +26,8 @@ AT_ONCE_NODES: Final = 300
 MOVES_DEFAULT: Final = 20
 MOVES_MAX: Final = 1000
 CHANGES_SHOWN: Final = 40
+SCORED: Final = MappingProxyType({"gain": "#score", "score then": "#score"})
+"""Where numbers of the table of moves are explained that are not about the workload that moves."""
 
 
 class Change(NamedTuple):
@@ -49,21 +54,22 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
     data = answer.data() if answer else {}
     names = measured_resources(report.total, resources_in_order(set(report.total.limit)))
     moves = moves_of(data)
-    words = f"balance --drain {drain}" if drain else f"balance --moves-max {moves_max}"
+    words = f"balance --drain {shlex.quote(drain)}" if drain else f"balance --moves-max {moves_max}"
     return draw(
         "balance",
         shell,
-        links=Links(shell, snapshot),
+        links=Links(shell, snapshot, SCORED, "#score"),
         report=report,
         page=found,
         problem=problem,
         runs=runs,
         drain=drain,
         moves_max=moves_max,
+        meanings=tuple(score_meanings(data.get("groups", ()))),
         scores=[(each["name"], each["scoreBefore"], each["scoreAfter"]) for each in data.get("groups", ())],
         changes=changes_of(snapshot, report, names[:2], moves),
         plan=f"/v1/clusters/{shell.cluster}/balance",
-        command=terminal(asked, words),
+        command=terminal(shell, words),
     )
 
 

@@ -1,6 +1,7 @@
 """Drives: what is on every disk as a map of its extents, and what of the free space cannot be had."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.model.errors import InputError
@@ -9,8 +10,11 @@ from ullage.render.view import BarRow, Bars, Segment, Tone
 from ullage.service.disks_fragmentation import disks_fragmentation
 from ullage.service.disks_list import disks_list_report
 from ullage.service.words import findings_block
-from ullage.web.pages.kept import kept_status
+from ullage.web.pages.answers import page_of
+from ullage.web.pages.kept import kept_of, kept_status
 from ullage.web.pages.links import Links
+from ullage.web.pages.paging import DOWN, Listing, paging
+from ullage.web.pages.plain_words import in_plain_words
 from ullage.web.pages.shell import Shell, draw, shell_of, terminal
 
 if TYPE_CHECKING:
@@ -18,7 +22,27 @@ if TYPE_CHECKING:
     from ullage.service.asked import Asked
     from ullage.service.disks_list import DiskTotals
 
-DISKS_SHOWN: Final = 120
+PAGE_DISKS: Final = 60
+FILTERS: Final = ("q", "class", "standing", "system", "sort", "order")
+STANDINGS: "Final[Mapping[str, Callable[[DiskTerms], bool]]]" = MappingProxyType(
+    {
+        "has room": lambda disk: disk.free_bytes > 0 and not disk.closed,
+        "full": lambda disk: disk.free_bytes == 0 and not disk.closed,
+        "promised": lambda disk: disk.promised_bytes > 0,
+        "closed": lambda disk: bool(disk.closed),
+        "failing": lambda disk: disk.failing,
+    }
+)
+"""How a disk may stand, by the words of the filter."""
+SORTS: "Final[Mapping[str, Callable[[DiskTerms], int]]]" = MappingProxyType(
+    {
+        "free": lambda disk: disk.free_bytes,
+        "used": lambda disk: disk.used_bytes,
+        "size": lambda disk: disk.size_bytes,
+        "volumes": lambda disk: len(disk.volumes),
+    }
+)
+"""What disks are sorted by, beside their names."""
 _CLOSED: Final = "closed-disk"
 
 
@@ -46,41 +70,68 @@ class Disk(NamedTuple):
 
 
 def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  # noqa: ARG001 - as all pages
-    """Return the disks of a cluster, by a part of the name of disk or node, and by class."""
+    """Return the disks of a cluster, those that a filter leaves, sorted, in pages."""
     shell = shell_of(parameters)
     snapshot, status = kept_status(asked)
     links = Links(shell, snapshot)
     try:
-        report = disks_list_report(snapshot)
-        space = disks_fragmentation(asked, ()).page()
+        report = kept_of(snapshot, "disks", lambda: disks_list_report(snapshot))
+        space = kept_of(snapshot, "space", lambda: page_of(disks_fragmentation(asked, ())))
     except InputError as error:
-        return draw("drives", shell, report=status, problem=str(error), links=links)
-    part, wanted = parameters.get("q", "").strip().lower(), parameters.get("class", "")
-    found = [
-        disk
-        for disk in report.disks
-        if not disk.group
-        and (parameters.get("system") or not disk.system)
-        and (part in disk.name.lower() or part in disk.node.lower())
-        and wanted in {"", disk.storage_class}
-    ]
+        problem = in_plain_words(str(error))
+        return draw("drives", shell, report=status, problem=problem, links=links)
+    filters = {key: parameters[key] for key in FILTERS if parameters.get(key)}
+    listing = Listing(shell, "/drives", filters, "found")
+    found = sorted_disks(
+        filtered(report.disks, parameters),
+        parameters.get("sort", ""),
+        down=parameters.get("order", "up") == DOWN,
+    )
+    part = paging(listing, parameters.get("page", ""), len(found), PAGE_DISKS)
     return draw(
         "drives",
         shell,
         links=links,
         report=report,
         problem="",
-        q=parameters.get("q", ""),
-        chosen=wanted,
-        system=bool(parameters.get("system")),
+        filters={key: parameters.get(key, "") for key in FILTERS},
         classes=sorted({disk.storage_class for disk in report.disks}),
+        standings=tuple(STANDINGS),
+        sorts=tuple(SORTS),
         totals=totals_bars(report.totals),
-        findings=findings_block("", report.findings, 3, rest="ullage disks list tells all"),
-        disks=tuple(_disks(shell, found[:DISKS_SHOWN])),
-        found=len(found),
+        findings=findings_block("", report.findings, 3, rest="the command below tells all"),
+        disks=tuple(_disks(shell, found[part.first : part.end])),
+        paging=part,
         space=space,
-        command=terminal(asked, "disks list"),
+        command=terminal(shell, "disks list"),
     )
+
+
+def filtered(disks: "Sequence[DiskTerms]", parameters: Mapping[str, str]) -> "list[DiskTerms]":
+    """Return the disks that a filter leaves: disk or node by a part of the name, the class, how they stand.
+
+    A class of drives has its volume groups too: the sums of a class are those of the disks that it leaves.
+    """
+    part, wanted = parameters.get("q", "").strip().lower(), parameters.get("class", "")
+    stands = STANDINGS.get(parameters.get("standing", ""))
+    return [
+        disk
+        for disk in disks
+        if not disk.group
+        and (parameters.get("system") or not disk.system)
+        and (part in disk.name.lower() or part in disk.node.lower())
+        and wanted in {"", disk.storage_class, disk.drive_class}
+        and (stands is None or stands(disk))
+    ]
+
+
+def sorted_disks(disks: "list[DiskTerms]", key: str, *, down: bool) -> "list[DiskTerms]":
+    """Return disks by a figure, equal ones in the order of nodes; by that alone where none is named."""
+    disks = sorted(disks, key=lambda disk: disk.node)
+    by = SORTS.get(key)
+    if by is None:
+        return disks[::-1] if down else disks
+    return sorted(disks, key=by, reverse=down)
 
 
 def totals_bars(totals: "Sequence[DiskTotals]") -> Bars:

@@ -3,6 +3,7 @@
 A workload under a quota has its risk told too, where the cluster is small enough to count that at once.
 """
 
+import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,10 @@ from ullage.render.view import Page, Text
 from ullage.service.asked import read_cluster
 from ullage.service.explain import explain
 from ullage.service.quota_risk import quota_risk_of
-from ullage.web.pages.answers import draw_answer
+from ullage.web.pages.answers import draw_answer, page_of
+from ullage.web.pages.kept import kept_status
+from ullage.web.pages.meanings import Meaning, quota_meanings, resource_meanings
+from ullage.web.pages.quotas import kept_quotas
 from ullage.web.pages.shell import shell_of, terminal
 
 if TYPE_CHECKING:
@@ -28,10 +32,26 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
     subject = parameters.get("subject", "")
     answer = explain(asked, subject)
     snapshot = read_cluster(asked)
-    found = with_risk(asked, snapshot, subject, (answer.shortened or answer.page)())
+    found = with_risk(asked, snapshot, subject, page_of(answer))
     title = subject.replace("/", " ", 1).capitalize()
-    command = terminal(asked, f"explain {subject}")
-    return draw_answer(shell_of(parameters), snapshot, title, found, command=command)
+    shell = shell_of(parameters)
+    command = terminal(shell, f"explain {shlex.quote(subject)}")
+    meanings = meanings_of(asked, subject)
+    return draw_answer(shell, snapshot, title, found, command=command, meanings=meanings)
+
+
+def meanings_of(asked: "Asked", subject: str) -> list[Meaning]:
+    """Return the terms of a resource or a quota that figures of other pages lead to; none of a workload."""
+    kind, _, name = subject.partition("/")
+    if kind == "resource":
+        snapshot, report = kept_status(asked)
+        is_there = name in report.total.capacity
+        return resource_meanings(report.total, name, snapshot.resource_types) if is_there else []
+    if kind == "quota":
+        snapshot, _ = kept_status(asked)
+        quota = next(each for each in kept_quotas(snapshot).quotas if each.name == name)
+        return quota_meanings(quota, snapshot.resource_types)
+    return []
 
 
 def with_risk(asked: "Asked", snapshot: "Snapshot", subject: str, page: Page) -> Page:

@@ -5,8 +5,9 @@ a link; beyond, squares of one shade are one path, the tile of a domain is the l
 it, from which a script tells what the pointer is on.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import ceil, sqrt
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.render.view import Share
@@ -23,6 +24,11 @@ TILE_NODES: Final = 100
 """Nodes of a tile where no domain divides them."""
 STEPS: Final = 10
 OVER, CLOSED, UNBOUNDED = "h10", "hx", "hn"
+SHADES: Final[Mapping[str, str]] = MappingProxyType(
+    {f"h{step}": f"{step * 10}-{step * 10 + 10}%" for step in range(STEPS)}
+    | {OVER: "over", CLOSED: "not ready", UNBOUNDED: "no bound"}
+)
+"""What each shade of the map means."""
 _LARGEST: Final = 46
 _LARGE: Final = 22
 _SMALL: Final = 11
@@ -88,11 +94,9 @@ def steps_of(nodes: "Iterable[NodeStatus]", resources: Sequence[str]) -> list[St
         shade = shade_of(node, share_of(node, resources))
         counts[shade] = counts.get(shade, 0) + 1
     most = max(counts.values(), default=1)
-    labels = {f"h{step}": f"{step * 10}-{step * 10 + 10}%" for step in range(STEPS)}
-    labels |= {OVER: "over", CLOSED: "not ready", UNBOUNDED: "no bound"}
     return [
         Step(shade, label, counts.get(shade, 0), ceil(34 * counts.get(shade, 0) / most))
-        for shade, label in labels.items()
+        for shade, label in SHADES.items()
         if shade in counts or shade.removeprefix("h").isdigit()
     ]
 

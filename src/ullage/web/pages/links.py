@@ -5,10 +5,12 @@ column, and a link is drawn only where the cluster has something of that name, s
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, get_args
 
 from ullage.model.cluster import Snapshot
+from ullage.model.drives import DriveClass, LocalClass
 from ullage.render.view import Cell, Table
 from ullage.web.pages.shell import Shell
 
@@ -32,8 +34,14 @@ _KINDS: Final = {
     "resource": "resource",
     "domain": "domain",
     "group": "group",
+    "disk": "disk",
+    "class": "class",
 }
 """What the texts of a column are names of, by its title."""
+_ANCHORS: Final = {"entitled to": "entitlement", "total": "capacity"}
+"""What a term is called where it is explained, if that is another word."""
+_CLASSES: Final = frozenset((*get_args(LocalClass), *get_args(DriveClass)))
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 _NAMED: Final = re.compile(
     r"(?P<before>\b(?:node|quota|domain|group|pod|workload)[ /])"
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9_./-]*[A-Za-z0-9])"
@@ -42,11 +50,19 @@ _NAMED: Final = re.compile(
 
 
 class Links:
-    """The addresses of one cluster."""
+    """The addresses of one cluster.
 
-    def __init__(self, shell: Shell, snapshot: Snapshot) -> None:
+    `columns` says where the numbers of a column of this page are explained, and `otherwise` where those are
+    that belong to nothing which has a name.
+    """
+
+    def __init__(
+        self, shell: Shell, snapshot: Snapshot, columns: Mapping[str, str] = _NONE, otherwise: str = ""
+    ) -> None:
         self._shell = shell
         self._snapshot = snapshot
+        self._columns = columns
+        self._otherwise = otherwise
         self._domains = {each.domain for each in snapshot.nodes if each.domain}
         self._resources = {name for node in snapshot.nodes for name in node.capacity}
 
@@ -57,13 +73,33 @@ class Links:
         anchor = f"#{resource}" if resource in self._resources else ""
         return self._shell.address(f"/nodes/{name}") + anchor
 
-    def resource(self, name: str) -> str:
-        """Return where a resource is explained."""
-        return self._shell.address(f"/explain/resource/{name}") if name in self._resources else ""
+    def resource(self, name: str, term: str = "") -> str:
+        """Return where a resource is explained, at one term of its arithmetic if that is meant."""
+        if name not in self._resources:
+            return ""
+        return self._shell.address(f"/explain/resource/{name}") + (f"#{anchor_of(term)}" if term else "")
 
-    def quota(self, name: str) -> str:
-        """Return where a quota is explained."""
-        return self._shell.address(f"/explain/quota/{name}") if name in self._snapshot.quotas else ""
+    def quota(self, name: str, term: str = "") -> str:
+        """Return where a quota is explained, at one of its terms if that is meant."""
+        if name not in self._snapshot.quotas:
+            return ""
+        return self._shell.address(f"/explain/quota/{name}") + (f"#{anchor_of(term)}" if term else "")
+
+    def disk_class(self, name: str) -> str:
+        """Return the disks of a class."""
+        return self._shell.address("/drives", class_=name) + "#found" if name in _CLASSES else ""
+
+    def disk(self, name: str) -> str:
+        """Return the map of a disk, by its name."""
+        return self._shell.address("/drives", q=name.strip(), system="1") + "#found"
+
+    def disks(self, node: str) -> str:
+        """Return all disks of a node."""
+        return f"{self.node(node)}#disks"
+
+    def bar(self, label: str, term: str = "") -> str:
+        """Return where a part of a bar is explained: of a resource, or of a class of disks."""
+        return self.resource(label, term) or self.disk_class(label.partition(" of storage group ")[0])
 
     def pod(self, key: str) -> str:
         """Return where a workload is explained."""
@@ -93,6 +129,10 @@ class Links:
                 return self.domain(name)
             case "group":
                 return self.group(name)
+            case "class":
+                return self.disk_class(name)
+            case "disk":
+                return self.disk(name)
             case _:
                 return ""
 
@@ -105,13 +145,16 @@ class Links:
         """Return where a cell is explained: by its own name, or a number by what its row is about."""
         title = table.columns[index].title
         own = self.named(_KINDS.get(title, ""), row[index].text)
-        if own or index == 0:
+        if own or table.columns[index].align != "right" or row[index].text in {"", "-"}:
             return own
-        if table.columns[index].align != "right" or row[index].text == "-":
-            return ""
+        if title in self._columns:
+            return self._columns[title]
         resource = title if title in self._resources else _of_row(table, row)
-        kind = _KINDS.get(table.columns[0].title, "")
-        return self.named(kind, row[0].text, resource)
+        named = (
+            self.named(_KINDS.get(column.title, ""), cell.text, resource)
+            for column, cell in zip(table.columns, row, strict=True)
+        )
+        return next(filter(None, named), self._otherwise)
 
     def prose(self, text: str) -> "Markup":
         """Return a sentence as escaped HTML in which every name that is known leads to its explanation."""
@@ -132,6 +175,11 @@ class Links:
                 yield Markup('<a href="{}">{}</a>').format(found, text[start : match.end()])
                 at = match.end()
         yield escape(text[at:])
+
+
+def anchor_of(term: str) -> str:
+    """Return the place of a term on the page that explains it."""
+    return _ANCHORS.get(term, term.replace(" ", "-"))
 
 
 def _of_row(table: Table, row: Sequence[Cell]) -> str:

@@ -1,5 +1,6 @@
 """One node: the arithmetic of each resource term by term, its disks, and what runs on it."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,7 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
         sums=[(block, bars.get(block.title)) for block in sums],
         rest=[block for block in found.blocks if not isinstance(block, Terms)],
         legend=node_bars(status, snapshot.resource_types).legend,
-        command=terminal(asked, f"explain node/{name}"),
+        command=terminal(shell, f"explain {shlex.quote(f'node/{name}')}"),
     )
 
 

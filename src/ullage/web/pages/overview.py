@@ -87,7 +87,7 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
         nodes=fullest_nodes(report.nodes, measured)[:NODES_SHOWN],
         share=node_share,
         types=types,
-        command=terminal(asked, "status"),
+        command=terminal(shell, "status"),
     )
 
 

@@ -2,9 +2,11 @@
 
 from typing import Final
 
+from ullage.web.pages.plain_words import in_plain_words
 from ullage.web.pages.shell import Shell, draw
 
 _HEADINGS: Final = {
+    401: "Not signed in",
     403: "Not allowed",
     404: "Not found",
     409: "Refused",
@@ -13,6 +15,11 @@ _HEADINGS: Final = {
     503: "Not ready",
     504: "It takes too long",
 }
+_DETAILS: Final = {
+    401: "sign in again, and come back",
+    504: "ask about less at a time; the same question in a terminal may take as long as it needs",
+}
+"""What to do, in the words of a page, where programs are told something else."""
 _LATER: Final = frozenset((429, 503, 504))
 """What may well be answered if it is asked again."""
 
@@ -23,6 +30,8 @@ def login(shell: Shell, wanted: str, *, failed: bool) -> bytes:
 
 
 def problem(shell: Shell, status: int, title: str, detail: str = "") -> bytes:
-    """Return the page that says why there is no other."""
+    """Return the page that says why there is no other, and what to do."""
     heading = _HEADINGS.get(status, "It did not work")
-    return draw("problem", shell, heading=heading, title=title, detail=detail, again=status in _LATER)
+    told = _DETAILS.get(status) or in_plain_words(detail)
+    again = status in _LATER
+    return draw("problem", shell, heading=heading, title=in_plain_words(title), detail=told, again=again)

@@ -4,17 +4,15 @@ The process that speaks HTTP knows these things and the one that holds the clust
 travel as one JSON text among the parameters. This module knows no cluster: it is drawn with in both.
 """
 
+import shlex
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 from urllib.parse import quote, urlencode
 
 import msgspec
 
 from ullage.render.html import environment
 from ullage.render.html.assets import asset_address
-
-if TYPE_CHECKING:
-    from ullage.service.asked import Asked
 
 Theme = Literal["", "light", "dark"]
 PARAMETER: Final = "shell"
@@ -29,6 +27,7 @@ PAGES: Final = (
     ("Balance", "/balance", "a"),
     ("History", "/history", "h"),
 )
+PATIENCE_SECONDS: Final = 200
 _NEXT_THEME: Final[Mapping[Theme, tuple[str, str]]] = {
     "": ("light", "Theme: system"),
     "light": ("dark", "Theme: light"),
@@ -40,6 +39,7 @@ class Shell(msgspec.Struct, frozen=True):
     """What every page knows beside its own answer; `back` is the address it was asked for by.
 
     `after` is the last event before it was drawn: whatever comes after that may be news to whoever looks.
+    `origin` is how whoever looks reaches this server, such as http://127.0.0.1:8480.
     """
 
     cluster: str = ""
@@ -54,6 +54,12 @@ class Shell(msgspec.Struct, frozen=True):
     can_leave: bool = False
     is_inside: bool = True
     after: str = ""
+    origin: str = ""
+
+    @property
+    def patience_seconds(self) -> int:
+        """How long a page waits for what it asks for: longer than the server takes to give up."""
+        return PATIENCE_SECONDS
 
     @property
     def page(self) -> str:
@@ -97,9 +103,10 @@ class Shell(msgspec.Struct, frozen=True):
         return f"{quote(path)}?{urlencode(wanted)}" if wanted else quote(path)
 
 
-def terminal(asked: "Asked", words: str) -> str:
-    """Return the command that answers the same in a terminal; where the server keeps things is not told."""
-    return msgspec.structs.replace(asked, ledger="").command(words)
+def terminal(shell: Shell, words: str) -> str:
+    """Return the command that answers the same in a terminal: it asks this server, wherever it reads from."""
+    source = f"{shell.origin}/v1/clusters/{quote(shell.cluster, safe='')}"
+    return f"ullage {words} -c {shlex.quote(source)}"
 
 
 def shell_of(parameters: Mapping[str, str]) -> Shell:

@@ -1,5 +1,6 @@
 """What breaks: fail nodes, a domain or drives; who is left without a place, and where the rest goes."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +14,7 @@ from ullage.web.pages.heat import LINKS_MAX, tiles_of
 from ullage.web.pages.kept import kept_status
 from ullage.web.pages.links import Links
 from ullage.web.pages.overview import measured_resources
+from ullage.web.pages.plain_words import in_plain_words
 from ullage.web.pages.shell import draw, shell_of, terminal
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ ROWS_SHOWN: Final = 500
 DOMAINS_SHOWN: Final = 400
 DRIVES_SHOWN: Final = 200
 EXACT_SECONDS: Final = 2
+ANY_NODE: Final = "check --nodes-lost 1"
 
 
 def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  # noqa: ARG001 - as all pages
@@ -39,12 +42,12 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
         try:
             found = check_report(snapshot, question)
         except InputError as error:
-            problem = str(error)
+            problem = in_plain_words(str(error))
     names = list(report.total.limit)
     return draw(
         "what_breaks",
         shell,
-        links=Links(shell, snapshot),
+        links=Links(shell, snapshot, otherwise="#answer"),
         report=report,
         lose=lose,
         problem=problem,
@@ -56,8 +59,13 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
         if len(report.nodes) <= LINKS_MAX
         else (),
         drives=drives_of(snapshot)[:DRIVES_SHOWN],
-        command=terminal(asked, "check " + (" ".join(f"--lose {each}" for each in lose) or "--nodes-lost 1")),
+        command=terminal(shell, command_words(lose)),
     )
+
+
+def command_words(lose: Sequence[str]) -> str:
+    """Return the command that loses the same; any node where nothing is named."""
+    return " ".join(("check", *(f"--lose {shlex.quote(each)}" for each in lose))) if lose else ANY_NODE
 
 
 def drives_of(snapshot: "Snapshot") -> list[tuple[str, str]]:

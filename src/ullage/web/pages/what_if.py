@@ -3,6 +3,7 @@
 The manifest is the body of the work, which is standard input to the question.
 """
 
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 
 MANIFEST_BYTES_MAX: Final = 1 << 20
 REPLICAS_DIGITS_MAX: Final = 6
+SENT: Final = "csrf"
+"""A field that every form has which was sent: without it, somebody has only come to the page."""
+NOTHING_ASKED: Final = (
+    "Nothing was asked yet: paste a manifest or drop a file on the box, "
+    "or write a shape such as cpu=4,memory=8Gi"
+)
 EXAMPLE: Final = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -48,10 +55,12 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:
     asking = msgspec.structs.replace(asked, namespace=namespace)
     question = question_of(parameters, body)
     found, answer, problem = answered(lambda: fit(asking, question)) if question else (None, None, "")
+    if question is None and SENT in parameters:
+        problem = NOTHING_ASKED
     return draw(
         "what_if",
         shell,
-        links=Links(shell, snapshot),
+        links=Links(shell, snapshot, otherwise="#verdict"),
         report=report,
         page=found,
         problem=problem,
@@ -67,7 +76,7 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:
         waiting=report.workloads.get("init", 0),
         example=EXAMPLE,
         bytes_max=MANIFEST_BYTES_MAX,
-        command=terminal(asking, "fit -f MANIFEST"),
+        command=terminal(shell, command_words(question, namespace)),
     )
 
 
@@ -86,6 +95,22 @@ def question_of(parameters: Mapping[str, str], body: bytes) -> FitQuestion | Non
     else:
         return None
     return FitQuestion(paths, shape, count, atomic=bool(parameters.get("atomic")))
+
+
+def command_words(question: FitQuestion | None, namespace: str) -> str:
+    """Return the command that asks the same; a manifest is a file there."""
+    words = ["fit"]
+    if question is None or question.paths:
+        words += ["-f", "MANIFEST"]
+    elif question.shape:
+        words += ["--shape", shlex.quote(question.shape)]
+    if question and question.replicas is not None:
+        words += ["--replicas", str(question.replicas)]
+    if question and question.atomic:
+        words.append("--atomic")
+    if namespace:
+        words += ["-n", shlex.quote(namespace)]
+    return " ".join(words)
 
 
 def places_of(report: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, int]]]]:

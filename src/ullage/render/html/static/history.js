@@ -23,7 +23,7 @@
     const isNew = !before || day(before) !== day(at);
     return ticks.length > 1 && ticks[1] - ticks[0] >= 86400 ? day(at).slice(before && before.getFullYear() === at.getFullYear() ? 5 : 0) : isNew ? `${hour(at)}\n${day(at)}` : hour(at);
   });
-  const axis = (format, isBytes) => ({ stroke: color("--muted"), grid: { stroke: color("--rule"), width: 1 }, ticks: { stroke: color("--rule"), width: 1 }, font: "12px system-ui", size: format ? 68 : 50, incrs: isBytes ? STEPS : undefined, values: format ? (_, ticks) => ticks.map(format) : moments });
+  const axis = (format, isBytes) => ({ stroke: color("--muted"), grid: { stroke: color("--rule"), width: 1 }, ticks: { stroke: color("--rule"), width: 1 }, font: "12px system-ui", size: format ? 68 : 50, incrs: isBytes ? STEPS : undefined, space: format ? 30 : 92, values: format ? (_, ticks) => ticks.map(format) : moments });
   const committed = (marks) => ({ hooks: { draw: (plot) => {
     const pen = plot.ctx;
     pen.save();

@@ -22,12 +22,63 @@
     const wanted = button.value;
     const body = new URLSearchParams(new FormData(form));
     body.set("theme", wanted);
-    fetch(form.action, { method: "POST", body, redirect: "manual" });
+    fetch(form.action, { method: "POST", body, redirect: "manual" })
+      .then((answer) => { if (answer.status >= 400) throw new Error(answer.statusText); })
+      .catch(() => tell("The theme cannot be remembered", "the server does not answer"));
     if (wanted === "system") delete root.dataset.theme; else root.dataset.theme = wanted;
     button.value = after[wanted];
     button.textContent = themes[wanted];
     document.dispatchEvent(new Event("ullage:theme"));
   }));
+
+  // What is asked for without leaving the page may fail: it is told on top of what was shown before.
+  const trouble = one("[data-trouble]");
+  const calm = () => trouble.replaceChildren();
+  const tell = (title, detail, address) => {
+    const line = document.createElement("p");
+    line.className = "notice bad";
+    const close = document.createElement("button");
+    close.type = "button";
+    close.className = "plain";
+    close.textContent = "Close";
+    close.addEventListener("click", calm);
+    const sign = document.createElement("span");
+    sign.className = "sign";
+    sign.setAttribute("aria-hidden", "true");
+    sign.textContent = "✗ ";
+    line.append(close, sign, title);
+    if (detail) {
+      const more = document.createElement("span");
+      more.className = "muted";
+      more.textContent = detail;
+      line.append(document.createElement("br"), more);
+    }
+    if (address) {
+      const link = document.createElement("a");
+      link.href = address;
+      link.textContent = "Sign in";
+      line.append(" ", link);
+    }
+    trouble.replaceChildren(line);
+  };
+  const problemOf = (answer) => {
+    const content = answer.getResponseHeader("content-type") || "";
+    if (content.includes("json")) {
+      try { const told = JSON.parse(answer.responseText); return [told.title, told.detail]; } catch { return []; }
+    }
+    const told = new DOMParser().parseFromString(answer.responseText, "text/html");
+    const words = (name) => (told.querySelector(`[${name}]`) || { textContent: "" }).textContent;
+    return content.includes("html") ? [words("data-title"), words("data-detail")] : [];
+  };
+  document.addEventListener("htmx:beforeRequest", calm);
+  document.addEventListener("htmx:responseError", (event) => {
+    const answer = event.detail.xhr;
+    const [title, detail] = problemOf(answer);
+    const login = `/login?next=${encodeURIComponent(location.pathname + location.search)}`;
+    tell(title || `The server answers ${answer.status} ${answer.statusText}`.trim(), detail, answer.status === 401 ? login : "");
+  });
+  document.addEventListener("htmx:sendError", () => tell("The server cannot be reached", "what is shown is what it said before; ask again later"));
+  document.addEventListener("htmx:timeout", () => tell("The server takes too long to answer", "ask about less at a time, or again later"));
 
   // Keys: g and a letter goes to a page, / searches, ? tells the keys.
   const typing = (target) => target.closest && target.closest("input, textarea, select, [contenteditable]");
