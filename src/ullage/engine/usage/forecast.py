@@ -119,7 +119,8 @@ def _distances(spans: Counts) -> list[int]:
 
 
 def _latest(values: Floats, silent: Counts) -> Floats:
-    return values[np.arange(len(values)), values.shape[1] - 1 - silent]
+    latest: Floats = values[np.arange(len(values)), values.shape[1] - 1 - silent]
+    return latest
 
 
 def _nothing(rows: int, distances: int) -> Forecast:
