@@ -17,8 +17,12 @@ ME = Principal("me", "commit")
 NOBODY = {}
 
 
-def cluster(path, *nodes, cpu="4"):
-    rows = [{"name": name, "capacity": {"cpu": cpu, "memory": "8Gi", "pods": "9"}} for name in nodes]
+def cluster(path, *nodes, cpu="4", bigger=NOBODY):
+    sizes = {**dict.fromkeys(nodes, cpu), **bigger}
+    rows = [
+        {"name": name, "capacity": {"cpu": size, "memory": "8Gi", "pods": "9"}}
+        for name, size in sizes.items()
+    ]
     document = {"apiVersion": "ullage.dev/v1", "kind": "Snapshot", "name": "mine", "nodes": rows}
     path.write_text(json.dumps(document), encoding="utf-8")
     return str(path)
@@ -194,6 +198,39 @@ def test_where_the_cluster_has_moved_the_same_answer_is_committed_and_another_is
         refused = await problem(standing.plans.commit("mine", later.told.id, ME))
         assert (refused.status, "moved" in refused.title) == (409, True)
         assert set(held(standing)) == {"team/web"}
+
+    run(story)
+
+
+def test_where_a_better_place_has_come_the_place_of_the_plan_is_held_all_the_same(run, tmp_path):
+    async def story(standing):
+        kept = await standing.plans.make("mine", NOBODY, pod(), ME)
+        (place,) = {each["node"] for each in kept.answer.report["outcomes"][0]["nodes"]}
+        standing.pool.become("mine", cluster(tmp_path / "mine.json", "a", "b", bigger={"c": "64"}))
+        fresh = await standing.plans.make("mine", NOBODY, pod("other"), ME)
+        assert fresh.answer.report["outcomes"][0]["nodes"] == [{"node": "c", "replicas": 1}]
+        done = await standing.plans.commit("mine", kept.told.id, ME)
+        assert (done.told.state, held(standing)) == ("committed", {"team/web": f"node/{place}"})
+
+    run(story)
+
+
+def test_a_place_that_is_there_no_more_is_refused_with_what_is_missing_and_that_is_written_down(
+    run, tmp_path
+):
+    async def story(standing):
+        kept = await standing.plans.make("mine", NOBODY, pod(), ME)
+        (place,) = {each["node"] for each in kept.answer.report["outcomes"][0]["nodes"]}
+        small = {name: "1" if name == place else "4" for name in ("a", "b")}
+        standing.pool.become("mine", cluster(tmp_path / "mine.json", bigger=small))
+        refused = await problem(standing.plans.commit("mine", kept.told.id, ME))
+        assert (refused.status, f"node {place}: cpu short by 1" in refused.title) == (409, True)
+        (short,) = refused.members["shortfalls"]
+        assert (short["node"], short["resource"], short["missing"]) == (place, "cpu", "1")
+        assert held(standing) == {}
+        ((_, entry),) = standing.state.audited()
+        assert (entry.who, entry.outcome) == ("me", refused.title)
+        assert (await standing.plans.get("mine", kept.told.id)).told.state == "open"
 
     run(story)
 

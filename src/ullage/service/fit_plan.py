@@ -3,7 +3,8 @@
 The answer is planned on the cluster with every promise counted, and on a revision of the ledger.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -14,7 +15,7 @@ from ullage.engine.ledger.promises import with_promises
 from ullage.engine.ledger.state import LedgerState
 from ullage.engine.placement.bench import Bench
 from ullage.engine.placement.fit import FitAnswer
-from ullage.model.cluster import Snapshot
+from ullage.model.cluster import Batch, Snapshot
 from ullage.model.errors import InputError
 from ullage.model.ledger import Expire, Extend, Resize, Together
 from ullage.model.ledger_entry import LedgerEntry
@@ -28,12 +29,14 @@ from ullage.service.held import bench_of, held
 from ullage.service.held_promises import ledger_now, promised
 from ullage.service.ledger_file import alive, ledger_path, read_ledger
 from ullage.service.plan_record import FitPlan
+from ullage.service.selector import with_node_names
 from ullage.service.wanted import Choice, Wanted
 from ullage.stores.codec import command_text
 
 if TYPE_CHECKING:
     from ullage.service.question_records import Plan
 
+NOWHERE_ELSE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
 HOLD_SECONDS: Final = 3600
 """How long is held what nobody says for how long."""
 
@@ -76,11 +79,18 @@ def refuse_shapes(question: FitQuestion) -> None:
 
 
 def planned(
-    asked: Asked, question: FitQuestion, commit: Commit, state: LedgerState, counted: Snapshot | None = None
+    asked: Asked,
+    question: FitQuestion,
+    commit: Commit,
+    state: LedgerState,
+    counted: Snapshot | None = None,
+    *,
+    on_nodes: Mapping[str, tuple[str, ...]] = NOWHERE_ELSE,
 ) -> Planned | NothingWaits:
     """Return what a commit would do on a state of the ledger, which nobody may have changed.
 
-    `counted` is the cluster with every promise, where that was made already.
+    `counted` is the cluster with every promise, where that was made already; workloads that `on_nodes` names
+    go to these nodes and no others.
     """
     choice = Choice(question.paths, "", question.replicas, question.pod_template)
     at_seconds = max(now_seconds(), state.at_seconds)
@@ -92,7 +102,7 @@ def planned(
     wanted = choice.wanted(everybody, asked.namespace)
     if not question.paths and not wanted.batches:
         return NothingWaits(everybody)
-    batches = placed_within(everybody, asked.selector, wanted.batches)
+    batches = _pinned(placed_within(everybody, asked.selector, wanted.batches), on_nodes)
     wanted = wanted._replace(batches=batches, atomic=wanted.atomic or question.atomic)
     _check(wanted, commit)
     bench = bench_of(prepared(everybody, wanted, question), everybody)
@@ -136,7 +146,7 @@ def fit_plan(asked: Asked, told: "Plan", paths: tuple[str, ...]) -> Answer:
     refuse_shapes(question)
     hold_seconds = told.hold_seconds or HOLD_SECONDS
     commit = Commit(hold_seconds, extends=told.hold_seconds is not None, waits=told.waits)
-    found = _planned_held(asked, question, commit)
+    found = _planned_held(asked, question, commit, _places(told.on_nodes))
     if isinstance(found, NothingWaits):
         raise InputError("nothing waits in the cluster", remedy="send the workloads that are meant")
     report = fit_report(found.bench, found.found, found.wanted)
@@ -157,15 +167,46 @@ def fit_plan(asked: Asked, told: "Plan", paths: tuple[str, ...]) -> Answer:
     )
 
 
-def _planned_held(asked: Asked, question: FitQuestion, commit: Commit) -> Planned | NothingWaits:
+def _planned_held(
+    asked: Asked, question: FitQuestion, commit: Commit, on_nodes: Mapping[str, tuple[str, ...]]
+) -> Planned | NothingWaits:
     """Return the plan of a cluster that may be held: then what is counted and known of it serves again."""
     kept = held(asked.cluster)
     if kept is None:
         state = read_ledger(ledger_path(asked.ledger, asked)) if asked.ledger else LedgerState()
-        return planned(asked, question, commit, state)
+        return planned(asked, question, commit, state, on_nodes=on_nodes)
     read = ledger_now(kept, asked) if asked.ledger else None
     counted = promised(kept, read_whole(asked), read, asked)
-    return planned(asked, question, commit, LedgerState() if read is None else read.state, counted)
+    state = LedgerState() if read is None else read.state
+    return planned(asked, question, commit, state, counted, on_nodes=on_nodes)
+
+
+def _places(on_nodes: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Return the nodes of each workload that has any named for it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for pair in on_nodes:
+        workload, equal, node = pair.partition("=")
+        if not (workload and equal and node):
+            raise InputError(f"{pair!r} names no node", where="onNodes", remedy="write NAMESPACE/NAME=NODE")
+        found[workload] = (*found.get(workload, ()), node)
+    return found
+
+
+def _pinned(batches: tuple[Batch, ...], on_nodes: Mapping[str, tuple[str, ...]]) -> tuple[Batch, ...]:
+    """Return batches that go to the nodes named for them.
+
+    Those that are to be spread stay as they are: over fewer nodes they would be spread by another measure.
+    """
+    found = []
+    for batch in batches:
+        nodes = on_nodes.get(batch.key)
+        if nodes and not batch.workload.constraints.topology_spread:
+            constraints = with_node_names(batch.workload.constraints, nodes)
+            batch = msgspec.structs.replace(  # noqa: PLW2901 - the same batch, with its nodes
+                batch, workload=msgspec.structs.replace(batch.workload, constraints=constraints)
+            )
+        found.append(batch)
+    return tuple(found)
 
 
 def _step(found: Planned, question: str) -> str:

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from ullage.engine.placement.node_rules import NAME_FIELD
 from ullage.model.constraints import (
     Affinity,
     Constraints,
@@ -56,6 +57,25 @@ def with_node_requirements(constraints: Constraints, requirements: tuple[Require
     else:
         terms = tuple(
             msgspec.structs.replace(term, match_expressions=(*term.match_expressions, *requirements))
+            for term in of_nodes.required.node_selector_terms
+            if term.match_expressions or term.match_fields  # an empty one holds nowhere
+        )
+    of_nodes = msgspec.structs.replace(of_nodes, required=NodeSelector(terms))
+    return msgspec.structs.replace(
+        constraints, affinity=msgspec.structs.replace(affinity, node_affinity=of_nodes)
+    )
+
+
+def with_node_names(constraints: Constraints, names: tuple[str, ...]) -> Constraints:
+    """Return constraints under which only nodes of these names are left."""
+    affinity = constraints.affinity or Affinity()
+    of_nodes = affinity.node_affinity or NodeAffinity()
+    named = Requirement(NAME_FIELD, "In", names)
+    if of_nodes.required is None:
+        terms: tuple[NodeSelectorTerm, ...] = (NodeSelectorTerm((), (named,)),)
+    else:
+        terms = tuple(
+            msgspec.structs.replace(term, match_fields=(*term.match_fields, named))
             for term in of_nodes.required.node_selector_terms
             if term.match_expressions or term.match_fields  # an empty one holds nowhere
         )

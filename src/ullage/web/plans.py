@@ -1,9 +1,10 @@
 """Plans that are made now and committed later, by somebody who has looked at them.
 
 What was asked is kept with the answer. A commit takes the step on the ledger as it is then, which decides
-every hold again; where the cluster has moved, the same is asked again first, and only the same answer is
-committed. The hard thing is a crash in between: the step has the plan's own key, so it is taken once, and
-whoever asks again finds it, also who wants to discard the plan.
+every hold again. Where the cluster has moved, the same is asked again first, and if something else would be
+better now, whether the very places of the plan still do: only what somebody has looked at is committed. The
+hard thing is a crash in between: the step has the plan's own key, so it is taken once, and whoever asks again
+finds it, also who wants to discard the plan.
 """
 
 import asyncio
@@ -148,7 +149,11 @@ class Plans:
             kept = await self.get(cluster, plan)
             outcome = await self._found(kept.told)
             if outcome is None:
-                outcome = await self._taken(kept, exact=exact)
+                try:
+                    outcome = await self._taken(kept, exact=exact)
+                except Problem as problem:
+                    await self._write_refused(kept.told, problem, who.name)
+                    raise
             told = await self._settled(kept.told, outcome, who.name)
         return Committed(told, outcome)
 
@@ -206,15 +211,20 @@ class Plans:
 
     async def _again(self, kept: Kept) -> FitPlan:
         """Ask the same on the cluster as it is now; another answer is not what somebody wants committed."""
+        wanted = essence(kept.answer.step)
         answer = await self._answer(kept.told.cluster, kept.parameters, kept.body)
-        if essence(answer.step) != essence(kept.answer.step):
-            raise Problem(
-                409,
-                "the cluster has moved, and what fits now is something else",
-                "look at a new plan",
-                clusterRevision=answer.cluster_revision,
-            )
+        if essence(answer.step) == wanted:
+            return answer
+        pinned = {**kept.parameters, "onNodes": places_of(kept.answer)}
+        answer = await self._answer(kept.told.cluster, pinned, kept.body)
+        if essence(answer.step) != wanted:
+            raise _other_answer(kept.answer, answer)
         return answer
+
+    async def _write_refused(self, told: Plan, problem: Problem, who: str) -> None:
+        """Write down that somebody wanted to commit a plan, and why that was refused."""
+        entry = Audited(int(time.time()), who, told.cluster, "commit plan", told.id, problem.title, 0)
+        await self._state.run(lambda connection: write_audit(connection, [entry]))
 
     async def _settled(self, before: Plan, outcome: Outcome, who: str) -> Plan:
         """Write down what came of a commit, all of it or nothing, for everybody who will ask."""
@@ -276,6 +286,39 @@ def essence(step: str) -> list[Any]:
         for part in parts
         if not isinstance(part, Supply)
     ]
+
+
+def places_of(answer: FitPlan) -> list[str]:
+    """Return where a plan has put each of its workloads."""
+    return [
+        f"{outcome['workload']}={place['node']}"
+        for outcome in answer.report["outcomes"]
+        for place in outcome["nodes"]
+    ]
+
+
+def _other_answer(planned: FitPlan, now: FitPlan) -> Problem:
+    """Return why a plan is not committed on a cluster that has moved: what its places lack now."""
+    before = {each["workload"]: each["placed"] for each in planned.report["outcomes"]}
+    lost = [
+        each["refusal"]
+        for each in now.report["outcomes"]
+        if each["refusal"] and each["placed"] < before.get(each["workload"], 0)
+    ]
+    if not lost:
+        return Problem(
+            409,
+            "the cluster has moved, and what fits now is something else",
+            "look at a new plan",
+            clusterRevision=now.cluster_revision,
+        )
+    return Problem(
+        409,
+        f"the cluster has moved, and {lost[0]['subject']} has its place no more: {lost[0]['reason']}",
+        "look at a new plan",
+        clusterRevision=now.cluster_revision,
+        shortfalls=[shortfall for each in lost for shortfall in each.get("shortfalls", ())],
+    )
 
 
 def refused_by_worker(status: int, body: bytes) -> Problem:

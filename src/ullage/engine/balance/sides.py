@@ -197,13 +197,23 @@ def left_domains(columns: Columns, at: int) -> tuple[tuple[str, ...], frozenset[
 def _locations(columns: Columns, m: Integers) -> Floats:
     """Return the change of how machines are spread over failure domains, at least: without the new host's."""
     primary, standby = columns.primary[m], columns.standby[m]
-    unmet = np.array([columns.unmet_rows[columns.machines[at].desired_locations] for at in m])
-    rows = np.arange(len(m))
+    unmet_here, unmet_there = _unmet(columns, m, primary), _unmet(columns, m, standby)
     shared = columns.shared[primary, standby]
     here, there = columns.online[primary], columns.online[standby]
-    found: Floats = -(here * (shared + PRIMARY_CHANGES * unmet[rows, primary])).astype(np.float64)
-    found += TAKES_OVER * there * unmet[rows, standby]
+    found: Floats = -(here * (shared + PRIMARY_CHANGES * unmet_here)).astype(np.float64)
+    found += TAKES_OVER * there * unmet_there
     found[FAILOVER] += there * shared
+    return found
+
+
+def _unmet(columns: Columns, m: Integers, at: Integers) -> Integers:
+    """Return how many of the places that machines wish for their hosts do not have, one host for each.
+
+    Wishes are few and machines many: a row of all hosts for each machine would be gigabytes.
+    """
+    wishes = {wish: row for row, wish in enumerate(columns.unmet_rows)}
+    rows = np.array([wishes[columns.machines[each].desired_locations] for each in m], np.int64)
+    found: Integers = np.stack(list(columns.unmet_rows.values()))[rows, at]
     return found
 
 
