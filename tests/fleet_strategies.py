@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from ganeti_clusters import Kind, random_cluster
 from ullage.engine.balance.candidates import Balancing
-from ullage.engine.balance.facts import Load, View
+from ullage.engine.balance.facts import NO_LOAD, Load, View
 from ullage.engine.balance.fleet import Fleet
-from ullage.engine.balance.score import TERMS, with_weights
+from ullage.engine.balance.score import TERMS, with_load, with_weights
 
 
 def made(kind: type, **fields: st.SearchStrategy) -> st.SearchStrategy:
@@ -18,7 +18,10 @@ def made(kind: type, **fields: st.SearchStrategy) -> st.SearchStrategy:
 
 seeds = st.integers(0, 10**6)
 shares = st.sampled_from((0.0, 0.0, 0.3))
-loads = st.builds(Load, *[st.sampled_from((0.0, 0.5, 1.0, 2.7)) for _ in range(4)])
+loads = st.one_of(
+    st.builds(Load, *[st.sampled_from((0.0, 0.5, 1.0, 2.7)) for _ in range(4)]),
+    st.builds(NO_LOAD._replace, memory=st.integers(0, 8 << 30).map(float)),
+)
 any_size = made(
     Kind,
     nodes=st.integers(0, 3),
@@ -49,6 +52,9 @@ views = made(
     exact=st.booleans(),
     memory_ratio=st.sampled_from((None, None, Fraction(1), Fraction(3, 2), Fraction(7, 10))),
     loads=st.dictionaries(st.sampled_from([f"instance-{at:05}" for at in range(14)]), loads, max_size=5),
+    memory_beyond=st.dictionaries(
+        st.sampled_from([f"node-{at:04}" for at in range(4)]), st.integers(0, 1 << 31), max_size=2
+    ),
     ignores_load=st.sampled_from((False, False, True)),
     offline=st.sampled_from((frozenset(), frozenset(), frozenset({"node-0001"}))),
     disk_min=st.sampled_from((None, None, 0.8)),
@@ -62,12 +68,14 @@ balancings = made(
     restricted_migration=st.sampled_from((False, False, True)),
     evac_mode=st.sampled_from((False, False, True)),
 )
+_with_weights = st.builds(
+    with_weights,
+    st.dictionaries(st.sampled_from([term.name for term in TERMS]), st.sampled_from((0.0, 0.3, 9.0))),
+)
 tables = st.one_of(
     st.just(TERMS),
-    st.builds(
-        with_weights,
-        st.dictionaries(st.sampled_from([term.name for term in TERMS]), st.sampled_from((0.0, 0.3, 9.0))),
-    ),
+    _with_weights,
+    st.builds(with_load, _with_weights, st.sampled_from((Fraction(1), Fraction(3, 2), Fraction(5)))),
 )
 
 

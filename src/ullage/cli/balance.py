@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from ullage.cli.options import PLACEMENT_OPTION, asks
+from ullage.cli.options import PLACEMENT_OPTION, USAGE_OPTION, asks
 
 if TYPE_CHECKING:
     from ullage.service.answer import Answer
@@ -49,6 +49,12 @@ Nothing is changed. Exit code 2 when nodes cannot be emptied, or none can be swi
     multiple=True,
     help="How much a term of the score counts; may be given more than once.",
 )
+@click.option(
+    "--by-load",
+    is_flag=True,
+    help="Count memory really in use too, by 5 x (memory-ratio - 1): nothing without over-commitment.",
+)
+@USAGE_OPTION
 @click.option("--no-disk-moves", is_flag=True, help="Copy no disks: workloads only change to their standbys.")
 @click.option("--group", "groups", metavar="NAME", multiple=True, help="Only this group; may be repeated.")
 @PLACEMENT_OPTION

@@ -116,8 +116,8 @@ def _advice_table(report: "RatioReport", types: ResourceTypes) -> view.Table:
         )
     bound = "memory and swap" if report.with_swap else "memory"
     caption = (
-        f"risk: an upper bound of the share of node-time in which a node filled to the ratio uses more than its "
-        f"{bound}; advised is the highest ratio with at most {percent(report.risk)}"
+        f"risk: an upper bound of the share of node-time in which a node filled to the ratio uses more than "
+        f"its {bound}; advised is the highest ratio with at most {percent(report.risk)}"
     )
     return view.Table("How far to over-commit memory", columns, tuple(rows), caption)
 

@@ -32,7 +32,8 @@ class BalanceQuestion(NamedTuple):
     """What is wanted: nodes to empty, nodes to do without, turns of maintenance, or else more evenness.
 
     `placement` is how other nodes are chosen where placement rules decide. `weights` (TERM=NUMBER),
-    `moves_max`, `gain_min` and `disk_moves` are of evenness; `groups` are the only ones, where any are named.
+    `moves_max`, `gain_min`, `disk_moves` and `by_load` are of evenness; `groups` are the only ones, where any
+    are named. `usage` is where use is observed.
     """
 
     drain: tuple[str, ...] = ()
@@ -44,6 +45,8 @@ class BalanceQuestion(NamedTuple):
     gain_min: float | None = None
     disk_moves: bool = True
     groups: tuple[str, ...] = ()
+    by_load: bool = False
+    usage: str = ""
 
 
 class Wave(Record, frozen=True):
@@ -114,6 +117,7 @@ def _check_question(question: BalanceQuestion) -> None:
         "--moves-max": question.moves_max != MOVES_MAX,
         "--gain-min": question.gain_min is not None,
         "--no-disk-moves": not question.disk_moves,
+        "--by-load": question.by_load,
     }
     of_others = {"--placement": bool(question.placement)}
     alone = {"--group": bool(question.groups)} if question.drain else {}

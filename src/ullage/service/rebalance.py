@@ -15,12 +15,18 @@ from ullage.service.moves import MoveStatus, left_behind, move_status
 from ullage.service.score_terms import BY_HTOOLS_NAME, LOADS, weights_of
 
 if TYPE_CHECKING:
+    from ullage.engine.balance.by_load import Loads
     from ullage.service.balance import BalanceQuestion
 
-NOT_SIMULATED: Final = ("how long moves take", "what workloads really use: moves follow what is promised")
+NOT_SIMULATED: Final = ("how long moves take",)
+NOT_BY_LOAD: Final = "what workloads really use: moves follow what is promised"
 BY_RULES: Final = (
     "where a scheduler puts a pod that is started again: it chooses by itself, unless it is told",
     "data in volumes that go with their pod (emptyDir)",
+)
+BY_LOAD: Final = (
+    "use that changes with the place: a workload is taken to use everywhere what it uses now, the mean of "
+    "its daily peaks of the last week"
 )
 UNJUDGED: Final = (
     "whether losing a node leaves every pod a place, before and after: the cluster is too large to judge that"
@@ -88,7 +94,12 @@ def rebalance_of(snapshot: Snapshot, asked: Asked, question: "BalanceQuestion") 
     """Answer how a cluster that was read already is made more even; that there is nothing to do is a yes."""
     from ullage.service.rebalance_page import rebalance_page
 
-    report = rebalance_report(snapshot, question)
+    loads = None
+    if question.by_load:
+        from ullage.service.balance_load import read_loads
+
+        loads = read_loads(snapshot, asked, question.usage)
+    report = rebalance_report(snapshot, question, loads)
     types = snapshot.resource_types
     return Answer(
         lambda: rebalance_page(report, asked),
@@ -97,11 +108,15 @@ def rebalance_of(snapshot: Snapshot, asked: Asked, question: "BalanceQuestion") 
     )
 
 
-def rebalance_report(snapshot: Snapshot, question: "BalanceQuestion") -> RebalanceReport:
-    """Return the moves with everything that is known about them."""
+def rebalance_report(
+    snapshot: Snapshot, question: "BalanceQuestion", loads: "Loads | None" = None
+) -> RebalanceReport:
+    """Return the moves with everything that is known about them; with loads, they follow what is used too."""
     check_groups(snapshot, question.groups)
-    weights = weights_of(question.weights)
-    wishes = Wishes(weights, question.moves_max, question.disk_moves, question.groups, question.gain_min)
+    weights = weights_of(question.weights, by_load=question.by_load)
+    wishes = Wishes(
+        weights, question.moves_max, question.disk_moves, question.groups, question.gain_min, loads
+    )
     counts = dict.fromkeys((group.name for group in snapshot.groups), 0)
     for node in snapshot.nodes:
         counts[node.group] += 1
@@ -121,6 +136,7 @@ def rebalance_report(snapshot: Snapshot, question: "BalanceQuestion") -> Rebalan
         redundancy=together,
         not_simulated=(
             *NOT_SIMULATED,
+            BY_LOAD if question.by_load else NOT_BY_LOAD,
             *(BY_RULES if by_rules else ()),
             *([UNJUDGED] if together.not_evacuable_before is None else []),
             *([OTHER_PLACEMENTS] if looks.undecided else []),

@@ -39,22 +39,31 @@ WORDS: Final = (
     TermWords("location-tags", "location_exclusion_score", "workloads of one tag that share a domain"),
     TermWords("standby-total", "reserved_mem_rtotal", "memory that is kept for nodes that may fail"),
 )
+IN_USE: Final = TermWords(
+    "memory-in-use", "dynamic_mem_cv", "how unevenly memory is really in use, as part of what is available"
+)
+"""The term of balancing by load."""
 LOADS: Final = frozenset(("cpu_load_cv", "mem_load_cv", "disk_load_cv", "net_load_cv"))
 """Terms of what workloads really use: 0 everywhere where nothing tells it."""
-BY_HTOOLS_NAME: Final = {each.htools_name: each for each in WORDS}
+BY_HTOOLS_NAME: Final = {each.htools_name: each for each in (*WORDS, IN_USE)}
 _HTOOLS_NAME_OF: Final = {name: each.htools_name for each in WORDS for name in (each.name, each.htools_name)}
 
 
-def weights_of(given: Sequence[str]) -> dict[str, float]:
+def weights_of(given: Sequence[str], *, by_load: bool = False) -> dict[str, float]:
     """Return the weights that are given as TERM=NUMBER, by htools' names; the last for a term counts.
 
-    Terms of load are refused: nothing tells what workloads use.
+    Terms of load are refused: nothing tells what workloads use. Memory in use is known by load alone.
     """
     found = {}
     for text in given:
         name, equals, number = text.partition("=")
         if not equals:
             raise InputError(f"{text!r} is no weight", where="--weight", remedy="use TERM=NUMBER, as cpu=2")
+        if name in {IN_USE.name, IN_USE.htools_name}:
+            if not by_load:
+                raise InputError(f"nothing tells {name}", where="--weight", remedy="use it with --by-load")
+            found[IN_USE.htools_name] = _weight(name, number)
+            continue
         if name not in _HTOOLS_NAME_OF:
             listed = ", ".join(each.name for each in WORDS if each.htools_name not in LOADS)
             raise InputError(f"no term {name!r}", where="--weight", remedy=f"use one of {listed}")

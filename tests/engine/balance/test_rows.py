@@ -32,7 +32,8 @@ def test_a_score_is_that_of_the_plain_search_within_doubt(fleet, options, terms)
     columns = Columns(fleet, options, terms)
     bounds = Bounds(columns)
     spread = spread_of(columns, score_after(fleet, {}, terms))
-    assert spread.doubt < 1e-4
+    largest = max((machine.load.memory for machine in columns.machines), default=0.0)
+    assert spread.doubt < 1e-4 * max(1.0, largest)
     expected = plain_scores(fleet, columns, options, terms)
     everyone = np.arange(len(columns.movers))
     for kind in range(len(KINDS)):

@@ -17,7 +17,7 @@ from ullage.engine.balance.facts import NOWHERE, Host, Load, Machine
 from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.moves import MoveKind
 from ullage.engine.balance.pairs import Pairs
-from ullage.engine.balance.score import TERMS, Term
+from ullage.engine.balance.score import DYNAMIC, TERMS, Term
 from ullage.engine.balance.state import HostState
 
 Floats = npt.NDArray[np.float64]
@@ -53,7 +53,8 @@ def suits(fleet: Fleet, terms: Sequence[Term] = TERMS) -> bool:
         return False
     if any(machine.forthcoming for machine in fleet.machines) or any(host.exclusive for host in hosts):
         return False
-    if [(term.name, term.value) for term in terms] != [(term.name, term.value) for term in TERMS]:
+    known = [(term.name, term.value) for term in (*TERMS, DYNAMIC)]
+    if [(term.name, term.value) for term in terms] not in (known, known[:-1]):
         return False
     if any(term.weight < 0 for term in terms):
         return False
@@ -158,7 +159,7 @@ class Columns:
         found: dict[tuple[bytes, ...], tuple[float, Term, Floats, Floats, Floats]] = {}
         merged: dict[str, int] = {}
         loads = np.array([each.load for each in self.machines]).reshape(-1, len(Load._fields))
-        for name in LINEAR:
+        for name in (*LINEAR, *([DYNAMIC.name] if DYNAMIC.name in by_name else [])):
             term = by_name[name]
             primary, standby, inverse = _amounts(name, self.hosts, self.asked.primary, loads)
             inverse = np.where(self.online, np.append(inverse, 0.0), 0.0)
@@ -341,6 +342,9 @@ def _amounts(
     elif name.startswith("spindles"):
         primary = np.maximum(asked[:, 3], 0)
         wholes, stands = [host.spindles_high for host in hosts], True
+    elif name == DYNAMIC.name:
+        primary = loads[:, Load._fields.index("memory")]
+        wholes, stands = [max(0, host.memory_available) for host in hosts], False
     else:
         column = ("cpu", "mem", "dis", "net").index(name[:3])
         wholes, stands = [1] * len(hosts), name.startswith("disk")

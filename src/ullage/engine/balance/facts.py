@@ -54,7 +54,7 @@ class View(NamedTuple):
     """How a cluster is looked at: the rule for memory, and what a user says about machines and hosts.
 
     `exact` lets memory and disk be filled to the last byte; `memory_ratio` overrides what policies state, and
-    `memory_ratios` do so for nodes by name.
+    `memory_ratios` do so for nodes by name. `memory_beyond` is what is used there by none of the machines.
     """
 
     exact: bool = False
@@ -62,6 +62,7 @@ class View(NamedTuple):
     memory_ratios: Mapping[str, Fraction] = {}
     exclusion_tags: tuple[str, ...] = ()
     loads: Mapping[str, Load] = {}
+    memory_beyond: Mapping[str, int] = {}
     ignores_load: bool = False
     offline: frozenset[str] = frozenset()
     disk_min: float | None = None
@@ -135,6 +136,12 @@ class Host(NamedTuple):
     locations: frozenset[str]
     policy: InstancePolicy
     node: GanetiNode
+    memory_beyond: int = 0
+
+    @property
+    def memory_available(self) -> int:
+        """What there is for machines, whatever may be promised of it."""
+        return self.memory - self.memory_node
 
     def refuses_memory(self, free: int) -> bool:
         """Whether so much free memory is too little."""
@@ -263,6 +270,7 @@ def _host(cluster: GanetiCluster, view: View, number: int, group: int, used: int
         locations=_tags_of(LOCATION_TAG, cluster.tags, node.tags),
         policy=policy,
         node=node,
+        memory_beyond=view.memory_beyond.get(node.name, 0),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple
 
 from ullage.engine.balance.acceptance import EnoughError, Guard, follow_all
 from ullage.engine.balance.bars import Bars
+from ullage.engine.balance.by_load import Loads, loads_of, terms_by_load
 from ullage.engine.balance.candidates import Balancing, Step
 from ullage.engine.balance.facts import NOWHERE, Machine, View
 from ullage.engine.balance.fleet import Fleet
@@ -42,7 +43,8 @@ ROUNDS_MAX: Final = 4
 class Wishes(NamedTuple):
     """What a user wants of balancing: weights of terms by name, how much may be moved, and what is worth it.
 
-    Without `gain_min` a move is worth it that gains a tenth of a node's share of all that is uneven.
+    Without `gain_min` a move is worth it that gains a tenth of a node's share of all that is uneven. With
+    `loads` memory in use counts too, by a weight that grows with the memory ratio of the group.
     """
 
     weights: Mapping[str, float] = {}
@@ -50,6 +52,7 @@ class Wishes(NamedTuple):
     disk_moves: bool = True
     groups: tuple[str, ...] = ()
     gain_min: float | None = None
+    loads: Loads | None = None
 
 
 class TermChange(NamedTuple):
@@ -102,7 +105,7 @@ class GroupBalance(NamedTuple):
     ended_early: bool
 
 
-def fleet_of(snapshot: Snapshot, offline: Sequence[str] = ()) -> Fleet:
+def fleet_of(snapshot: Snapshot, offline: Sequence[str] = (), loads: Loads | None = None) -> Fleet:
     """Return a snapshot as a fleet, under the rule for filling that its policy states."""
     rules = rules_for(snapshot.policy, snapshot.resource_types)
     stays = [workload.key for workload in snapshot.workloads if _stays(workload)]
@@ -116,7 +119,9 @@ def fleet_of(snapshot: Snapshot, offline: Sequence[str] = ()) -> Fleet:
             memory_ratios={
                 name: Fraction(RATIO_MAX) if each is None else each for name, each in ratios.items()
             },
-            ignores_load=True,
+            ignores_load=loads is None,
+            loads=loads_of(snapshot, loads),
+            memory_beyond={} if loads is None else loads.beyond,
             excluded=frozenset(stays),
             offline=frozenset((*offline, *(each.name for each in snapshot.nodes if each.state == "offline"))),
         ),
@@ -133,7 +138,7 @@ def rebalance(snapshot: Snapshot, wishes: Wishes, look: Look | None = None) -> l
 
     `look` is how losses that leave somebody without a place are looked at exactly.
     """
-    fleet = fleet_of(snapshot)
+    fleet = fleet_of(snapshot, loads=wishes.loads)
     terms = with_weights(wishes.weights)
     found = []
     left = wishes.moves_max
@@ -144,6 +149,8 @@ def rebalance(snapshot: Snapshot, wishes: Wishes, look: Look | None = None) -> l
             continue
         part = fleet.of_group(number)
         if part.scope:
+            if wishes.loads is not None:
+                terms = terms_by_load(snapshot, group.name, wishes.weights)
             found.append(_Group(snapshot, part, terms, rules, watch).balanced(group.name, wishes, left))
             left -= len(found[-1].moves)
     return found if watch is None else _with_losses(found, watch)
@@ -337,15 +344,10 @@ class _Group:
         spent: dict[int, int] = {}
         for step in steps:
             hosts = {*step.before, *step.place} - {NOWHERE}
-            of = (
-                budgets.of(self._snapshot.workloads[self._fleet.machines[step.machine].name])
-                if budgets
-                else ()
-            )
-            full = (
-                any(spent.get(number, 0) >= budgets.all[number].allowed for number in of)
-                if budgets
-                else False
+            workload = self._fleet.machines[step.machine].name
+            of = budgets.of(self._snapshot.workloads[workload]) if budgets else ()
+            full = budgets is not None and any(
+                spent.get(number, 0) >= budgets.all[number].allowed for number in of
             )
             if chosen and (full or not touched.isdisjoint(hosts)):
                 yield chosen

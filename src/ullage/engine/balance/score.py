@@ -5,6 +5,7 @@ bit: sums run over hosts in their order, deviations are taken in two passes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from math import sqrt
 from typing import Final, Literal, NamedTuple
 
@@ -73,6 +74,11 @@ def _reserved(host: Host, state: HostState) -> float:
     return state.reserved / host.memory if host.memory else 0.0
 
 
+def _memory_in_use(host: Host, state: HostState) -> float:
+    available = host.memory_available
+    return (host.memory_beyond + state.load.memory) / available if available > 0 else 0.0
+
+
 TERMS: Final = (
     Term("free_mem_cv", 0.5, "deviation", _free_memory),
     Term("free_disk_cv", 0.5, "deviation", lambda host, state: _free_disk(host, state.now)),
@@ -95,6 +101,10 @@ TERMS: Final = (
     Term("location_exclusion_score", 1.0, "pairs", lambda _, state: float(len(state.location_tags))),
     Term("reserved_mem_rtotal", RESERVED_WEIGHT, "sum", _reserved),
 )
+DYNAMIC: Final = Term("dynamic_mem_cv", 0.0, "deviation", _memory_in_use)
+"""Memory that is really in use: one more term where that is known (with_load), which htools does not have."""
+LOAD_WEIGHT: Final = 5
+MEMORY_LOAD: Final = "mem_load_cv"
 WEIGHTS: Final = {term.name: term.weight for term in TERMS}
 
 
@@ -171,6 +181,17 @@ def weighted(values: Sequence[float], terms: Sequence[Term] = TERMS) -> float:
 def with_weights(weights: Mapping[str, float]) -> tuple[Term, ...]:
     """Return the table with weights of the user's own for some terms."""
     return tuple(term._replace(weight=weights.get(term.name, term.weight)) for term in TERMS)
+
+
+def with_load(terms: Sequence[Term], ratio: Fraction, weight: float | None = None) -> tuple[Term, ...]:
+    """Return terms with that of memory in use, for machines whose memory loads are bytes.
+
+    Its weight grows with the memory ratio, from 0 where nothing is over-committed, unless one is given; the
+    term for loads in units of the user's own counts no more.
+    """
+    usual = float(LOAD_WEIGHT * max(Fraction(0), ratio - 1))
+    others = (each._replace(weight=0.0) if each.name == MEMORY_LOAD else each for each in terms)
+    return (*others, DYNAMIC._replace(weight=usual if weight is None else weight))
 
 
 def optimum_of(hosts: Sequence[Host], states: Sequence[HostState]) -> float:
