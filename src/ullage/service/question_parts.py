@@ -20,14 +20,19 @@ TYPES: Final = "types"
 CATALOG: Final = "catalog"
 TRACE: Final = "trace"
 QUOTAS: Final = "quotas"
+PRICES: Final = "prices"
+COUNTERS: Final = "counters"
+"""Readings of counters, as a table."""
 CLUSTER: Final = "other"
 """Another cluster, to be compared with."""
 PART_OF_KIND: Final[Mapping[str, str]] = MappingProxyType(
-    {"Policy": POLICY, "ResourceTypes": TYPES, "Catalog": CATALOG, "Trace": TRACE}
+    {"Policy": POLICY, "ResourceTypes": TYPES, "Catalog": CATALOG, "Trace": TRACE, "PriceList": PRICES}
 )
 _OWN: Final = "ullage.dev/"
 _MARK: Final = re.compile(rb"^---(?=\s|$)", re.MULTILINE)
 _NAMES_ONE: Final = re.compile(rb"""["']?kind["']?\s*:\s*["']?(?:%s)\b""" % "|".join(PART_OF_KIND).encode())
+_TABLE: Final = re.compile(rb"(?:---[^\S\n]*\n)?\s*((?:[a-z]+,)*(?:tenant|counter),)")
+"""The first line of readings of counters, which are no document."""
 _INK: Final = re.compile(rb"[^\r\n]")
 DOCUMENTS_MAX: Final = 1000
 
@@ -44,6 +49,10 @@ def parts_of(body: bytes, takes: Collection[str]) -> dict[str, bytes]:
         return {rest: body}
     places: dict[str, list[tuple[int, int]]] = {}
     for start, end in _documents(body):
+        table = _TABLE.match(body, start, end) if COUNTERS in takes else None
+        if table is not None:
+            places.setdefault(COUNTERS, []).append((table.start(1), end))
+            continue
         name = _part(body[start:end], takes) or rest
         if name not in takes:
             kind = next(kind for kind, part in PART_OF_KIND.items() if part == name)

@@ -57,7 +57,7 @@ class Consumption:
         self._used = streams_by_tenant(book, USAGE, tenancy)
         self._promised = streams_by_tenant(book, COMMITTED, tenancy)
         self._now = promised_now(tenancy)
-        self._observed = self._when_observed()
+        self._observed: dict[str, npt.NDArray[np.bool_]] = {}
         self.is_promised_now = False
         """Whether anything of what the snapshot says now was counted, for want of a record."""
 
@@ -97,9 +97,9 @@ class Consumption:
             if what.name not in recorded:
                 self.is_promised_now = True
                 level = constant(amount, self._span.begin, self._span.end, ESTIMATED)
+                seen = self._when_observed(what.name)
                 found[what] = Held(
-                    np.where(self._observed, level.amounts, 0),
-                    np.where(self._observed, level.states, UNKNOWN).astype(np.int8),
+                    np.where(seen, level.amounts, 0), np.where(seen, level.states, UNKNOWN).astype(np.int8)
                 )
         return found
 
@@ -114,13 +114,16 @@ class Consumption:
     def _sum(self, streams: Iterable[Stream]) -> Held:
         return together([held(self._book, each, *self._span) for each in streams])
 
-    def _when_observed(self) -> npt.NDArray[np.bool_]:
-        """Return the slots in which anything was observed of anybody."""
-        found = np.zeros((self._span.end - self._span.begin) // GRID_SECONDS, np.bool_)
-        for stream in self._book.streams(measure=USAGE):
-            if self._book.slot_seconds(stream):
-                found |= held(self._book, stream, *self._span).states != UNKNOWN
-        return found
+    def _when_observed(self, resource: str) -> npt.NDArray[np.bool_]:
+        """Return the slots in which a resource was observed of anybody; where it never was, any resource."""
+        resource = resource if self._book.streams(resource=resource, measure=USAGE) else ""
+        if resource not in self._observed:
+            found = np.zeros((self._span.end - self._span.begin) // GRID_SECONDS, np.bool_)
+            for stream in self._book.streams(resource=resource, measure=USAGE):
+                if self._book.slot_seconds(stream):
+                    found |= held(self._book, stream, *self._span).states != UNKNOWN
+            self._observed[resource] = found
+        return self._observed[resource]
 
 
 def _with_model(what: What, promised: Mapping[What, Held]) -> What:

@@ -35,6 +35,7 @@ from ullage.model.resources import ResourceTypes
 Kind = Literal["tenant", "total", "unattributed", "idle", "capacity"]
 KINDS: Final[tuple[Kind, ...]] = ("tenant", "total", "unattributed", "idle", "capacity")
 """Rows of a thing, in this order: each tenant, all of them, nobody that we know, nobody, and the whole."""
+FIRST: Final = ("cpu", "memory")
 STEPS: Final = {BILLING_CU: COMPUTE_STEPS, BILLING_SU: STORAGE_STEPS, BILLING_NU: GIBIBYTE}
 
 
@@ -179,7 +180,7 @@ class Reporter:
 
     def in_order(self) -> list[Row]:
         """Return the rows by period and thing, tenants first."""
-        return sorted(self.rows, key=lambda row: (row.period, row.what, KINDS.index(row.kind), row.tenant))
+        return sorted(self.rows, key=_place)
 
     def _row_of_levels(self, tenant: str, what: What, promised: Held | None, used: Held | None) -> None:
         self._put(tenant, what, self._integrated(what, promised), self._integrated(what, used))
@@ -301,7 +302,8 @@ class Reporter:
                 taken, states = np.maximum(taken, of_cluster.amounts), np.maximum(states, of_cluster.states)
                 other = Held(taken - level.amounts, states)
                 columns["unattributed"][name] = self._integrated(what, other) or []
-            total = Held(np.where(states != UNKNOWN, whole.amounts, 0), states)
+            known = states != UNKNOWN
+            total = Held(np.where(known, whole.amounts, 0), known.astype(np.int8))
             columns["idle"][name] = self._integrated(what, Held(total.amounts - taken, states)) or []
             columns["capacity"][name] = self._integrated(what, total) or []
         for kind, found in columns.items():
@@ -309,6 +311,12 @@ class Reporter:
             for period, (promised, used) in enumerate(zip(*both, strict=True)):
                 if promised is not None or used is not None:
                     self.rows.append(Row(period, kind, "", what, self._unit(what), promised, used))
+
+
+def _place(row: Row) -> tuple[int, int, What, int, str]:
+    """Return where a row stands: processors and memory first of all things, billing units last."""
+    first = FIRST.index(row.what.name) if row.what.name in FIRST else len(FIRST)
+    return row.period, first + (row.what.name in STEPS), row.what, KINDS.index(row.kind), row.tenant
 
 
 def _sum(amounts: Iterable[Amount | None]) -> Amount | None:

@@ -46,7 +46,7 @@ def read_counters(path: str) -> Mapping[CounterName, CounterReadings]:
 def _read(file: InputFile, found: dict[CounterName, CounterReadings]) -> None:
     reader = csv.reader(io.TextIOWrapper(io.BytesIO(file.data), "utf-8-sig", newline=""), strict=True)
     try:
-        places = _places(next(reader, []))
+        places = _places(next((row for row in reader if any(map(str.strip, row))), []))
         for count, row in enumerate(reader):
             if row:
                 _take(row, places, found, count)

@@ -1,0 +1,112 @@
+"""Meters as questions get them: from a table, Prometheus or the ledger; and recording them there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ullage.model.constraints import Record
+from ullage.model.resources import ResourceTypes
+from ullage.render import view
+from ullage.service.answer import Answer, versioned
+from ullage.service.asked import Asked
+from ullage.service.clock import told_time
+from ullage.service.ledger_file import file_of, ledger_path, told_path
+from ullage.service.words import fact_table, plural
+
+if TYPE_CHECKING:
+    from ullage.engine.capacity.metering import Reading
+    from ullage.engine.usage.metering_counters import CounterName, Meters
+
+PROMETHEUS: Final = "prometheus:"
+
+
+class MeterReport(Record, frozen=True):
+    """The answer to `ullage usage meter`; `late` readings came too late to count, or were counted before."""
+
+    ledger: str
+    source: str
+    counters: int
+    readings: int
+    late: int
+    counters_kept: int
+    last_seconds: int | None = None
+
+
+def metered(source: str, gap_seconds: int) -> "Meters":
+    """Return what the readings of a source come to."""
+    from ullage.engine.usage.metering_counters import Meters
+
+    meters = Meters(gap_seconds=gap_seconds)
+    for name, readings, wraps_at in read_readings(source):
+        meters.add(name, readings, wraps_at)
+    return meters
+
+
+def read_readings(source: str) -> "Iterator[tuple[CounterName, list[Reading], int | None]]":
+    """Yield the readings of counters of a source: a table, or `prometheus:URL`."""
+    if source.startswith(PROMETHEUS):
+        from ullage.sources.usage.prometheus_counters import read_counters as read_scraped
+
+        for name, readings in read_scraped(source.removeprefix(PROMETHEUS)):
+            yield name, readings, None
+        return
+    from ullage.sources.usage.counters_csv import read_counters
+
+    for name, found in read_counters(source).items():
+        yield name, found.readings, found.wraps_at
+
+
+def recorded(asked: Asked) -> "Meters | None":
+    """Return the meters that the ledger of a question has, if it is a file and has any."""
+    place = ledger_path(asked.ledger, asked) if asked.ledger else None
+    if not isinstance(place, Path) or not place.exists():
+        return None
+    from ullage.stores.usage_meters import read_meters
+
+    return read_meters(place)
+
+
+def usage_meter(source: str, ledger: str) -> Answer:
+    """Record readings of counters in the file of a ledger, and answer how many they were."""
+    from ullage.stores.usage_meters import change_meters
+
+    path = file_of(ledger_path(ledger), "metering")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    found = list(read_readings(source))
+
+    def change(meters: "Meters") -> MeterReport:
+        late = sum(meters.add(name, readings, wraps_at) for name, readings, wraps_at in found)
+        span = meters.span_seconds()
+        return MeterReport(
+            told_path(path),
+            source,
+            len({name for name, _, _ in found}),
+            sum(len(readings) for _, readings, _ in found),
+            late,
+            len(meters.counters),
+            None if span is None else span[1],
+        )
+
+    report = change_meters(path, change)
+    return Answer(
+        lambda: _page(report),
+        lambda: versioned("MeterReport", report, ResourceTypes()),
+    )
+
+
+def _page(report: MeterReport) -> view.Page:
+    facts = (
+        ("counters", str(report.counters)),
+        ("readings", str(report.readings)),
+        ("late or repeated", str(report.late)),
+        ("counters kept", str(report.counters_kept)),
+        ("until", told_time(report.last_seconds)),
+    )
+    what = f"{plural(report.readings, 'reading')} of {plural(report.counters, 'counter')}"
+    return view.Page(
+        title="Metering",
+        verdict=view.Verdict(f"{what} are metered in {report.ledger}", "yes"),
+        blocks=(fact_table("Metered", facts),),
+        next_command=f"ullage usage report --ledger {report.ledger}",
+        about=f"ledger {report.ledger}",
+    )

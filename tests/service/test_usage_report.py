@@ -1,0 +1,150 @@
+"""Reports of consumption: from observations, counters and prices; what is missing is said."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from ullage.model.errors import InputError
+from ullage.service.asked import Asked
+from ullage.service.usage_meters import usage_meter
+from ullage.service.usage_report import usage_report
+from ullage.service.usage_report_read import UsageReportQuestion
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+DEMO = Asked("demo")
+USAGE, COUNTERS, PRICES = (str(EXAMPLES / each) for each in ("usage.csv", "counters.csv", "prices.yaml"))
+
+
+@pytest.fixture(autouse=True)
+def no_cluster_of_the_machine(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", "/nowhere/config")
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+
+
+def report(asked=DEMO, **question):
+    return usage_report(asked, UsageReportQuestion(**question)).data()
+
+
+def number(text):
+    return Fraction(text)
+
+
+def quantity(row, column):
+    return number(row[column]["quantity"]) if column in row else Fraction(0)
+
+
+@pytest.mark.parametrize("period", ["hour", "day", "week", "month"])
+@pytest.mark.parametrize("by", ["namespace", "quota", "label:app"])
+def test_totals_are_the_sums_of_their_rows_and_parts_add_up_to_the_capacity(period, by):
+    found = report(period=period, by=by, usage=USAGE, counters=COUNTERS, prices=PRICES, end="2026-01-08")
+    rows: dict[tuple[str, ...], dict[str, list[dict]]] = {}
+    for row in found["rows"]:
+        key = (row["period"], row["what"], row.get("model", ""))
+        rows.setdefault(key, {}).setdefault(row["kind"], []).append(row)
+    assert rows
+    for kinds in rows.values():
+        (total,) = kinds["total"]
+        for column in ("promised", "used"):
+            assert quantity(total, column) == sum(quantity(row, column) for row in kinds["tenant"])
+        assert number(total.get("cost", "0")) == sum(number(row.get("cost", "0")) for row in kinds["tenant"])
+        if "capacity" in kinds:
+            (whole,), (idle,) = kinds["capacity"], kinds["idle"]
+            rest = sum(quantity(row, "used") for row in kinds.get("unattributed", []))
+            if "used" in whole:
+                assert quantity(total, "used") + rest + quantity(idle, "used") == quantity(whole, "used")
+            if "promised" in whole:
+                assert quantity(total, "promised") + quantity(idle, "promised") == quantity(whole, "promised")
+    assert number(found["cost"]) == sum(number(each["cost"]) for each in found["costs"])
+
+
+def test_longer_periods_have_what_shorter_ones_have():
+    asked = {"usage": USAGE, "counters": COUNTERS, "with_billing": True}
+
+    def sums(period):
+        found: dict[tuple[str, ...], Fraction] = {}
+        for row in report(period=period, **asked)["rows"]:
+            for column in ("promised", "used"):
+                key = (row["kind"], row.get("tenant", ""), row["what"], row.get("model", ""), column)
+                found[key] = found.get(key, Fraction(0)) + quantity(row, column)
+        return found
+
+    months = sums("month")
+    assert months == sums("week") == sums("day") == sums("hour")
+    assert any(key[2] == "billing_cu" for key in months)
+
+
+def test_counters_alone_need_no_cluster_and_no_observations():
+    found = report(Asked(), counters=COUNTERS)
+    assert {row["what"] for row in found["rows"]} == {"network"}
+    assert found["cluster"] == ""
+    assert [each["cost"] for each in found["costs"]] == []
+
+
+def test_the_ledger_has_what_was_metered(tmp_path):
+    ledger = str(tmp_path / "ledger.db")
+    assert usage_meter(COUNTERS, ledger).data()["late"] == 0
+    again = usage_meter(COUNTERS, ledger).data()
+    assert again["countersKept"] == 4
+    assert again["late"] > 0, "what was counted does not count again"
+    wanted = report(Asked(), counters=COUNTERS)
+    assert report(Asked(ledger=ledger))["rows"] == wanted["rows"]
+
+
+def test_tenants_of_counters_are_those_of_quotas_where_they_are_asked_for():
+    found = report(by="quota", counters=COUNTERS)
+    tenants = {row["tenant"] for row in found["rows"] if row["kind"] == "tenant"}
+    assert tenants
+    assert tenants <= {quota.name for quota in _quotas()} | {"web", "batch", "platform"}
+
+
+def _quotas():
+    from ullage.service.asked import read_cluster
+
+    return read_cluster(DEMO).quotas
+
+
+def test_what_is_not_known_is_said():
+    notes = " ".join(report(usage=USAGE, counters=COUNTERS, prices=PRICES)["notSimulated"])
+    assert "the capacity is that of the cluster now" in notes
+    assert "what workloads ask for now counts in their place" in notes
+    assert "what passed unread before 1 restart of counters" in notes
+    assert "of which nothing is known: ephemeral-storage" in notes
+
+
+def test_what_was_recorded_as_promised_is_not_estimated(tmp_path):
+    path = tmp_path / "usage.csv"
+    lines = ["subject,resource,time,value,measure"]
+    for hour in range(25):
+        lines += [f"namespace/web,cpu,{hour * 3600},2,usage", f"namespace/web,cpu,{hour * 3600},3,committed"]
+    path.write_text("\n".join(lines))
+    found = report(Asked(), usage=str(path), end="1970-01-02")
+    (row,) = [each for each in found["rows"] if each["kind"] == "tenant"]
+    assert row["promised"] == {"quantity": "72", "estimated": "0"}
+    assert row["used"] == {"quantity": "48", "estimated": "0"}
+    assert "no cluster is named" in found["notSimulated"][0]
+
+
+@pytest.mark.parametrize(
+    ("question", "what"),
+    [
+        ({"by": "colour"}, "--by 'colour' is unknown"),
+        ({"by": "label:"}, "--by 'label:' is unknown"),
+        ({"begin": "2026-01-05", "end": "2026-01-05"}, "nothing lies between"),
+        ({"begin": "yesterday"}, "--from: 'yesterday' is no usable time"),
+        ({"end": "2026-02-30"}, "--to: 2026-02-30 is no day of the calendar"),
+        ({"end": "2026-01-05T10:30:00Z"}, "--to: 2026-01-05T10:30:00Z is no full hour"),
+        ({"period": "hour", "begin": "1980-01", "end": "2026-01"}, "more than 100000 hours"),
+    ],
+)
+def test_what_cannot_be_reported_is_one_line(question, what):
+    with pytest.raises(InputError) as error:
+        report(usage=USAGE, **question)
+    assert what in str(error.value)
+
+
+def test_nothing_to_report_from_is_said_with_what_would_help():
+    with pytest.raises(InputError, match="nothing was observed"):
+        report()
