@@ -1,7 +1,6 @@
 """`ullage advise requests`."""
 
-from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -21,37 +20,21 @@ must grow would find no place.
 """
 
 
-class _Number(click.ParamType[Fraction]):
-    """A decimal number, exactly."""
-
-    name = "number"
-
-    def convert(
-        self, value: object, parameter: click.Parameter | None, context: click.Context | None
-    ) -> Fraction:
-        if isinstance(value, Fraction):
-            return value
-        try:
-            return Fraction(str(value).removesuffix("%"))
-        except (ValueError, ZeroDivisionError):
-            self.fail(f"{value!r} is no number", parameter, context)
-
-
 @click.command("requests", help=_HELP)
-@click.argument("workloads", metavar="[KIND/NAME]...", nargs=-1)
+@click.argument("workloads", metavar="[[KIND/]NAME]...", nargs=-1)
 @USAGE_OPTION
 @click.option(
     "--cpu-percentile",
-    type=_Number(),
-    default="95",
+    type=click.FloatRange(1, 100),
+    default=95,
     show_default=True,
     metavar="PERCENT",
     help="CPU that is enough so much of the time.",
 )
 @click.option(
     "--memory-margin",
-    type=_Number(),
-    default="15",
+    type=click.FloatRange(0, 1000),
+    default=15,
     show_default=True,
     metavar="PERCENT",
     help="Memory above the most that was used.",
@@ -59,8 +42,8 @@ class _Number(click.ParamType[Fraction]):
 @click.option(
     "--min-days",
     "days_min",
-    type=_Number(),
-    default="7",
+    type=click.FloatRange(0, 3660),
+    default=7,
     show_default=True,
     metavar="DAYS",
     help="Advise nothing for what was observed for less time.",
@@ -68,8 +51,8 @@ class _Number(click.ParamType[Fraction]):
 @click.option(
     "--min-saving",
     "saving_min",
-    type=_Number(),
-    default="10",
+    type=click.FloatRange(0, 100),
+    default=10,
     show_default=True,
     metavar="PERCENT",
     help="Lower no request by less of it.",
@@ -91,33 +74,8 @@ class _Number(click.ParamType[Fraction]):
 )
 @click.option("--patch", "patches", is_flag=True, help="Print patches for kubectl, as YAML unless -o json.")
 @asks
-def command(
-    asked: "Asked",
-    workloads: tuple[str, ...],
-    usage: str,
-    *,
-    cpu_percentile: Fraction,
-    memory_margin: Fraction,
-    days_min: Fraction,
-    saving_min: Fraction,
-    only_growth: bool,
-    cpu_limits: str,
-    shape: str,
-    patches: bool,
-) -> "Answer":
+def command(asked: "Asked", **wanted: Any) -> "Answer":
     """Answer what workloads should ask for."""
-    from ullage.service.advise_requests import RequestsQuestion, advise_requests
+    from ullage.service.advise_requests import advise_requests, question_of
 
-    question = RequestsQuestion(
-        usage,
-        cpu_percentile,
-        memory_margin,
-        days_min,
-        saving_min,
-        removes_cpu_limits=cpu_limits == "remove",
-        only_growth=only_growth,
-        workloads=workloads,
-        shape=shape,
-        patches=patches,
-    )
-    return advise_requests(asked, question)
+    return advise_requests(asked, question_of(wanted))

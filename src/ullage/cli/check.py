@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.shell_completion import CompletionItem
 
-from ullage.cli.options import EXACT_OPTION, FORMATS, JUNIT, PLACEMENT_OPTION, asks
+from ullage.cli.options import EXACT_OPTION, FORMATS, JUNIT, PLACEMENT_OPTION, USAGE_OPTION, asks
 
 if TYPE_CHECKING:
     from ullage.service.answer import Answer
@@ -20,7 +20,8 @@ is placed anew, and who finds no place is named; --exact then searches for anoth
 Lost drives take their volumes along: it says who used them, and where they could start with new ones.
 Without either, each group's spare nodes of the policy are tried. Of virtual machines it says who could take
 over from whom, who could be emptied, and what a balance would mend; those of lost nodes start where their
-disks are. Exit code 2 when there is an error among the findings.
+disks are. With --usage it warns of promises that are hollow by a week of use, and of who uses more than it
+asked for. Exit code 2 when there is an error among the findings.
 """
 
 
@@ -47,6 +48,7 @@ def _kinds(context: click.Context, parameter: click.Parameter, text: str) -> lis
 @click.option("--no-balance", is_flag=True, help="Do not look at what balancing machines would mend.")
 @PLACEMENT_OPTION
 @EXACT_OPTION
+@USAGE_OPTION
 @partial(asks, formats=(*FORMATS, JUNIT))
 def command(
     asked: "Asked",
@@ -56,9 +58,12 @@ def command(
     exact_seconds: int,
     *,
     no_balance: bool,
+    usage: str,
 ) -> "Answer":
     """Answer what is wrong, and what breaks."""
     from ullage.service.check import CheckQuestion, check
 
-    question = CheckQuestion(lose, nodes_lost, placement or "", exact_seconds, balances=not no_balance)
+    question = CheckQuestion(
+        lose, nodes_lost, placement or "", exact_seconds, balances=not no_balance, usage=usage
+    )
     return check(asked, question)

@@ -6,13 +6,12 @@ from typing import Any, Final, NamedTuple
 
 from ullage.engine.usage.advice import WorkloadAdvice, advise, saving_of
 from ullage.engine.usage.evidence import Evidence
-from ullage.engine.usage.owners import Owner
+from ullage.engine.usage.owners import Owner, names_of, owner_of
 from ullage.engine.usage.requests import ContainerAdvice, Rules, Sized
 from ullage.engine.usage.requests_applied import Applied, Room, applied
 from ullage.engine.usage.requests_patch import after_patch, patch_of, removes_limits, why_no_patch
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
-from ullage.model.errors import InputError
 from ullage.model.resources import Amount, Resources, ResourceTypes
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_cluster, unknown
@@ -47,11 +46,7 @@ class RequestsQuestion(NamedTuple):
     patches: bool = False
 
     def rules(self) -> Rules:
-        """Return the same as the engine takes it; raises an InputError."""
-        _require("--cpu-percentile", self.cpu_percentile, 1, 100)
-        _require("--memory-margin", self.memory_margin, 0, 1000)
-        _require("--min-days", self.days_min, 0, 3660)
-        _require("--min-saving", self.saving_min, 0, 100)
+        """Return the same as the engine takes it."""
         return Rules(
             self.cpu_percentile,
             self.memory_margin / 100,
@@ -62,9 +57,12 @@ class RequestsQuestion(NamedTuple):
         )
 
 
-def _require(where: str, value: Fraction, least: int, most: int) -> None:
-    if not least <= value <= most:
-        raise InputError(f"{float(value):g} is out of range", where=where, remedy=f"use {least} to {most}")
+def question_of(wanted: Mapping[str, Any]) -> RequestsQuestion:
+    """Return a question of its options; numbers are as exact as they are written."""
+    numbers = ("cpu_percentile", "memory_margin", "days_min", "saving_min")
+    exact: dict[str, Any] = {name: Fraction(str(wanted[name])) for name in numbers}
+    rest = {name: value for name, value in wanted.items() if name not in {*numbers, "cpu_limits"}}
+    return RequestsQuestion(**rest, **exact, removes_cpu_limits=wanted["cpu_limits"] == "remove")
 
 
 class EvidenceStatus(Record, frozen=True):
@@ -201,11 +199,9 @@ def advise_requests(asked: Asked, question: RequestsQuestion) -> Answer:
 def _check_found(
     wanted: Sequence[str], advice: Sequence[WorkloadAdvice], snapshot: Snapshot, asked: Asked
 ) -> None:
-    known = {name.lower() for each in advice for name in (each.crew.owner.key, each.crew.owner.subject)}
+    known = {name for each in advice for name in names_of(each.crew.owner)}
     for name in wanted:
         if name not in known:
-            from ullage.engine.usage.owners import owner_of
-
             owners = {owner_of(each) for each in snapshot.workloads}
             near = {each.key for each in owners if not asked.namespace or each.namespace == asked.namespace}
             raise unknown("workload", name, near)

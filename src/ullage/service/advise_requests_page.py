@@ -84,9 +84,9 @@ def _verdict(report: "RequestsReport", types: ResourceTypes) -> str:
         return f"none of {every} is advised to change"
     parts = [f"{changing} of {every} can be right-sized"]
     if report.freed:
-        parts.append(f"they give back {listed(types, report.freed)}")
+        parts.append(f"{listed(types, report.freed)} less is asked for then")
     if report.grown:
-        parts.append(f"some need {listed(types, report.grown)} more")
+        parts.append(f"{listed(types, report.grown)} more where it must grow")
     homeless = [each.workload for each in report.outgrown if not each.to_node]
     if homeless:
         parts.append(f"{several(homeless)} would find no place")
@@ -99,9 +99,10 @@ def _change_table(
     rows: Sequence[Row], report: "RequestsReport", types: ResourceTypes, rows_max: int
 ) -> view.Table:
     percentile = f"{float(report.cpu_percentile):g} %"
+    alone = all(len(workload.containers) == 1 for workload, _, _ in rows)
     columns = (
         view.Column("workload", priority=9),
-        view.Column("container", priority=3),
+        view.Column("container", wide_only=alone, priority=8),
         view.Column("resource", priority=9),
         view.Column("most used", "right", priority=7, key="max"),
         view.Column(percentile, "right", priority=5, key="percentile"),

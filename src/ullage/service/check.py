@@ -6,15 +6,13 @@ someone without a place are looked at once more, exactly (check_exact.py).
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.engine.balance.host_losses import HostLosses
 from ullage.engine.balance.of_snapshot import is_of_machines
 from ullage.engine.balance.rebalance import fleet_of
-from ullage.engine.capacity.findings import findings_of
 from ullage.engine.capacity.summary import Summary, summarise_groups
 from ullage.engine.columns import Columns
-from ullage.engine.quota.use import quota_use
 from ullage.engine.redundancy.budgets import Budget, Budgets
 from ullage.engine.redundancy.losses import Losses, LossReport, Survey
 from ullage.engine.storage.hollow_promises import hollow_promises
@@ -30,6 +28,7 @@ from ullage.service.check_drives import EMPTY_VOLUMES, DriveLossStatus, drive_lo
 from ullage.service.check_exact import ExactLooks
 from ullage.service.check_findings import (
     budget_findings,
+    cluster_findings,
     loss_findings,
     owner_findings,
     proof_words,
@@ -40,7 +39,11 @@ from ullage.service.check_machines import TRIED, Machines, Redundancy, machines_
 from ullage.service.check_swap import swap_findings, swap_needs
 from ullage.service.fit import EXACT_SECONDS
 from ullage.service.held import columns_of
+from ullage.service.observed import read_usage
 from ullage.service.words import plural
+
+if TYPE_CHECKING:
+    from ullage.engine.usage.book import Book
 
 NODES_LOST_MAX: Final = 3
 _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
@@ -52,6 +55,7 @@ CHECKS: Final = (
     ("quotas", ("quota-",)),
     ("workloads", ("pending", "memory-unbounded", "limit-below-request", "no-owner")),
     ("disruption budgets", ("budget-",)),
+    ("use", ("usage-",)),
 )
 """What is checked of the cluster as it is, and how the codes of its findings begin."""
 
@@ -60,7 +64,7 @@ class CheckQuestion(NamedTuple):
     """What is lost: named nodes and domains together, or any so many nodes; None leaves it to the policy.
 
     A loss with losers is searched exactly for so many seconds; 0: not at all. `balances` looks at unhealthy
-    groups of machines after a proposed balance too.
+    groups of machines after a proposed balance too. `usage` is a source of what is really used, if any.
     """
 
     lose: tuple[str, ...] = ()
@@ -68,6 +72,7 @@ class CheckQuestion(NamedTuple):
     placement: str = ""
     exact_seconds: int = EXACT_SECONDS
     balances: bool = True
+    usage: str = ""
 
 
 class Checked(Record, frozen=True):
@@ -172,7 +177,8 @@ def check_of(snapshot: Snapshot, asked: Asked, question: CheckQuestion) -> Answe
     """Answer what is wrong with a cluster that was read already."""
     from ullage.service.check_page import check_page, check_suite
 
-    report = check_report(snapshot, question)
+    book = read_usage(question.usage, asked, snapshot) if question.usage else None
+    report = check_report(snapshot, question, book)
     types = snapshot.resource_types
     return Answer(
         lambda: check_page(report, asked),
@@ -183,8 +189,8 @@ def check_of(snapshot: Snapshot, asked: Asked, question: CheckQuestion) -> Answe
     )
 
 
-def check_report(snapshot: Snapshot, question: CheckQuestion) -> CheckReport:
-    """Return everything that was checked."""
+def check_report(snapshot: Snapshot, question: CheckQuestion, book: "Book | None" = None) -> CheckReport:
+    """Return everything that was checked; what is really used is in a book."""
     if (question.nodes_lost or 0) > len(snapshot.nodes):
         what = f"{question.nodes_lost} nodes cannot be lost of {len(snapshot.nodes)}"
         raise InputError(what, where="--nodes-lost", remedy=f"use 0 to {len(snapshot.nodes)}")
@@ -201,13 +207,14 @@ def check_report(snapshot: Snapshot, question: CheckQuestion) -> CheckReport:
     drive_loss = asking.drive_loss(question.lose, drives) if drives else None
     surveys = [asking.survey(*each) for each in _surveys(groups, question)]
     found = (
-        *findings_of(columns, groups, quota_use(columns)),
+        *cluster_findings(columns, groups, book),
         *hollow_promises(columns),
         *owner_findings(snapshot),
         *budget_findings(budgets.all),
     )
     machines = machines_of(snapshot, balances=question.balances)
-    checks = (*_checks_of(found, budgets.all), *_machine_checks(columns, machines), *asking.checks)
+    of_cluster = _checks_of(found, budgets.all, has_usage=book is not None)
+    checks = (*of_cluster, *_machine_checks(columns, machines), *asking.checks)
     return CheckReport(
         cluster=snapshot.name,
         revision=snapshot.revision,
@@ -320,11 +327,11 @@ def tried_words(survey: Survey) -> str:
     return f"{words}; {survey.looked} of {failing} looked at exactly{saved}"
 
 
-def _checks_of(found: Sequence[Finding], budgets: Sequence[Budget]) -> Iterator[Checked]:
+def _checks_of(found: Sequence[Finding], budgets: Sequence[Budget], *, has_usage: bool) -> Iterator[Checked]:
+    left_out = {*(() if budgets else ("disruption budgets",)), *(() if has_usage else ("use",))}
     for name, beginnings in CHECKS:
-        mine = [each for each in found if each.code.startswith(beginnings)]
-        if name != "disruption budgets" or budgets:
-            yield checked(name, mine, "")
+        if name not in left_out:
+            yield checked(name, [each for each in found if each.code.startswith(beginnings)], "")
 
 
 def _machine_checks(columns: Columns, machines: Machines) -> Iterator[Checked]:

@@ -1,14 +1,21 @@
-"""What is worth saying about losses and disruption budgets, as findings with remedies."""
+"""What is worth saying of the cluster as it is, of losses and disruption budgets: findings with remedies."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
+from ullage.engine.capacity.findings import findings_of
+from ullage.engine.capacity.summary import Summary
+from ullage.engine.columns import Columns
+from ullage.engine.quota.use import quota_use
 from ullage.engine.redundancy.budgets import Broken, Budget
 from ullage.engine.redundancy.drain import how_to_unblock, why_blocked
 from ullage.engine.redundancy.losses import Loser, LossReport, Survey, is_unowned
 from ullage.model.cluster import Snapshot
 from ullage.model.verdict import Finding
 from ullage.service.words import plural, several
+
+if TYPE_CHECKING:
+    from ullage.engine.usage.book import Book
 
 SPARE: Final = "keep room for it elsewhere"
 OWNED: Final = "let a Deployment, StatefulSet or Job own them"
@@ -26,6 +33,16 @@ class Certified(Protocol):
     @property
     def certificate_note(self) -> str:
         """The proof, or why there is none."""
+
+
+def cluster_findings(columns: Columns, groups: list[Summary], book: "Book | None") -> tuple[Finding, ...]:
+    """Return what is wrong with the cluster as it is, and where usage is known, with that."""
+    if book is None:
+        return findings_of(columns, groups, quota_use(columns))
+    from ullage.engine.usage.hollow import observed_on, usage_findings
+
+    observed = observed_on(columns, book)
+    return (*findings_of(columns, groups, quota_use(columns), observed), *usage_findings(columns, book))
 
 
 def budget_findings(budgets: Sequence[Budget]) -> Iterator[Finding]:

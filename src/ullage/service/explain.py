@@ -4,7 +4,9 @@ Workloads are explained in explain_pod.py, quotas in explain_quota.py.
 """
 
 from collections.abc import Collection, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from ullage.engine.capacity.admission import terms_of
 from ullage.engine.capacity.summary import Summary, summarise_groups, total
@@ -16,6 +18,7 @@ from ullage.model.errors import InputError
 from ullage.model.policy import effective_settings
 from ullage.model.resources import Resources, ResourceType, canonical_name
 from ullage.model.settings import RATIO_SUFFIX, RESERVE_SUFFIX
+from ullage.model.usage import UsageSummary
 from ullage.model.verdict import Terms
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_cluster, unknown
@@ -23,6 +26,11 @@ from ullage.service.disks_list import disks_on
 from ullage.service.explain_pod import explain_pod
 from ullage.service.explain_quota import explain_quota
 from ullage.service.held import columns_of
+from ullage.service.observed import read_usage
+from ullage.service.used import ContentionStatus, UsedHolding, contention_on, usage_of, used_holdings
+
+if TYPE_CHECKING:
+    from ullage.engine.usage.book import Book
 
 KINDS: Final = ("node", "pod", "quota", "resource")
 LARGEST_SHOWN: Final = 10
@@ -58,6 +66,8 @@ class NodeExplanation(Record, frozen=True):
 
     `swap_bytes` is what counts as its swap, None where nobody tells; `swap_rule` the setting of the policy
     that it follows from, empty where the source tells. `disks` are told unless one resource is asked about.
+    Where usage is asked for, `usage` is that of the node, `used` that of its workloads, and `contention` says
+    who gets what if all want the most they used.
     """
 
     cluster: str
@@ -70,6 +80,9 @@ class NodeExplanation(Record, frozen=True):
     workloads: tuple[Holding, ...]
     not_simulated: tuple[str, ...]
     disks: tuple[DiskTerms, ...] = ()
+    usage: Mapping[str, UsageSummary] = {}
+    used: tuple[UsedHolding, ...] = ()
+    contention: tuple[ContentionStatus, ...] = ()
 
 
 class ResourceExplanation(Record, frozen=True):
@@ -86,8 +99,11 @@ class ResourceExplanation(Record, frozen=True):
     not_simulated: tuple[str, ...]
 
 
-def explain(asked: Asked, subject: str, only: str = "") -> Answer:
-    """Answer what stands behind a node (perhaps one resource of it), a pod, a quota or a resource."""
+def explain(asked: Asked, subject: str, only: str = "", usage: str = "") -> Answer:
+    """Answer what stands behind a node (perhaps one resource of it), a pod, a quota or a resource.
+
+    `usage` is a source of what is really used, if any.
+    """
     kind, _, name = subject.partition("/")
     if kind not in KINDS or not name:
         remedy = "write node/NAME, pod/NAME, quota/NAME or resource/NAME"
@@ -98,15 +114,20 @@ def explain(asked: Asked, subject: str, only: str = "") -> Answer:
         )
         raise InputError("--resource is for nodes", remedy=f"leave it out: {why}")
     snapshot = read_cluster(asked)
+    book = read_usage(usage, asked, snapshot) if usage and kind in {"node", "pod"} else None
     if kind == "node":
-        return explain_node(snapshot, name, asked, only)
+        return explain_node(snapshot, name, asked, only, book)
     if kind == "quota":
         return explain_quota(snapshot, name, asked)
-    return explain_pod(snapshot, name, asked) if kind == "pod" else explain_resource(snapshot, name, asked)
+    if kind == "pod":
+        return explain_pod(snapshot, name, asked, book)
+    return explain_resource(snapshot, name, asked)
 
 
-def explain_node(snapshot: Snapshot, name: str, asked: Asked, only: str = "") -> Answer:
-    """Answer what stands behind the numbers of a node."""
+def explain_node(
+    snapshot: Snapshot, name: str, asked: Asked, only: str = "", book: "Book | None" = None
+) -> Answer:
+    """Answer what stands behind the numbers of a node, and where usage is known, who uses what there."""
     from ullage.service.explain_page import node_page
 
     columns = columns_of(snapshot)
@@ -142,9 +163,25 @@ def explain_node(snapshot: Snapshot, name: str, asked: Asked, only: str = "") ->
         not_simulated=snapshot.unknowns,
         disks=() if only else disks_on(columns, node),
     )
+    if book is not None:
+        report = _with_usage(report, columns, book)
     types = snapshot.resource_types
     return Answer(
         lambda: node_page(report, types, asked), lambda: versioned("NodeExplanation", report, types)
+    )
+
+
+def _with_usage(report: NodeExplanation, columns: Columns, book: "Book") -> NodeExplanation:
+    name = report.node.name
+    here = [each for each in columns.snapshot.workloads if each.node == name]
+    names = {each.terms.resource for each in report.resources}
+    usage = {key: each for key, each in usage_of(book, f"node/{name}").items() if key in names}
+    contention = contention_on(columns, book, columns.node_index[name])
+    return msgspec.structs.replace(
+        report,
+        usage=usage,
+        used=used_holdings(book, here, names),
+        contention=tuple(each for each in contention if each.resource in names),
     )
 
 

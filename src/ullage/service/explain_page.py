@@ -13,6 +13,7 @@ from ullage.model.verdict import Terms
 from ullage.render import view
 from ullage.service.bars import resource_bars
 from ullage.service.disks_list_page import disk_table
+from ullage.service.used_page import node_use_blocks
 from ullage.service.words import (
     FIRST_RESOURCES,
     amount_cell,
@@ -58,6 +59,7 @@ def node_page(report: "NodeExplanation", types: ResourceTypes, asked: "Asked") -
     ]
     if report.disks:
         blocks.append(disk_table(report.disks, by_node=False))
+    blocks += node_use_blocks(report, types)
     blocks.append(_holding_table(f"Runs on {report.node.name}", report.workloads, names, types))
     return view.Page(
         title=f"Node {report.node.name}",

@@ -5,7 +5,7 @@ a quota is judged on the nodes all the same, so that one sees what comes next.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -31,6 +31,10 @@ from ullage.model.verdict import Shortfall, Verdict
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, unknown
 from ullage.service.held import columns_of
+from ullage.service.used import UsedPart, used_parts
+
+if TYPE_CHECKING:
+    from ullage.engine.usage.book import Book
 
 SAME_NAMES_TOLD: Final = 3
 FINAL_STATES: Final = frozenset(("error", "deleted"))
@@ -51,7 +55,8 @@ class PodExplanation(Record, frozen=True):
     `held_back` is what stops it before any node is looked at; `verdict` has the terms of the node that would
     be chosen, or that is nearest, where that lacks resources. For a workload that runs, nodes are judged as
     if it had left its own. `evicts` are those that its quota gives it the right to take the place of,
-    `waits_for` those on their way out in whose place it runs once they are gone.
+    `waits_for` those on their way out in whose place it runs once they are gone. `used` is told where usage
+    is asked for.
     """
 
     cluster: str
@@ -79,14 +84,17 @@ class PodExplanation(Record, frozen=True):
     evicts: tuple[str, ...] = ()
     standby: str = ""
     waits_for: tuple[str, ...] = ()
+    used: tuple[UsedPart, ...] = ()
 
 
-def explain_pod(snapshot: Snapshot, name: str, asked: Asked) -> Answer:
-    """Answer why a workload waits, or where else it could run."""
+def explain_pod(snapshot: Snapshot, name: str, asked: Asked, book: "Book | None" = None) -> Answer:
+    """Answer why a workload waits, or where else it could run, and where usage is known, what it uses."""
     from ullage.service.explain_pod_page import pod_page
 
     workload = find_workload(snapshot, name, asked.namespace)
     report = pod_report(snapshot, workload)
+    if book is not None:
+        report = msgspec.structs.replace(report, used=used_parts(book, workload))
     types = snapshot.resource_types
     return Answer(
         lambda: pod_page(report, types, asked),

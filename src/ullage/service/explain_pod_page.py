@@ -10,6 +10,7 @@ from ullage.model.resources import Resources, ResourceTypes
 from ullage.model.verdict import Severity, Terms
 from ullage.render import view
 from ullage.service.explain_pod import FINAL_STATES, NodeJudged, PodExplanation
+from ullage.service.used_page import pod_use_blocks
 from ullage.service.wanted import PODS
 from ullage.service.words import amount_cell, canonical_map, listed, nothing_cell, plural, several
 
@@ -28,6 +29,7 @@ def pod_page(
     """Return the page of a workload; shortened, only the nodes that come nearest."""
     rows_max = NODES_SHOWN if shortened else len(report.nodes)
     blocks: list[view.Block] = [_node_table(report, types, rows_max)]
+    blocks += pod_use_blocks(report.used, types)
     rules = [each for each in report.rules if each.nodes or _runs(report)]
     if rules:
         blocks.append(view.Findings("Rules that bind it", tuple(_rule(each, report) for each in rules)))

@@ -16,6 +16,7 @@ from ullage.model.cluster import HOLDING_STATES, Snapshot
 from ullage.model.constraints import Record
 from ullage.model.drives import Drive
 from ullage.model.resources import NOTHING, Resources
+from ullage.model.usage import UsageSummary
 from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_cluster
@@ -25,7 +26,7 @@ from ullage.service.held import columns_of
 class NodeStatus(Record, frozen=True):
     """The terms of one node, each a map by resource; a resource without a bound has no limit and no free.
 
-    `standby` is what it holds free for failover of others.
+    `standby` is what it holds free for failover of others; `usage` is told where it is asked for.
     """
 
     name: str
@@ -42,10 +43,11 @@ class NodeStatus(Record, frozen=True):
     committed: Resources
     free: Resources
     standby: Resources = NOTHING
+    usage: Mapping[str, UsageSummary] = {}
 
 
 class WorkloadStatus(Record, frozen=True):
-    """A workload that was asked for."""
+    """A workload that was asked for; `limits` and `usage` are told where usage is asked for."""
 
     name: str
     namespace: str
@@ -54,6 +56,8 @@ class WorkloadStatus(Record, frozen=True):
     node: str
     priority: int
     requests: Resources
+    limits: Resources = NOTHING
+    usage: Mapping[str, UsageSummary] = {}
 
 
 class QuotaStatus(Record, frozen=True):
@@ -125,18 +129,22 @@ class Known(NamedTuple):
     report: StatusReport
 
 
-def status(asked: Asked, by: str = "") -> Answer:
-    """Answer how full a cluster is; `by` names the one part of it that is wanted."""
-    return status_of(read_cluster(asked, needs_nodes=False), asked, by)
+def status(asked: Asked, by: str = "", usage: str = "") -> Answer:
+    """Answer how full a cluster is; `by` names the one part of it that is wanted, `usage` a source of use."""
+    return status_of(read_cluster(asked, needs_nodes=False), asked, by, usage)
 
 
-def status_of(snapshot: Snapshot, asked: Asked, by: str = "") -> Answer:
+def status_of(snapshot: Snapshot, asked: Asked, by: str = "", usage: str = "") -> Answer:
     """Answer how full a cluster is that was read already."""
     from ullage.service.status_page import status_page
 
     check_namespace(snapshot, asked.namespace)
     lists = bool(asked.namespace) or by == "workload"
     report = status_report(snapshot, asked.namespace, lists=lists)
+    if usage:
+        from ullage.service.status_usage import with_usage
+
+        report = with_usage(report, snapshot, asked, usage)
     types = snapshot.resource_types
     return Answer(
         lambda: status_page(report, types, asked, by),

@@ -10,6 +10,7 @@ from ullage.model.quantity import readable_bytes
 from ullage.model.resources import ResourceTypes
 from ullage.render import view
 from ullage.service.bars import resource_bars
+from ullage.service.used_page import used_cell
 from ullage.service.words import (
     FIRST_RESOURCES,
     SHOWN_LAST,
@@ -169,6 +170,8 @@ def _node_table(
     ]
     for place, name in enumerate(names):
         columns.append(view.Column(name, "right", name in SHOWN_LAST, max(2, 8 - place), f"{name} committed"))
+    used = [name for name in names if any(name in node.usage for node in nodes)]
+    columns += [view.Column(f"{name} used", "right", priority=7) for name in used]
     held = [name for name in names if any(node.standby.of(name) for node in nodes)]
     columns += [view.Column(f"{name} standby", "right", priority=6) for name in held]
     columns.append(view.Column("workloads", "right", priority=2))
@@ -180,7 +183,7 @@ def _node_table(
     rows = []
     for node in shown:
         tone: view.Tone = "plain" if node.state == "ready" else "warn"
-        used = [
+        committed = [
             share_cell(types, name, node.committed.of(name), node.limit.get(name))
             if name in node.capacity
             else nothing_cell()
@@ -192,7 +195,8 @@ def _node_table(
                 view.Cell(node.state, tone=tone),
                 view.Cell(node.group),
                 view.Cell(node.domain),
-                *used,
+                *committed,
+                *(used_cell(types, node.usage.get(name), node.capacity.of(name)) for name in used),
                 *(amount_or_nothing(types, node.standby, name) for name in held),
                 view.Cell(str(node.workloads)),
                 *(amount_or_nothing(types, node.free, name) for name in names),
@@ -200,6 +204,8 @@ def _node_table(
             )
         )
     caption = "committed, and its share of the node's limit"
+    if used:
+        caption += "; used: 95 % of the time at most, and its share of the capacity"
     if held:
         caption += "; standby is held free for failover"
     if len(shown) < len(nodes):
@@ -351,6 +357,7 @@ def _workload_table(
     workloads: "Sequence[WorkloadStatus]", types: ResourceTypes, namespace: str
 ) -> view.Table:
     names = resources_in_order({name for each in workloads for name in each.requests})
+    used = [name for name in names if any(name in each.usage for each in workloads)]
     columns = (
         view.Column("workload", priority=9),
         view.Column("kind", priority=1),
@@ -358,6 +365,8 @@ def _workload_table(
         view.Column("node", priority=7),
         view.Column("priority", "right", priority=2),
         *(view.Column(name, "right", priority=max(1, 8 - place)) for place, name in enumerate(names)),
+        *(view.Column(f"{name} used", "right", priority=7) for name in used),
+        *(view.Column(f"{name} limit", "right", priority=4) for name in used),
     )
     rows = tuple(
         (
@@ -367,8 +376,13 @@ def _workload_table(
             view.Cell(each.node) if each.node else nothing_cell(),
             view.Cell(str(each.priority)),
             *(amount_or_nothing(types, each.requests, name) for name in names),
+            *(used_cell(types, each.usage.get(name), each.requests.of(name)) for name in used),
+            *(amount_or_nothing(types, each.limits, name) for name in used),
         )
         for each in workloads
     )
     title = f"Workloads of namespace {namespace}" if namespace else "Workloads"
-    return view.Table(title, columns, rows, "what each requests")
+    caption = "what each requests"
+    if used:
+        caption += "; used: 95 % of the time at most, and its share of the request"
+    return view.Table(title, columns, rows, caption)

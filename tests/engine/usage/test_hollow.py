@@ -59,8 +59,8 @@ def test_use_is_judged_against_request_and_limit(resource, amounts, wanted):
 def test_a_finding_tells_who_how_much_and_what_follows():
     ((_, _, memory),) = found({("pod/n/web-0", "memory"): hourly(5 * GIB)})
     assert memory == (
-        "n/StatefulSet/web: its pod used memory above its request, n/web-0 5Gi of 4Gi: it is the first to be "
-        "evicted when its node runs short"
+        "workload n/StatefulSet/web: its pod used memory above its request, n/web-0 5Gi of 4Gi: it is the "
+        "first to be evicted when its node runs short"
     )
     ((_, _, cpu),) = found({("pod/n/web-0", "cpu"): hourly(2500)})
     assert cpu.endswith("n/web-0 2.5 of 2: it is throttled when its node is busy")
@@ -84,7 +84,9 @@ def test_a_container_is_judged_by_its_own_request():
     }
     ((code, _, message),) = found(streams, web(containers=parts))
     assert code == "usage-over-request"
-    assert message.startswith("n/StatefulSet/web, container c: its pod used memory above its request")
+    assert message.startswith(
+        "workload n/StatefulSet/web, container c: its pod used memory above its request"
+    )
 
 
 def test_use_of_long_ago_does_not_count():

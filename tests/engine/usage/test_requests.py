@@ -167,16 +167,23 @@ def test_memory_of_what_was_started_again_is_not_lowered():
     [
         (None, "nothing was observed of it"),
         ([(START, None)], "nothing was observed of it"),
-        (every(DAY, [5 * MIB] * 20, START), "only 20 points, 100 are needed"),
+        (every(DAY, [5 * MIB] * 20, START), "20 of the 100 points that are needed"),
         (hourly(5 * MIB, days=6), "observed for 6 days, 7 are needed (--min-days)"),
         (every(HOUR, [5 * MIB, 5 * MIB, None] * 112, START), "33.3 % of the points were dropped"),
     ],
 )
-@pytest.mark.parametrize("resource", ["cpu", "memory"])
-def test_too_little_evidence_advises_nothing_and_says_why(used, said, resource):
-    found = sized(used, resource, request="2", limit="")
+@pytest.mark.parametrize(("resource", "request_"), [("cpu", "2"), ("memory", "2Gi")])
+def test_too_little_evidence_advises_nothing_and_says_why(used, said, resource, request_):
+    found = sized(used, resource, request=request_, limit="")
     assert not found.changes
     assert found.reasons == (said,)
+
+
+def test_memory_used_beyond_its_request_is_raised_on_little_evidence_and_told_so():
+    found = sized([(START, 5000 * MIB)], request="4Gi", limit="")
+    assert request_and_limit(found) == ("5760Mi", None)
+    assert found.reasons[-1] == "1 of the 100 points that are needed: it may need more"
+    assert not sized([(START, 5000 * MIB)], request="", limit="").changes
 
 
 def test_a_week_of_hourly_points_is_a_week():

@@ -1,7 +1,7 @@
 """Findings: what is wrong or worth knowing in a snapshot, each with its number and a remedy."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import numpy as np
@@ -44,7 +44,12 @@ def findings_of(
         *_wrong_quotas(columns),
         *_workloads(snapshot),
     ]
-    return tuple(sorted(found, key=lambda each: (_ORDER[each.severity], each.code, each.subject)))
+    return worst_first(found)
+
+
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings in the order in which they should be read."""
+    return tuple(sorted(findings, key=lambda each: (_ORDER[each.severity], each.code, each.subject)))
 
 
 def _over_committed(columns: Columns) -> Iterator[Finding]:

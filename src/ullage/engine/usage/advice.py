@@ -14,7 +14,7 @@ from ullage.engine.placement.limit_ranges import containers_of, limit_range_refu
 from ullage.engine.requests import effective_limits, effective_request
 from ullage.engine.usage.book import Book
 from ullage.engine.usage.evidence import observed_pods
-from ullage.engine.usage.owners import Crew, crews
+from ullage.engine.usage.owners import Crew, crews, names_of
 from ullage.engine.usage.requests import ContainerAdvice, Rules, Sized, Sizing, is_guaranteed
 from ullage.model.admission import Autoscaler, LimitRange, LimitRangeItem
 from ullage.model.cluster import Container, Snapshot, Workload
@@ -61,7 +61,7 @@ def advise(
     found = []
     for crew in crews(snapshot, observed_pods(book)):
         owner = crew.owner
-        named = not wanted or {owner.key.lower(), owner.subject.lower()} & set(wanted)
+        named = not wanted or names_of(owner) & set(wanted)
         if named and (not namespace or owner.namespace == namespace):
             found.append(_advice(snapshot, book, rules, crew))
     return found

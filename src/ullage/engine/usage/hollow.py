@@ -186,7 +186,7 @@ def _finding(code: str, crew: Crew, uses: list[Use], types: ResourceTypes) -> Fi
         code,
         severity,
         f"workload/{crew.owner.subject}",
-        f"{crew.owner.subject}{part}: {count} used {worst.resource} {where}, {worst.pod} {used} of "
+        f"workload {crew.owner.subject}{part}: {count} used {worst.resource} {where}, {worst.pod} {used} of "
         f"{kind.readable(bound)}: {consequence}",
         "ullage advise requests says what it should ask for",
     )

@@ -47,6 +47,11 @@ class Owner(NamedTuple):
         return f"{self.namespace}/{self.key}" if self.namespace else self.key
 
 
+def names_of(owner: Owner) -> set[str]:
+    """Return what people may call an owner, in small letters: by its name, with its kind, its namespace."""
+    return {owner.name.lower(), owner.key.lower(), owner.subject.lower()}
+
+
 class Crew(NamedTuple):
     """The pods of one owner, the newest first: those that are there, and names of others that were."""
 

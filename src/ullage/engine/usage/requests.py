@@ -7,7 +7,8 @@
 
 The hard thing is what use does not tell. Memory near its limit is cut off there: the true need is unknown, so
 it is raised and never lowered; a container that was killed for want of memory is raised further. Too few
-points, a short window or many dropped points advise nothing. A limit is never introduced.
+points, a short window or many dropped points advise nothing, unless memory was used beyond its request: that
+needs no second point. A limit is never introduced.
 """
 
 from collections.abc import Iterator
@@ -129,9 +130,12 @@ class Sizing(NamedTuple):
         seen, limit = now.evidence, now.limit
         killed = self._was_killed(seen)
         held = self._why_not(seen)
-        if held and not killed:
+        # To lower it takes much evidence; to raise it, one point above the request is enough.
+        is_proven = killed or 0 < now.request < seen.most
+        if held and not is_proven:
             return now.kept(held)
         need, reasons = self._memory_need(now, killed=killed)
+        reasons += (f"{held}: it may need more",) if held else ()
         need = self._rounded(MEMORY, need)
         if held and need <= now.request:
             return now.kept(held)
@@ -228,7 +232,7 @@ class Sizing(NamedTuple):
         if not seen.points:
             return "nothing was observed of it"
         if seen.points < POINTS_MIN:
-            return f"only {seen.points} points, {POINTS_MIN} are needed"
+            return f"{seen.points} of the {POINTS_MIN} points that are needed"
         if seen.days < self.rules.days_min:
             days = _number(Fraction(int(seen.days * 10), 10))
             return f"observed for {days} days, {_number(self.rules.days_min)} are needed (--min-days)"
