@@ -27,6 +27,7 @@ NO_QUESTIONS = {
     "ledger/pause": "changes the ledger",
     "ledger/release": "changes the ledger",
     "ledger/backup": "writes a file",
+    "usage/meter": "changes the ledger",
 }
 LEFT_OUT = {
     "output": "of the terminal",
@@ -47,6 +48,8 @@ LEFT_OUT = {
     "paths": "sent along",
     "catalog": "sent along",
     "quotas": "sent along",
+    "counters": "sent along",
+    "prices": "sent along",
     "path": "the cluster is named, not a file",
 }
 LEFT_OUT_OF = {

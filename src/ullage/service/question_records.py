@@ -234,6 +234,28 @@ class LedgerVerify(Parameters, frozen=True, kw_only=True):
     ] = ""
 
 
+class UsageReport(OfCluster, frozen=True, kw_only=True):
+    """What tenants consumed; price lists and readings of counters may be sent along."""
+
+    period: Annotated[
+        Literal["hour", "day", "week", "month"],
+        Meta(description="The periods of UTC that are told apart; weeks begin on Monday."),
+    ] = "month"
+    by: Annotated[Text, Meta(description="Who is a tenant: namespace, quota or label:KEY.")] = "namespace"
+    begin: Annotated[
+        Text, Meta(description="From when on, as 2026-03 or 2026-03-14; else from the first observation on.")
+    ] = msgspec.field(default="", name="from")
+    end: Annotated[Text, Meta(description="Until when, which is not part of it.")] = msgspec.field(
+        default="", name="to"
+    )
+    gap_seconds: Annotated[
+        int, Meta(ge=300, le=86_400, description="What lies between observations further apart is estimated.")
+    ] = 3600
+    with_billing: Annotated[
+        bool, Meta(description="Also billing_cu, billing_su and billing_nu, without a price too.")
+    ] = msgspec.field(default=False, name="billingUnits")
+
+
 class Schema(Parameters, frozen=True, kw_only=True):
     """The JSON Schema of our documents."""
 

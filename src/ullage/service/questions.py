@@ -12,7 +12,18 @@ import msgspec
 
 from ullage.model.errors import InputError
 from ullage.service import question_records as records
-from ullage.service.question_parts import CATALOG, CLUSTER, POLICY, QUOTAS, TRACE, TYPES, WORKLOADS, parts_of
+from ullage.service.question_parts import (
+    CATALOG,
+    CLUSTER,
+    COUNTERS,
+    POLICY,
+    PRICES,
+    QUOTAS,
+    TRACE,
+    TYPES,
+    WORKLOADS,
+    parts_of,
+)
 
 if TYPE_CHECKING:
     from ullage.service.answer import Answer
@@ -307,6 +318,25 @@ def _ledger_verify(sent: Sent) -> "Answer":
     return ledger_verify(_with_ledger(sent), sent.asked)
 
 
+def _usage_report(sent: Sent) -> "Answer":
+    from ullage.service.usage_report import usage_report
+    from ullage.service.usage_report_read import UsageReportQuestion
+
+    told = sent.told
+    question = UsageReportQuestion(
+        told.period,
+        told.by,
+        "",
+        COUNTERS if COUNTERS in sent.parts else "",
+        PRICES if PRICES in sent.parts else "",
+        told.begin,
+        told.end,
+        told.gap_seconds,
+        told.with_billing,
+    )
+    return usage_report(sent.asked, question)
+
+
 def _schema(sent: Sent) -> "Answer":
     from ullage.service.schema import list_schemas, schema
 
@@ -354,6 +384,13 @@ _ASKED: Final = (
         _ledger_verify,
         (POLICY,),
         is_long=True,
+    ),
+    Question(
+        "usage/report",
+        "What tenants consumed, and what it costs",
+        records.UsageReport,
+        _usage_report,
+        (*_WITH, PRICES, COUNTERS),
     ),
     Question("schema", "The JSON Schema of our documents", records.Schema, _schema, ()),
 )
