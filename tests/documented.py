@@ -60,7 +60,7 @@ def _run(arguments, home):
         "HOME": home,
     }
     environment = {**os.environ, **settings}
-    for name in ("ULLAGE_CLUSTER", "ULLAGE_LEDGER", "XDG_DATA_HOME"):
+    for name in ("ULLAGE_CLUSTER", "ULLAGE_LEDGER", "ULLAGE_USAGE", "XDG_DATA_HOME"):
         environment.pop(name, None)
     return subprocess.run(
         [sys.executable, "-m", "ullage", *arguments],

@@ -27,6 +27,7 @@ NO_QUESTIONS = {
     "ledger/pause": "changes the ledger",
     "ledger/release": "changes the ledger",
     "ledger/backup": "writes a file",
+    "usage/observe": "changes the ledger",
     "usage/meter": "changes the ledger",
 }
 LEFT_OUT = {

@@ -92,7 +92,7 @@ def test_marks_say_how_far_each_source_was_recorded(ledger):
     assert read_marks(ledger, "test") == Marks(0, {})
     record(ledger, {NODE[:2]: [(50, 1), (90, None)]})
     record(ledger, {POD[:2]: [(70, 1)]})
-    assert read_marks(ledger, "test") == Marks(2, {Stream(*NODE): 90, Stream(*POD): 70})
+    assert read_marks(ledger, "test") == Marks(2, {NODE: 90, POD: 70})
     assert read_marks(ledger, "another") == Marks(0, {})
 
 
@@ -189,11 +189,19 @@ def test_the_size_is_bounded_by_streams_and_not_by_time(ledger):
     assert pages[-1] <= pages[8] + 2
 
 
-def test_a_stream_of_which_nothing_is_left_is_gone_with_its_marks(ledger):
+def test_a_stream_of_which_nothing_is_left_is_gone_and_its_source_remembers_how_far_it_went(ledger):
+    record(ledger, {POD[:2]: [(5000, 1)], NODE[:2]: [(7000, 1)]})
+    record(ledger, {("pod/shop/web-2", "cpu"): [(90 * DAY, 1)]}, at_seconds=91 * DAY)
+    assert read_book(ledger).streams() == [NODE, Stream("pod/shop/web-2", "cpu")]
+    marks = read_marks(ledger, "test")
+    assert set(marks.last_seconds) == {NODE, Stream("pod/shop/web-2", "cpu")}
+    assert marks.forgotten_seconds == 5000
+
+
+def test_what_is_of_one_kind_is_not_old_by_what_is_of_another(ledger):
     record(ledger, {POD[:2]: [(0, 1)]})
-    record(ledger, {NODE[:2]: [(90 * DAY, 1)]}, at_seconds=91 * DAY)
-    assert read_book(ledger).streams() == [NODE]
-    assert set(read_marks(ledger, "test").last_seconds) == {NODE}
+    record(ledger, {("cluster", "cpu"): [(300 * DAY, 1)]}, at_seconds=300 * DAY)
+    assert read_book(ledger).figures(POD).points == 1
 
 
 def test_an_observation_of_the_far_future_ends_nothing(ledger):

@@ -34,6 +34,8 @@ COMMANDS: Final = MappingProxyType(
         "quota": "Shares of teams: borrowed, lent, at risk, audited, replayed.",
         "disks": "Local disks: what they have, and what of it can be had.",
         "ledger": "What is promised, to whom, until when; and whether that is so.",
+        "usage": "What is really used, against what was asked for; and recording it.",
+        "advise": "Over-commitment and right sizes, from what is really used.",
         "forecast": "When room runs out, as an interval tried on the past.",
         "explain": "Every number behind a node, a pod, a quota or a resource.",
         "inspect": "What this host (or others, over SSH) can give.",

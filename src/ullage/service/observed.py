@@ -18,6 +18,10 @@ from ullage.service.ledger_file import file_of, ledger_path
 if TYPE_CHECKING:
     from ullage.engine.usage.book import Book, Samples
 
+PROMETHEUS: Final = "prometheus"
+METRICS: Final = "metrics"
+HOST: Final = "host"
+LIVE: Final = "kube"
 _DOCUMENTS: Final = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _DATABASE: Final = b"SQLite format 3\0"
 REMEDY: Final = (
@@ -42,31 +46,83 @@ def read_usage(source: str, asked: Asked, snapshot: Snapshot | None = None) -> "
     return observed_book(observations(source, asked, snapshot), source, snapshot)
 
 
-def observations(source: str, asked: Asked, snapshot: Snapshot | None = None) -> "Iterator[Samples]":
-    """Return what a source has that is looked at, and not kept by us."""
+def observations(
+    source: str, asked: Asked, snapshot: Snapshot | None = None, *, since_seconds: int | None = None
+) -> "Iterator[Samples]":
+    """Return what a source has that is looked at, and not kept by us.
+
+    Where it keeps a history of its own, `since_seconds` says from when on that is wanted.
+    """
+    word, colon, rest = source.partition(":")
+    if word == PROMETHEUS and (colon or not rest):
+        return _prometheus(rest, asked, snapshot, since_seconds)
+    if source == METRICS:
+        from ullage.sources.usage.metrics_api import read_metrics_api
+
+        if asked.cluster not in {"", LIVE}:
+            raise InputError(f"{asked.cluster} has no metrics API", where=METRICS, remedy="use -c kube")
+        return read_metrics_api(
+            asked.context, asked.kubeconfig, as_user=asked.as_user, namespace=asked.namespace
+        )
+    if source == HOST:
+        from ullage.sources.usage.host_samples import read_host
+
+        return read_host(snapshot)
     from ullage.sources.usage.csv_samples import read_csv
 
     return read_csv(source, types_of(asked, snapshot))
 
 
+def _prometheus(
+    url: str, asked: Asked, snapshot: Snapshot | None, since_seconds: int | None
+) -> "Iterator[Samples]":
+    """Return what a Prometheus has: the one at an address, else the one that the live cluster runs."""
+    from ullage.service.clock import now_seconds
+    from ullage.sources.usage.prometheus_parts import window_of
+
+    until_seconds = now_seconds()
+    address, _, said = url.partition("?")
+    window = window_of(said, until_seconds)
+    if since_seconds is not None and window.first_seconds < since_seconds:
+        window = window._replace(first_seconds=min(since_seconds, until_seconds - window.step_seconds))
+    if address:
+        from ullage.sources.usage.prometheus import read_prometheus
+
+        return read_prometheus(address, window, snapshot=snapshot)
+    from ullage.sources.kubernetes.kubeconfig import find_access
+    from ullage.sources.usage.prometheus_discovery import read_discovered
+
+    return read_discovered(
+        find_access(asked.context, asked.kubeconfig), window, snapshot, as_user=asked.as_user
+    )
+
+
 def observed_book(samples: "Iterator[Samples]", source: str, snapshot: Snapshot | None) -> "Book":
     """Return a book of observations, with what crowds used where a snapshot says who belongs to them."""
-    from ullage.engine.usage.aggregate import Rollup, add_crowds
     from ullage.engine.usage.book import Book
-    from ullage.engine.usage.homes import Homes
 
     book = Book()
-    homes = None if snapshot is None else Homes(snapshot)
-    pods = None if homes is None else Rollup("pod", homes.of)
-    for each in samples:
-        book.add(each)
-        if pods is not None:
-            pods.add(each)
+    crowds_of(book, samples, snapshot)
     if not len(book):
         raise InputError("nothing was observed", where=source, remedy="see that it has values and times")
-    if homes is not None:
-        add_crowds(book, homes.of, pods)
     return book
+
+
+def crowds_of(book: "Book", samples: "Iterator[Samples]", snapshot: Snapshot | None) -> int:
+    """Take observations into a book, with what crowds used, and return how many were dropped."""
+    from ullage.engine.usage.aggregate import Rollup, add_crowds
+    from ullage.engine.usage.homes import Homes
+
+    homes = None if snapshot is None else Homes(snapshot)
+    pods = None if homes is None else Rollup("pod", homes.of)
+    dropped = 0
+    for each in samples:
+        dropped += book.add(each)
+        if pods is not None:
+            pods.add(each)
+    if homes is not None and len(book):
+        add_crowds(book, homes.of, pods)
+    return dropped
 
 
 def types_of(asked: Asked, snapshot: Snapshot | None) -> ResourceTypes:

@@ -234,6 +234,17 @@ class LedgerVerify(Parameters, frozen=True, kw_only=True):
     ] = ""
 
 
+class UsageShow(OfCluster, frozen=True, kw_only=True):
+    """Who uses what, by what the ledger has recorded."""
+
+    subject: Annotated[Text, Meta(description="Only this one, as node/n1.")] = ""
+    by: Annotated[
+        Literal["node", "pod", "container", "workload", "namespace", "group", "quota", "drives", "cluster"]
+        | None,
+        Meta(description="Only subjects of this kind; else nodes and workloads."),
+    ] = None
+
+
 class UsageReport(OfCluster, frozen=True, kw_only=True):
     """What tenants consumed; price lists and readings of counters may be sent along."""
 

@@ -318,6 +318,12 @@ def _ledger_verify(sent: Sent) -> "Answer":
     return ledger_verify(_with_ledger(sent), sent.asked)
 
 
+def _usage_show(sent: Sent) -> "Answer":
+    from ullage.service.usage_show import ShowQuestion, usage_show
+
+    return usage_show(sent.asked, ShowQuestion("", sent.told.subject, sent.told.by or ""))
+
+
 def _usage_report(sent: Sent) -> "Answer":
     from ullage.service.usage_report import usage_report
     from ullage.service.usage_report_read import UsageReportQuestion
@@ -385,6 +391,7 @@ _ASKED: Final = (
         (POLICY,),
         is_long=True,
     ),
+    Question("usage/show", "Who uses what, against what was asked for", records.UsageShow, _usage_show),
     Question(
         "usage/report",
         "What tenants consumed, and what it costs",

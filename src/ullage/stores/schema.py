@@ -103,12 +103,13 @@ _USAGE: Final = (
     ) STRICT, WITHOUT ROWID""",
     "CREATE INDEX usage_days_day ON usage_days (day)",
     # How often each source was recorded, and the last moment that it told of each stream: what is not later
-    # than that was counted already.
+    # than that was counted already. Of streams that are forgotten, the source keeps the last moment as one.
     """CREATE TABLE usage_sources (
         number INTEGER PRIMARY KEY,
         name TEXT NOT NULL UNIQUE,
         batches INTEGER NOT NULL,
-        at_seconds INTEGER NOT NULL
+        at_seconds INTEGER NOT NULL,
+        forgotten_seconds INTEGER NOT NULL
     ) STRICT""",
     """CREATE TABLE usage_marks (
         source INTEGER NOT NULL REFERENCES usage_sources (number),

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from ullage.engine.usage.book import Book, DayRow, Stream, joined_rows, slots_of
 from ullage.engine.usage.levels import DAY_SECONDS
 from ullage.engine.usage.summaries import Figures
-from ullage.model.usage import KINDS
+from ullage.model.usage import kind_of
 from ullage.stores.database_file import failures
 from ullage.stores.opening import check, open_to_read, open_to_write
 from ullage.stores.protocol import StoreBusyError
@@ -37,10 +37,14 @@ _PUT: Final = "INSERT OR REPLACE INTO usage_days VALUES (?, ?, ?, ?, ?, ?, ?, ?,
 
 
 class Marks(NamedTuple):
-    """How far a source was recorded: how many batches, and the last moment of each stream."""
+    """How far a source was recorded: how many batches, and the last moment of each stream.
+
+    Of streams that are forgotten, nothing up to `forgotten_seconds` is new.
+    """
 
     batches: int
     last_seconds: Mapping[Stream, int]
+    forgotten_seconds: int = -1
 
 
 class Batch(NamedTuple):
@@ -61,14 +65,16 @@ def read_marks(path: Path, source: str) -> Marks:
         return Marks(0, {})
     open_to_write(path, create=False).close()  # brings an old one up to date
     with failures(path), contextlib.closing(open_to_read(path)) as connection:
-        found = connection.execute("SELECT number, batches FROM usage_sources WHERE name = ?", (source,))
-        number, batches = found.fetchone() or (0, 0)
+        found = connection.execute(
+            "SELECT number, batches, forgotten_seconds FROM usage_sources WHERE name = ?", (source,)
+        )
+        number, batches, forgotten = found.fetchone() or (0, 0, -1)
         rows = connection.execute(
             "SELECT subject, resource, measure, last_seconds FROM usage_marks "
             "JOIN usage_streams ON usage_streams.number = stream WHERE source = ?",
             (number,),
         )
-        return Marks(batches, {Stream(*names): last for *names, last in rows})
+        return Marks(batches, {Stream(*names): last for *names, last in rows}, forgotten)
 
 
 def append(path: Path, batch: Batch, *, create: bool = True) -> int:
@@ -163,7 +169,7 @@ def _source(connection: sqlite3.Connection, batch: Batch, path: Path) -> int:
         )
         return int(number)
     done = connection.execute(
-        "INSERT INTO usage_sources (name, batches, at_seconds) VALUES (?, 1, ?)",
+        "INSERT INTO usage_sources (name, batches, at_seconds, forgotten_seconds) VALUES (?, 1, ?, -1)",
         (batch.source, batch.at_seconds),
     )
     return int(done.lastrowid or 0)
@@ -207,7 +213,7 @@ def _write(connection: sqlite3.Connection, batch: Batch, added: Sequence[_Added]
         "INSERT OR REPLACE INTO usage_marks VALUES (?, ?, ?)",
         [(number, streams[stream], last) for stream, last in marks.last_seconds.items()],
     )
-    _forget(connection, batch.at_seconds // DAY_SECONDS)
+    _forget(connection, added, batch.at_seconds // DAY_SECONDS)
 
 
 def _columns(row: DayRow) -> tuple[object, ...]:
@@ -236,21 +242,31 @@ def row_of(stream: Stream, day: int, columns: Sequence[Any]) -> DayRow:
     return DayRow(stream, day, figures, slots)
 
 
-def _forget(connection: sqlite3.Connection, today: int) -> None:
+def _forget(connection: sqlite3.Connection, added: Sequence[_Added], today: int) -> None:
     """Delete days that are older than is kept of their kind, and streams of which nothing is left.
 
-    They are old by the newest day that has come: an observation of the far future ends nothing.
+    They are old by the newest day of their kind that was added and has come: an observation of the far future
+    ends nothing. What is gone is not new when it is offered again: its source remembers how far it went.
     """
-    oldest, newest = connection.execute(
-        "SELECT min(day), max(day) FROM usage_days WHERE day <= ?", (today,)
-    ).fetchone()
-    if newest is None or oldest > newest - min(KEPT_DAYS.values()):
-        return
-    for kind in KINDS:
-        connection.execute(
+    newest: dict[str, int] = {}
+    for stream, day, _ in added:
+        kind = kind_of(stream.subject)
+        if newest.get(kind, -1) < day <= today:
+            newest[kind] = day
+    deleted = 0
+    for kind, day in newest.items():
+        done = connection.execute(
             "DELETE FROM usage_days WHERE day <= ? AND stream IN "
             "(SELECT number FROM usage_streams WHERE subject = ? OR subject LIKE ? || '/%')",
-            (newest - KEPT_DAYS.get(kind, OTHERS_KEPT_DAYS), kind, kind),
+            (day - KEPT_DAYS.get(kind, OTHERS_KEPT_DAYS), kind, kind),
         )
+        deleted += done.rowcount
+    if not deleted:
+        return
+    connection.execute(
+        "UPDATE usage_sources SET forgotten_seconds = max(forgotten_seconds, coalesce("
+        "(SELECT max(last_seconds) FROM usage_marks WHERE source = usage_sources.number"
+        " AND stream NOT IN (SELECT stream FROM usage_days)), -1))"
+    )
     connection.execute("DELETE FROM usage_marks WHERE stream NOT IN (SELECT stream FROM usage_days)")
     connection.execute("DELETE FROM usage_streams WHERE number NOT IN (SELECT stream FROM usage_days)")

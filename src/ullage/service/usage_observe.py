@@ -1,0 +1,249 @@
+"""Recording usage: a source is read, what it tells beyond what it told before is added to the ledger's file.
+
+Whatever interrupts it, each reading is there as a whole or not at all, and reading again what was read counts
+nothing twice: for each source and stream the ledger knows the last moment that was told. With a cluster, what
+crowds use is added up, and what is committed is recorded too, so that there is a history to forecast from.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+import numpy as np
+
+from ullage.engine.usage.book import Book, Samples, Stream
+from ullage.engine.usage.levels import DAY_SECONDS
+from ullage.model.cluster import Snapshot
+from ullage.model.constraints import Record
+from ullage.model.errors import InputError
+from ullage.model.resources import ResourceTypes
+from ullage.model.usage import COMMITTED
+from ullage.service.answer import Answer, versioned
+from ullage.service.asked import Asked, read_cluster
+from ullage.service.clock import now_seconds
+from ullage.service.ledger_file import file_of, ledger_path, told_path
+from ullage.service.observed import LIVE, METRICS, crowds_of, observations
+
+if TYPE_CHECKING:
+    from ullage.stores.usage import Marks
+
+LATE_SECONDS: Final = 3600
+"""A source with a history is asked so far back beyond what it told last: some of it may come late."""
+STORAGE: Final = "storage-space"
+
+
+class ObserveQuestion(NamedTuple):
+    """What is recorded: a source, once or every so many seconds, for a time or until it is interrupted.
+
+    Without a source it is the metrics API of a live cluster; of another one, only what is committed.
+    """
+
+    source: str = ""
+    every_seconds: int = 0
+    for_seconds: int = 0
+
+
+class ObserveReport(Record, frozen=True):
+    """The answer to `ullage usage observe`.
+
+    `known` are points that were recorded before; `recorded` are days of streams that were added to.
+    """
+
+    ledger: str
+    source: str
+    readings: int
+    points: int
+    dropped: int
+    known: int
+    streams: int
+    recorded: int
+    last_seconds: int | None = None
+    failures: tuple[str, ...] = ()
+
+
+class Fresh:
+    """What of a source is new: later than what it told of the same stream before."""
+
+    def __init__(self, marks: "Marks") -> None:
+        self._before = marks.last_seconds
+        self._forgotten = marks.forgotten_seconds
+        self.last_seconds: dict[Stream, int] = {}
+        self.points = self.known = 0
+
+    def of(self, samples: Samples) -> Samples:
+        """Return the points that are new, and note how far they go."""
+        streams = [Stream(each, samples.resource, samples.measure) for each in samples.subjects]
+        before = np.array([self._before.get(each, self._forgotten) for each in streams], np.int64)
+        new = samples.at_seconds > before[samples.numbers]
+        count = int(np.count_nonzero(new))
+        self.points += count
+        self.known += len(new) - count
+        numbers, moments = samples.numbers[new], samples.at_seconds[new]
+        last = np.full(len(streams), -1, np.int64)
+        np.maximum.at(last, numbers, moments)
+        for stream, at_seconds in zip(streams, last.tolist(), strict=True):
+            if at_seconds > self.last_seconds.get(stream, -1):
+                self.last_seconds[stream] = at_seconds
+        return samples._replace(numbers=numbers, at_seconds=moments, amounts=samples.amounts[new])
+
+
+def usage_observe(
+    asked: Asked, question: ObserveQuestion, sleep: Callable[[float], None] = time.sleep
+) -> Answer:
+    """Record what a source tells, and answer how much that was."""
+    from ullage.service.usage_observe_page import usage_observe_page
+
+    if not asked.ledger:
+        raise InputError("no ledger is named to record usage in", remedy="name its file with --ledger FILE")
+    if not question.source and not asked.cluster:
+        raise InputError(
+            "nothing to observe is named", remedy="name FILE.csv, prometheus:URL, metrics or host, or use -c"
+        )
+    question = question._replace(source=question.source or (METRICS if asked.cluster == LIVE else ""))
+    path = file_of(ledger_path(asked.ledger, asked), "usage")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    total = ObserveReport(told_path(path), question.source, 0, 0, 0, 0, 0, 0)
+    for report in _readings(asked, question, path, sleep):
+        total = _sum(total, report)
+    return Answer(
+        lambda: usage_observe_page(total, asked),
+        lambda: versioned("ObserveReport", total, ResourceTypes()),
+        yes=bool(total.readings),
+    )
+
+
+def _readings(
+    asked: Asked, question: ObserveQuestion, path: Path, sleep: Callable[[float], None]
+) -> Iterator[ObserveReport]:
+    """Yield each reading; one that fails ends all if it is the only one, and is told otherwise.
+
+    An interruption ends them: what was recorded until then is told.
+    """
+    end = time.monotonic() + question.for_seconds
+    try:
+        while True:
+            begin = time.monotonic()
+            try:
+                yield record(asked, question.source, path)
+            except InputError as error:
+                if not question.every_seconds:
+                    raise
+                yield ObserveReport("", question.source, 0, 0, 0, 0, 0, 0, failures=(str(error),))
+            wait = max(0.0, begin + question.every_seconds - time.monotonic())
+            if not question.every_seconds or (question.for_seconds and time.monotonic() + wait > end):
+                return
+            sleep(wait)
+    except KeyboardInterrupt:
+        return
+
+
+def record(asked: Asked, source: str, path: Path) -> ObserveReport:
+    """Read a source once and add what is new to a ledger, in one step."""
+    from ullage.stores.usage import Batch, Marks, append, read_marks
+
+    name = source_name(source) if source else f"cluster:{asked.cluster}"
+    marks = read_marks(path, name)
+    snapshot = _snapshot(asked, source, path)
+    fresh = Fresh(marks)
+    told = (last for stream, last in marks.last_seconds.items() if stream.measure != COMMITTED)
+    since = max(told, default=None)
+    since_seconds = None if since is None else since - LATE_SECONDS
+    read = observations(source, asked, snapshot, since_seconds=since_seconds) if source else iter(())
+    at_seconds = now_seconds()
+    book = Book()
+    dropped = crowds_of(book, (fresh.of(_checked(each, at_seconds, source)) for each in read), snapshot)
+    if source and not fresh.points and not fresh.known:
+        raise InputError("nothing was observed", where=source, remedy="see that it has values and times")
+    points, last = fresh.points, max(fresh.last_seconds.values(), default=since)
+    if snapshot is not None:
+        for samples in committed_of(snapshot, at_seconds):
+            book.add(fresh.of(samples))
+    recorded = 0
+    if len(book):
+        batch = Batch(name, book, Marks(marks.batches, fresh.last_seconds), at_seconds)
+        recorded = append(path, batch)
+    return ObserveReport("", source, 1, points, dropped, fresh.known, len(book), recorded, last_seconds=last)
+
+
+def source_name(source: str) -> str:
+    """Return what a source is known by: a file by its whole path, an address without a window."""
+    word, _, rest = source.partition(":")
+    if source in {METRICS, "host", "-"}:
+        return source
+    if word == "prometheus":
+        return f"{word}:{rest.partition('?')[0].rstrip('/')}"
+    return str(Path(source).resolve())
+
+
+def committed_of(snapshot: Snapshot, at_seconds: int) -> Iterator[Samples]:
+    """Yield what is committed now of the cluster, its groups, quotas and classes of drives."""
+    from ullage.engine.capacity.summary import summarise_groups, total
+    from ullage.engine.quota.use import quota_use
+    from ullage.service.disks_list import disks_of, totals_of
+    from ullage.service.held import columns_of
+
+    columns = columns_of(snapshot)
+    groups = summarise_groups(columns)
+    levels: dict[str, dict[str, int]] = {}
+
+    def put(subject: str, resource: str, amount: int) -> None:
+        levels.setdefault(resource, {})[subject] = amount
+
+    for resource, amount in total(groups, "cluster").committed.items():
+        put("cluster", resource, amount)
+    for group in groups:
+        for resource, amount in group.committed.items():
+            put(f"group/{group.name}", resource, amount)
+    for use in quota_use(columns):
+        for resource, amount in use.used.items():
+            put(f"quota/{use.quota.name}", resource, amount)
+    for each in totals_of(disks_of(columns)):
+        put(f"drives/{each.drive_class}", STORAGE, each.used_bytes + each.promised_bytes)
+    taken = at_seconds if snapshot.taken_seconds is None else snapshot.taken_seconds
+    for resource, amounts in sorted(levels.items()):
+        yield Samples(
+            resource,
+            COMMITTED,
+            list(amounts),
+            np.arange(len(amounts)),
+            np.full(len(amounts), taken, np.int64),
+            np.array(list(amounts.values()), np.int64),
+        )
+
+
+def _snapshot(asked: Asked, source: str, path: Path) -> Snapshot | None:
+    """Return the cluster, where one is named or it is the live one that is observed.
+
+    A ledger that is not there yet has no promises.
+    """
+    if not asked.cluster and source != METRICS:
+        return None
+    ledger = asked.ledger if path.exists() else ""
+    return read_cluster(msgspec.structs.replace(asked, cluster=asked.cluster or LIVE, ledger=ledger))
+
+
+def _checked(samples: Samples, at_seconds: int, source: str) -> Samples:
+    if len(samples.at_seconds) and int(samples.at_seconds.max()) > at_seconds + DAY_SECONDS:
+        raise InputError(
+            f"an observation of {int(samples.at_seconds.max())} s since 1970 is of the future",
+            where=source,
+            remedy="correct the times, or the clock of this host",
+        )
+    return samples
+
+
+def _sum(total: ObserveReport, report: ObserveReport) -> ObserveReport:
+    return ObserveReport(
+        total.ledger,
+        total.source,
+        total.readings + report.readings,
+        total.points + report.points,
+        total.dropped + report.dropped,
+        total.known + report.known,
+        max(total.streams, report.streams),
+        total.recorded + report.recorded,
+        total.last_seconds if report.last_seconds is None else report.last_seconds,
+        (*total.failures, *report.failures),
+    )

@@ -1,0 +1,120 @@
+"""Who uses what: the same numbers for people and machines, against what was asked for."""
+
+import pytest
+
+from ullage.engine.usage.decaying import status_with_prediction
+from ullage.model.errors import InputError
+from ullage.model.resources import ResourceTypes
+from ullage.render.json_text import to_json
+from ullage.service import usage_show_page
+from ullage.service.asked import Asked, read_cluster, read_to_hold
+from ullage.service.held import Held, holding
+from ullage.service.observed import read_usage
+from ullage.service.questions import ask
+from ullage.service.usage_observe import ObserveQuestion, usage_observe
+from ullage.service.usage_show import ShowQuestion, usage_show
+from ullage.sources.documents import documents_of
+from ullage.sources.usage_documents import statuses_of
+from usage_example import EXAMPLE
+
+DEMO = Asked("demo")
+USAGE = str(EXAMPLE)
+
+
+def shown(asked=DEMO, **question):
+    return usage_show(asked, ShowQuestion(USAGE, **question))
+
+
+def items(answer):
+    return {each["subject"]: each for each in answer.data()["items"]}
+
+
+def test_nodes_and_workloads_are_shown_unless_others_are_asked_for():
+    kinds = {subject.partition("/")[0] for subject in items(shown())}
+    assert kinds == {"node", "workload"}
+    assert {subject.partition("/")[0] for subject in items(shown(by="pod"))} == {"pod"}
+    assert list(items(shown(subject="cluster"))) == ["cluster"]
+
+
+def test_statuses_are_documents_of_the_resource_model_that_read_back():
+    answer = shown(by="node")
+    (document,) = documents_of(to_json(answer.data()).encode(), "answer.json")
+
+    read = {status.subject: status for status, _ in statuses_of(document, ResourceTypes())}
+
+    observed = read_usage(USAGE, DEMO, read_cluster(DEMO))
+    assert read == {subject: status_with_prediction(observed, subject) for subject in read}
+    assert len(read) == 12
+    assert all(status.predicted for status in read.values())
+
+
+def test_requests_and_limits_stand_beside_what_is_used():
+    api = items(shown())["workload/web/ReplicaSet/api"]
+    assert api["requests"]["memory"] == "48Gi"
+    assert api["limits"]["memory"] == "64Gi"
+    metrics = items(shown())["workload/platform/StatefulSet/metrics"]
+    assert "limits" not in metrics
+
+
+def test_who_uses_more_than_it_asked_for_is_told():
+    found = {each["subject"]: each for each in shown().data()["findings"]}
+    assert found["workload/platform/StatefulSet/metrics"]["code"] == "usage-over-request"
+    assert (
+        "above request or limit: platform/StatefulSet/metrics, web/ReplicaSet/api"
+        in shown().page().verdict.text
+    )
+
+
+def test_a_page_has_a_table_for_each_kind_and_marks_what_is_over():
+    page = shown().page()
+    titles = [block.title for block in page.blocks]
+    assert titles == ["What is wrong with use", "Nodes", "Workloads"]
+    assert page.main_table.title == "Nodes"
+    rows = {(row[0].exact, row[1].text): row for row in page.blocks[2].rows}
+    metrics = rows["workload/platform/StatefulSet/metrics", "memory"]
+    assert metrics[9].text == "121%"
+    assert {metrics[6].tone, metrics[8].tone, metrics[9].tone} == {"warn"}
+    assert "5 of 17 pods were observed" in page.blocks[2].caption
+
+
+def test_nodes_are_held_against_what_they_have_and_not_against_promises():
+    rows = {(row[0].exact, row[1].text): row for row in shown(by="node").page().main_table.rows}
+    crowded, calm = rows["node/n3", "memory"], rows["node/n8", "memory"]
+    assert crowded[8].tone == "bad"
+    assert {each.tone for each in calm} == {"plain", "muted"}
+
+
+def test_a_namespace_shows_what_is_its_own():
+    assert {subject.split("/")[1] for subject in items(shown(Asked("demo", namespace="web")))} == {"web"}
+
+
+def test_a_selector_shows_the_nodes_that_it_means():
+    asked = Asked("demo", selector="ullage.dev/group=gpu")
+    assert set(items(shown(asked, by="node"))) == {"node/g1", "node/g2", "node/g3"}
+
+
+def test_what_was_not_observed_is_named_with_what_was():
+    with pytest.raises(InputError, match=r"no observed subject 'node/n9'.*did you mean node/n"):
+        shown(subject="node/n9")
+    with pytest.raises(InputError, match="no kind 'planet'"):
+        shown(by="planet")
+
+
+def test_a_large_answer_is_shortened_on_a_terminal(monkeypatch):
+    monkeypatch.setattr(usage_show_page, "ROWS_SHOWN", 5)
+    answer = shown(by="pod")
+    assert len(answer.shortened().main_table.rows) == 5
+    assert len(answer.page().main_table.rows) == 28
+    assert "the first 5 of 28 rows" in answer.shortened().main_table.caption
+
+
+def test_over_http_it_is_what_the_ledger_has_recorded(tmp_path, monkeypatch):
+    monkeypatch.setenv("ULLAGE_NOW", "1795000000")
+    ledger = tmp_path / "ledger.db"
+    usage_observe(Asked("demo", ledger=str(ledger)), ObserveQuestion(USAGE))
+    held: Held = read_to_hold("production", DEMO)
+    with holding([held]):
+        answer = ask("usage/show", {"by": "node"}, cluster="production", ledger=str(ledger))
+        assert len(answer.data()["items"]) == 12
+        with pytest.raises(InputError, match="nothing was observed"):
+            ask("usage/show", {}, cluster="production")
