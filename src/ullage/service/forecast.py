@@ -78,10 +78,10 @@ class BoundOutlook(Record, frozen=True):
     bound: str
     amount: Amount
     hard: bool
-    reached: bool = False
-    earliest: str | None = None
-    likely: str | None = None
-    latest: str | None = None
+    reached: bool
+    earliest: str | None
+    likely: str | None
+    latest: str | None
 
 
 class Peak(Record, frozen=True):

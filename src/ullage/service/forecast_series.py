@@ -98,24 +98,19 @@ def _dates(known: _Known, bounds: Sequence[Sequence[Bound]]) -> list[tuple[Bound
     dates = run_out(found, rows, amounts, known.horizon_days, known.growth_per_hour)
     told: list[list[BoundOutlook]] = [[] for _ in bounds]
     for place, (row, bound) in enumerate(pairs):
+        reached = bool(found.reason[row] == KNOWN and found.latest[row] >= bound.amount)
+        told_dates = (None, None, None) if reached else _told(known, dates, place)
         amount = Amount(bound.resource, bound.amount)
-        if found.reason[row] != KNOWN:
-            told[row].append(BoundOutlook(bound.name, amount, bound.hard))
-        elif found.latest[row] >= bound.amount:
-            told[row].append(BoundOutlook(bound.name, amount, bound.hard, reached=True))
-        else:
-            earliest, likely, latest = _told(known, dates, place)
-            told[row].append(
-                BoundOutlook(bound.name, amount, bound.hard, earliest=earliest, likely=likely, latest=latest)
-            )
+        told[row].append(BoundOutlook(bound.name, amount, bound.hard, reached, *told_dates))
     return [tuple(each) for each in told]
 
 
-def _told(known: _Known, dates: RunOut, place: int) -> tuple[str | None, ...]:
-    hours = (int(dates.earliest[place]), int(dates.likely[place]), int(dates.latest[place]))
-    return tuple(
-        None if hour == NEVER else told_time((known.end_hour + hour) * HOUR_SECONDS) for hour in hours
+def _told(known: _Known, dates: RunOut, place: int) -> tuple[str | None, str | None, str | None]:
+    earliest, likely, latest = (
+        None if each[place] == NEVER else told_time((known.end_hour + int(each[place])) * HOUR_SECONDS)
+        for each in dates
     )
+    return earliest, likely, latest
 
 
 def _soonest(known: _Known, dates: Sequence[Sequence[BoundOutlook]]) -> set[int]:

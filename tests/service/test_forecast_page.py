@@ -1,0 +1,88 @@
+"""The page of a forecast: what it says first, what stands in its tables, and its pictures."""
+
+import pytest
+
+from ullage.render import render
+from ullage.render.view import Chart, Findings, Table
+from ullage.service.asked import Asked
+from ullage.service.forecast import ForecastQuestion, forecast
+
+GROWTH = "examples/growth.csv"
+
+
+@pytest.fixture(scope="module")
+def answer(request):
+    usage = str(request.config.rootpath / GROWTH)
+    return lambda **asked: forecast(Asked("demo"), ForecastQuestion(usage, **asked))
+
+
+def test_the_first_line_is_what_runs_out_first(answer):
+    page = answer().page()
+    assert page.verdict.text.startswith("nvidia.com/gpu committed is likely to run out on 2026-02-22 (90%: ")
+    assert page.verdict.tone == "yes"
+    assert answer(within_days=60).page().verdict.tone == "no"
+
+
+def test_nothing_that_runs_out_names_what_might(answer):
+    text = answer(by="drives", horizon_days=90).page().verdict.text
+    assert text == "nothing is likely to run out within 90 days"
+    text = answer(by="quota", horizon_days=40).page().verdict.text
+    assert text.startswith(
+        "nothing is likely to run out within 40 days; nvidia.com/gpu committed of quota ml might"
+    )
+
+
+def test_promises_and_use_of_the_same_stand_beside_each_other(answer):
+    table = answer().page().main_table
+    rows = [(row[0].text, row[1].text, row[2].text) for row in table.rows]
+    assert rows[:2] == [("cluster", "cpu", "committed"), ("cluster", "cpu", "usage")]
+
+
+def test_tables_say_when_and_how_good(answer):
+    page = answer().page()
+    dates, quality = [block for block in page.blocks if isinstance(block, Table)]
+    assert {"earliest", "likely", "latest", "a week"} <= {column.title for column in dates.columns}
+    assert "90% were to be" in quality.caption
+
+
+def test_a_soft_bound_that_is_passed_is_no_alarm(answer):
+    table = answer(by="quota").page().main_table
+    row = next(row for row in table.rows if row[5].text == "min")
+    assert {cell.tone for cell in row[3:]} == {"plain"}
+    assert row[8].text == "now"
+
+
+def test_a_growth_that_was_given_is_named(answer):
+    assert "growth is taken to be 5%/month" in answer(growth="5%/month").page().main_table.caption
+
+
+def test_unknown_series_are_told_with_the_reason_once(answer):
+    page = answer().page()
+    (unknown,) = [block for block in page.blocks if isinstance(block, Findings)]
+    assert [row.remedy for row in unknown.rows if "quota batch" in row.message] == [
+        "record it for 3 more days (`ullage usage observe`)"
+    ]
+
+
+def test_charts_hold_history_band_and_bounds(answer):
+    charts = [block for block in answer().page().blocks if isinstance(block, Chart)]
+    assert charts
+    for chart in charts:
+        assert chart.history[-1][0] < chart.band[0][0]
+        assert chart.marks
+        assert all(low <= likely <= high for _, low, likely, high in chart.band)
+
+
+def test_a_long_answer_is_shortened_for_a_terminal(answer, monkeypatch):
+    monkeypatch.setattr("ullage.service.forecast_page.ROWS_SHOWN", 3)
+    table = answer().shortened().main_table
+    assert len(table.rows) == 3
+    assert "the first 3 of " in table.caption
+
+
+@pytest.mark.parametrize("output", ["table", "wide", "csv", "md", "html", "svg"])
+def test_every_format_draws_it(answer, output):
+    text = render(answer().page(), None, output)
+    assert "nvidia.com/gpu" in text
+    if output in {"html", "svg"}:
+        assert 'class="chart-band"' in text
