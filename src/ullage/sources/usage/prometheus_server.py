@@ -174,8 +174,8 @@ class PrometheusServer:
         if path.endswith("/values"):  # names of labels are asked for by GET alone
             method, target, body = "GET", f"{target}?{body.decode()}", b""
         self._connection.request(method, target, body or None, self._headers)
-        response = self._connection.getresponse()
-        data = self._body(response)
+        with self._connection.getresponse() as response:
+            data = self._body(response)
         if response.will_close:
             self.close()
         wait = response.headers.get("Retry-After", "")
@@ -210,7 +210,11 @@ class PrometheusServer:
                 timeout=CONNECT_SECONDS_MAX,
                 context=_context(self._options, self.name),
             )
-        connection.connect()
+        try:
+            connection.connect()
+        except BaseException:
+            connection.close()  # a handshake that failed leaves it open
+            raise
         connection.sock.settimeout(SILENT_SECONDS_MAX)
         return connection
 

@@ -1,0 +1,84 @@
+"""Counters of pods, read from a real Prometheus as they were scraped and metered to the last byte."""
+
+import pytest
+
+from ullage.engine.usage.metering_counters import Account, CounterName, Meters
+from ullage.sources.usage import prometheus_parts
+from ullage.sources.usage.prometheus_counters import Window, read_counters
+from usage_exporter import Metric, history
+from usage_prometheus import prometheus
+
+BEGIN = 1_700_006_400
+MINUTES = 600
+RESTART = 307
+GAP = range(400, 470)
+WINDOW = Window(BEGIN, BEGIN + MINUTES * 60)
+
+pytestmark = pytest.mark.slow
+
+
+def counter(pod, interface, value, name="receive", **labels):
+    known = {"namespace": "shop", "pod": pod, "interface": interface, "id": f"/{pod}/1", "job": "kubelet"}
+    return Metric(f"container_network_{name}_bytes_total", {**known, **labels}, value)
+
+
+def restarted(minute):
+    """A thousand bytes a minute; at its restart, between two points of any grid, it begins again from 10."""
+    if minute in GAP:
+        return None
+    return 1000 * minute if minute < RESTART else 10 + 1000 * (minute - RESTART)
+
+
+def metrics():
+    return [
+        counter("web-1", "eth0", restarted),
+        counter("web-1", "eth0", restarted, job="second-scraper"),
+        counter("web-1", "eth1", lambda minute: 3 * minute),
+        counter("web-1", "lo", lambda minute: 10**9 * minute),
+        counter("web-1", "eth0", lambda minute: 7 * minute, "transmit"),
+        counter("agent", "eth0", lambda minute: 10**9 * minute),
+        counter("", "eth0", lambda minute: 10**9 * minute),
+        Metric("kube_pod_info", {"namespace": "shop", "pod": "agent", "host_network": "true"}, lambda _: 1),
+        Metric("kube_pod_info", {"namespace": "shop", "pod": "web-1", "host_network": "false"}, lambda _: 1),
+    ]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with prometheus(tmp_path_factory.mktemp("prometheus"), history(metrics(), BEGIN, MINUTES)) as url:
+        yield url
+
+
+def metered(server):
+    meters = Meters()
+    for name, readings in read_counters(server, WINDOW):
+        meters.add(name, readings)
+    meters.settle()
+    return meters
+
+
+@pytest.mark.parametrize("samples", [500_000, 500])
+def test_no_byte_is_lost_or_counted_twice_over_restarts_gaps_and_two_scrapers(server, samples, monkeypatch):
+    monkeypatch.setattr(prometheus_parts, "SAMPLES_PER_QUERY", samples)
+    meters = metered(server)
+    assert set(meters.counters) == {
+        CounterName("shop", "network-received/web-1/eth0"),
+        CounterName("shop", "network-received/web-1/eth1"),
+        CounterName("shop", "network-sent/web-1/eth0"),
+    }
+    borders = (BEGIN, BEGIN + MINUTES * 60)
+    (received,) = meters.consumed(Account("shop", "network-received"), borders)
+    last = MINUTES - 1
+    assert received.passed == 1000 * (RESTART - 1) + 10 + 1000 * (last - RESTART) + 3 * last
+    assert received.restarts == 1
+    (sent,) = meters.consumed(Account("shop", "network-sent"), borders)
+    assert sent.passed == 7 * last
+
+
+def test_every_reading_is_there_as_it_was_scraped(server):
+    found = {}
+    for name, readings in read_counters(server, WINDOW):
+        found.setdefault(name.counter, {}).update({each.seconds: each.value for each in readings})
+    assert found["network-received/web-1/eth0"] == {
+        BEGIN + 60 * minute: restarted(minute) for minute in range(MINUTES) if minute not in GAP
+    }
