@@ -16,6 +16,7 @@ from ullage.kube import running
 from ullage.kube.following import FOLLOWED
 from ullage.kube.running import Log, Options, Process, run
 from ullage.model.errors import InputError
+from ullage.sources.kubernetes.api.client import CONNECTIONS_MAX, ApiClient
 from ullage.sources.kubernetes.items import NODE, POD
 from ullage.sources.kubernetes.kubeconfig import Access, ClusterEntry, UserEntry
 
@@ -69,6 +70,24 @@ def test_each_object_that_cannot_be_read_is_said_once(options, capfd, monkeypatc
     said = [line for line in lines if line["message"] == "leaves out an object"]
     assert [(line["kind"], line["key"]) for line in said] == [("Pod", "team/p")] * 2
     assert ["'much'" in said[0]["why"], "'more'" in said[1]["why"]] == [True, True]
+
+
+def test_the_lease_is_renewed_though_all_else_waits_for_the_server(options):
+    renewed = []
+
+    async def work(process: Process) -> None:
+        for _ in range(CONNECTIONS_MAX):
+            await process.client._free.acquire()
+        before = process.election._renewed
+        async with asyncio.timeout(10):
+            while process.election._renewed == before:  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(0.05)
+        renewed.append(process.election.leads)
+        for _ in range(CONNECTIONS_MAX):
+            process.client._free.release()
+
+    run(options, work, kinds=KINDS)
+    assert renewed == [True]
 
 
 def test_a_signal_ends_it(plane, options, capfd):
@@ -180,7 +199,7 @@ def test_two_processes_of_one_host_are_told_apart():
     access = Access("x", ClusterEntry(server="http://127.0.0.1:1"), UserEntry())
 
     async def identities() -> list[str]:
-        return [Process(Options("test"), access, None, FOLLOWED).identity for _ in range(2)]
+        return [Process(Options("test"), access, ApiClient(access), FOLLOWED).identity for _ in range(2)]
 
     first, second = asyncio.run(identities())
     assert first != second

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
-from ullage.sources.kubernetes.api.client import ApiClient, RefusedError, segment
+from ullage.sources.kubernetes.api.client import ApiClient, HeldBackError, RefusedError, segment
 from ullage.sources.kubernetes.api.connection import BrokenError
 
 LEASE_SECONDS: Final = 15
@@ -65,6 +65,16 @@ class _Alone:
 
 
 ALONE: Final = _Alone()
+
+
+def led(client: ApiClient, leading: Leading, connections_max: int) -> ApiClient:
+    """Return a client that writes nothing once another replica may lead, also no second time."""
+
+    def require() -> None:
+        if not leading.leads:
+            raise HeldBackError("another replica leads")
+
+    return client.lane(connections_max, require)
 
 
 class Election:

@@ -40,6 +40,7 @@ LEFT_OUT_SECONDS: Final = 5.0
 """How often it is looked whether there are objects that cannot be read and were not named yet."""
 ANSWER_SECONDS: Final = 8.0
 """How long a process that ends waits for the server to answer: shorter than its lease lasts."""
+ELECTION_CONNECTIONS: Final = 2
 _OK: Final = 200
 _UNAVAILABLE: Final = 503
 
@@ -83,7 +84,12 @@ class Process:
             access, client, kinds=kinds, profile=options.profile, types=self.types, layer=layer
         )
         self.events = Events(client, component=named, identity=self.identity)
-        self.election = Election(client, namespace=self.namespace, name=named, identity=self.identity)
+        self.election = Election(
+            client.lane(ELECTION_CONNECTIONS),  # a lease is renewed whatever else there is to write
+            namespace=self.namespace,
+            name=named,
+            identity=self.identity,
+        )
         self.served = Served()
         self.served.add("GET", "/healthz", self._is_alive)
         self.served.add("GET", "/readyz", self._is_ready)

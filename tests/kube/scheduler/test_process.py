@@ -12,6 +12,7 @@ from ullage.engine.placement.scheduling import Cycle, schedule
 from ullage.kube.following import Following
 from ullage.kube.scheduler import process
 from ullage.kube.scheduler.process import Scheduler
+from ullage.kube.scheduler.reasons import WRITERS
 
 pytestmark = pytest.mark.slow
 
@@ -23,6 +24,18 @@ def test_those_for_whom_there_is_room_are_bound_and_the_others_told_why(proxy, c
     assert cluster.why("e").startswith("0/1 nodes: ")
     assert (figures.bound, figures.failed) == (4, 0)
     assert cluster.reasons() == {"Scheduled", "FailedScheduling"}
+
+
+def test_who_has_a_place_does_not_wait_until_all_others_are_told_that_they_have_none(proxy, cluster):
+    cluster.create(*(f"hopeless{number}" for number in range(100)), nodeSelector={"no": "where"})
+    slow = proxy.delay(5.0, "PATCH", "/status$", times=None)
+
+    def another_comes() -> bool:
+        cluster.create("fits")
+        return True
+
+    scheduled(proxy, lambda: slow.used >= WRITERS, another_comes, lambda: cluster.bound() == {"fits"})
+    assert slow.used <= 3 * WRITERS
 
 
 def test_pods_of_other_schedulers_are_left_alone(proxy, cluster):

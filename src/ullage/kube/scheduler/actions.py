@@ -10,11 +10,17 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from ullage.engine.placement.scheduling import Bound
-from ullage.kube.election import ALONE, Leading
+from ullage.kube.election import ALONE, Leading, led
 from ullage.kube.events import Events, Subject
 from ullage.kube.scheduler.messages import MESSAGE_CHARACTERS_MAX
 from ullage.model.cluster import Workload
-from ullage.sources.kubernetes.api.client import STRATEGIC_PATCH, ApiClient, RefusedError, segment
+from ullage.sources.kubernetes.api.client import (
+    CONNECTIONS_MAX,
+    STRATEGIC_PATCH,
+    ApiClient,
+    RefusedError,
+    segment,
+)
 from ullage.sources.kubernetes.api.connection import BrokenError
 from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
 
@@ -23,6 +29,8 @@ UNSCHEDULABLE: Final = "Unschedulable"
 NOT_BOUND: Final = "SchedulerError"
 """Why a pod has no node that has a place: as kube-scheduler says it."""
 ASK_AGAIN_SECONDS: Final = 0.5
+CONNECTIONS_BEHIND_MAX: Final = 12
+"""For all that is not a binding: no binding waits for it."""
 _TOO_MANY: Final = 429
 _OUT_OF_ORDER: Final = 500
 
@@ -83,7 +91,8 @@ class Actions:
         unanswered: set[asyncio.Task[None]] | None = None,
     ) -> None:
         """`unanswered` are the bindings under way, of which nobody knows yet what becomes of them."""
-        self._client = client
+        self._client = led(client, leading, CONNECTIONS_MAX)
+        self._behind = led(client, leading, CONNECTIONS_BEHIND_MAX)
         self._events = events
         self._unanswered = set[asyncio.Task[None]]() if unanswered is None else unanswered
         self.leading = leading
@@ -119,7 +128,7 @@ class Actions:
             "target": {"apiVersion": "v1", "kind": "Node", "name": node},
         }
         try:
-            await self._client.create(f"{path}/binding", document, before=self._require_lead)
+            await self._client.create(f"{path}/binding", document)
         except RefusedError as error:
             may_be_done = error.is_conflict or _says_nothing(error)
             if may_be_done and await self._is_on(path, uid, node):
@@ -162,7 +171,7 @@ class Actions:
         }
         try:
             path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
-            await self._client.create(path, document, before=self._require_lead)
+            await self._behind.create(path, document)
         except RefusedError as error:
             if not error.is_absent:
                 why = "a disruption budget forbids it" if error.status == _TOO_MANY else error.message
@@ -200,12 +209,11 @@ class Actions:
 
     async def _patch_status(self, key: str, uid: str, status: dict[str, Any]) -> None:
         """Change the status of a pod; another one of its name stays as it is."""
-        self._require_lead()
         namespace, name = _parts(key)
         path = f"/api/v1/namespaces/{namespace}/pods/{name}/status"
         try:
             document = {"metadata": {"uid": uid}, "status": status}
-            await self._client.patch(path, document, STRATEGIC_PATCH)
+            await self._behind.patch(path, document, STRATEGIC_PATCH)
         except RefusedError as error:
             raise NotDoneError(str(error), is_for_good=error.is_absent or error.is_conflict) from None
         except BrokenError as error:

@@ -8,20 +8,24 @@ hard thing is to do nothing twice and nothing as a leader that is none any more:
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
 
 from ullage.engine.columns import Columns
 from ullage.engine.placement.gangs import gang_key
-from ullage.engine.placement.scheduling import Bound, Cycle, Nominated, explain, schedule
+from ullage.engine.placement.scheduling import Cycle, Nominated, explain, schedule
 from ullage.kube.following import Following
 from ullage.kube.scheduler.actions import Actions, NotDoneError, Preparing
+from ullage.kube.scheduler.acts import Acts
 from ullage.kube.scheduler.assumptions import Assumptions
+from ullage.kube.scheduler.binding import BINDERS, Binders, Binding
+from ullage.kube.scheduler.binding import Hooks as BindingHooks
 from ullage.kube.scheduler.holds import Holds
 from ullage.kube.scheduler.making_room import Hooks, MakingRoom
 from ullage.kube.scheduler.messages import why_not
+from ullage.kube.scheduler.reasons import WRITERS, Reason, Reasons
 from ullage.kube.scheduler.staying import Staying
 from ullage.kube.scheduler.waiting_line import WaitingLine, first_of
 from ullage.model.cluster import Workload
@@ -30,7 +34,6 @@ from ullage.model.plan import Refusal
 from ullage.model.policy import Policy
 from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
 
-BINDERS: Final = 48
 IDLE_SECONDS: Final = 5.0
 GATHER_SECONDS: Final = 0.005
 """How long a change waits for others, so that they are judged together."""
@@ -48,14 +51,6 @@ class Figures(NamedTuple):
     failed: int = 0
 
 
-class _Binding(NamedTuple):
-    """A pod as it was judged, what was decided, and which pod of its name that was."""
-
-    workload: Workload
-    bound: Bound
-    uid: str
-
-
 class Scheduler:
     """The pods that name this scheduler, and the cluster they go to."""
 
@@ -70,8 +65,11 @@ class Scheduler:
     ) -> None:
         self._following = following
         self._actions = actions
-        self._preparing = preparing
         self._now = now
+        self._acts = Acts()
+        hooks = BindingHooks(self._uid, self._is_bound, self._is_not_bound)
+        self._binders = Binders(actions, preparing, hooks, self._acts)
+        self._reasons = Reasons(self._tell, self.is_binding)
         self._assumptions = Assumptions(self._uid)
         self._holds = Holds(self._claim_uid, now)
         self._staying = Staying()
@@ -80,10 +78,7 @@ class Scheduler:
         self._policy: Policy | None = None
         self._nominated: dict[str, str] = {}
         self._told: dict[str, str] = {}
-        self._binding: asyncio.Queue[_Binding] = asyncio.Queue()
-        self._unwanted: dict[str, str] = {}
         self._given_back: dict[str, Workload] = {}
-        self._acts: set[asyncio.Task[None]] = set()
         self.figures = Figures()
 
     @property
@@ -98,21 +93,31 @@ class Scheduler:
 
     def is_binding(self) -> bool:
         """Whether pods wait to be bound that have a place."""
-        return not self._binding.empty()
+        return self._binders.is_busy
 
     # The loop
 
     async def run(self) -> None:
-        """Schedule until cancelled, or until this process leads no more."""
-        binders = [asyncio.create_task(self._bind_all()) for _ in range(BINDERS)]
+        """Schedule until cancelled, or until this process leads no more; raises what goes wrong beside."""
+        for _ in range(BINDERS):
+            self._acts.begin(self._binders.work())
+        for _ in range(WRITERS):
+            self._acts.begin(self._reasons.write())
+        tasks = [asyncio.create_task(each) for each in (self._schedule(), self._acts.died())]
         try:
-            while self._actions.leading.leads:
-                await self.cycle()
-                await self._wait()
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for each in done:
+                each.result()
         finally:
-            for task in (*binders, *self._acts):
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*binders, *self._acts, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._acts.stop()
+
+    async def _schedule(self) -> None:
+        while self._actions.leading.leads:
+            await self.cycle()
+            await self._wait()
 
     async def _wait(self) -> None:
         """Wait for something to do, and a moment more for what comes with it."""
@@ -195,8 +200,9 @@ class Scheduler:
         alone = [asked[key] for key in news if not asked[key].gang]
         refusals = {**news, **await asyncio.to_thread(explain, columns, alone, EXPLAINED_MAX)}
         for key, refusal in refusals.items():
-            self._told[key] = news[key].reason
-            self._begin(self._say_why_not(key, why_not(refusal, len(columns.nodes))))
+            reason = Reason(self._uid(key), why_not(refusal, len(columns.nodes)))
+            if self._reasons.say(key, reason):
+                self._told[key] = news[key].reason
 
     async def _judged(self, columns: Columns, waiting: list[Workload]) -> Cycle:
         """Judge in another thread, so that binding goes on; nothing is changed meanwhile."""
@@ -224,8 +230,7 @@ class Scheduler:
             facts = self._facts(row.key) if row.key in self._line else None
             if facts is not None and facts.nominated_node:  # by the replica that led before, perhaps
                 self._nominated.setdefault(row.key, facts.nominated_node)
-        for key in [key for key in self._unwanted if not self._assumptions.is_bound(key)]:
-            del self._unwanted[key]
+        self._binders.forget(self._assumptions.is_bound)
         for known in (self._nominated, self._told):
             for key in [key for key in known if key not in self._line]:
                 del known[key]
@@ -258,78 +263,45 @@ class Scheduler:
         self._line.take(each.workload for each in bound)
         for each in bound:
             self._nominated.pop(each.workload, None)
-            binding = _Binding(asked[each.workload], each, self._uid(each.workload))
-            if binding.workload.volumes:  # which may take long: it keeps no others waiting
+            binding = Binding(asked[each.workload], each, self._uid(each.workload))
+            if binding.workload.volumes:
                 held = self._holds.hold(binding.workload, each, columns.snapshot)
                 columns = self._advance(held)
-                self._begin(self._bind(binding))
-            else:
-                self._binding.put_nowait(binding)
+            self._binders.begin(binding)
         for later in done.nominated:
             if changed(later.workload):
                 continue
             self._line.has_place_later(later.workload, self._now())
             self._nominated[later.workload] = later.node
+            self._reasons.drop(later.workload)
             rows += self._begin_to_make_room(later, columns)
         for unplaced in done.unplaced:
             self._line.had_no_place(unplaced.workload, self._now())
             if self._nominated.pop(unplaced.workload, ""):
-                self._begin(self._nominate(unplaced.workload, ""))
+                self._acts.begin(self._nominate(unplaced.workload, ""))
         return self._advance(Delta(workloads=tuple(rows)))
 
     # Acting
 
-    def _begin(self, act: Coroutine[None, None, None]) -> None:
-        """Do something beside all else."""
-        task = asyncio.create_task(act)
-        self._acts.add(task)
-        task.add_done_callback(self._acts.discard)
+    def _is_bound(self, binding: Binding) -> None:
+        key, node = binding.bound.workload, binding.bound.node
+        self._holds.settle(key)
+        self.figures = self.figures._replace(bound=self.figures.bound + 1)
+        self._actions.say(key, binding.uid, "Scheduled", f"assigned {key} to {node}")
 
-    async def _bind_all(self) -> None:
-        """Bind one pod after the other."""
-        while True:
-            binding = await self._binding.get()
-            await self._bind(binding)
-            self._binding.task_done()
-
-    async def _bind(self, binding: _Binding) -> None:
-        workload, bound, uid = binding
-        if self._uid(bound.workload) != uid:
-            await self._give_back(binding, NotDoneError("the pod is gone", is_for_good=True))
-            return
-        try:
-            if self._preparing is not None and workload.volumes:
-                await self._preparing.prepare(workload, bound)
-            if self._unwanted.pop(bound.workload, "") == uid:
-                raise NotDoneError("it makes way for another pod")  # noqa: TRY301 - as if it was refused
-            await self._actions.bind(bound.workload, uid, bound.node)
-        except NotDoneError as error:
-            await self._give_back(binding, error)
-        else:
-            if self._preparing is not None:
-                self._preparing.done(workload, bound)
-            self._holds.settle(bound.workload)
-            self.figures = self.figures._replace(bound=self.figures.bound + 1)
-            note = f"assigned {bound.workload} to {bound.node}"
-            self._actions.say(bound.workload, uid, "Scheduled", note)
-
-    async def _give_back(self, binding: _Binding, error: NotDoneError) -> None:
+    def _is_not_bound(self, binding: Binding, error: NotDoneError) -> None:
         """Let a pod wait again that was not bound, with all that was held for it.
 
         Another one of its name may be on its way already: of that nothing is given back.
         """
-        workload, bound, uid = binding
+        key, uid = binding.bound.workload, binding.uid
         self.figures = self.figures._replace(failed=self.figures.failed + 1)
-        if self._preparing is not None and workload.volumes:
-            await self._preparing.give_back(workload, bound)
-        if self._assumptions.identifier(bound.workload) in {"", uid}:
-            self._holds.let_go(bound.workload)
-            self._take_back(bound.workload)
-        facts = self._facts(bound.workload)
-        if facts is not None and facts.uid == uid and not error.is_for_good:
-            note = f"not bound to {bound.node}: {error}"
-            with contextlib.suppress(NotDoneError):
-                await self._actions.say_not_bound(bound.workload, facts, note)
+        if self._assumptions.identifier(key) in {"", uid}:
+            self._holds.let_go(key)
+            self._take_back(key)
+        if not error.is_for_good:
+            note = f"not bound to {binding.bound.node}: {error}"
+            self._reasons.say(key, Reason(uid, note, has_place=True))
 
     def _begin_to_make_room(self, later: Nominated, columns: Columns) -> list[Workload]:
         """Evict those who are in the way of a pod, and return them as they count from now on.
@@ -343,11 +315,11 @@ class Scheduler:
             if running is None or self._following.mirror.is_renewed(key):
                 continue
             if self._assumptions.is_bound(key):
-                self._unwanted[key] = self._assumptions.identifier(key)
+                self._binders.make_way(key, self._assumptions.identifier(key))
             elif not self._assumptions.is_leaving(key):
                 rows.append(self._assumptions.evict(running))
                 victims.append((victim, self._assumptions.identifier(key)))
-        self._begin(self._room.make(later, victims))
+        self._acts.begin(self._room.make(later, victims))
         return rows
 
     def _stays(self, key: str, uid: str) -> None:
@@ -362,7 +334,7 @@ class Scheduler:
             self._line.had_no_place(key, self._now())
         self._nominated.pop(key, None)
         self._told.pop(key, None)
-        self._begin(self._nominate(key, "", why))
+        self._acts.begin(self._nominate(key, "", why))
 
     def _take_back(self, key: str) -> None:
         """Show a pod as it was last seen: what was taken for granted of it has not happened."""
@@ -377,11 +349,17 @@ class Scheduler:
             with contextlib.suppress(NotDoneError):
                 await self._actions.nominate(key, facts, node, why)
 
-    async def _say_why_not(self, key: str, message: str) -> None:
+    async def _tell(self, key: str, reason: Reason) -> None:
+        """Tell a pod why it has no node, if it still waits for one."""
         facts = self._facts(key)
-        if facts is not None:
-            with contextlib.suppress(NotDoneError):
-                await self._actions.say_why_not(key, facts, message)
+        waits = key in self._line or key in self._given_back
+        if facts is None or facts.uid != reason.uid or not waits:
+            return
+        say = self._actions.say_not_bound if reason.has_place else self._actions.say_why_not
+        try:
+            await say(key, facts, reason.message)
+        except NotDoneError:
+            self._told.pop(key, None)
 
     def _facts(self, key: str) -> PodFacts | None:
         return self._following.mirror.facts(key)

@@ -26,6 +26,7 @@ from ullage.sources.kubernetes.api.client import (
     JSON_PATCH,
     STRATEGIC_PATCH,
     ApiClient,
+    HeldBackError,
     RefusedError,
     refused,
     segment,
@@ -294,6 +295,42 @@ def test_no_more_connections_are_open_than_allowed():
         assert server.connections == 3
 
     using(work, [0.005, *OK], connections_max=3)
+
+
+def test_a_lane_is_not_kept_waiting_by_others_and_its_own_bound_holds():
+    async def work(client: ApiClient, server: RawServer, _: Waits) -> None:
+        lane = client.lane(2)
+        slow = asyncio.create_task(client.get("/slow"))
+        while not server.asked:  # noqa: ASYNC110 - the server has no event for it
+            await asyncio.sleep(0.001)
+        waiting = asyncio.create_task(client.get("/x"))
+        async with asyncio.timeout(5):
+            assert await asyncio.gather(*(lane.get("/x") for _ in range(10))) == [b"fine"] * 10
+        assert server.connections == 3
+        assert not waiting.done()
+        for task in (slow, waiting):
+            task.cancel()
+        await asyncio.gather(slow, waiting, return_exceptions=True)
+
+    using(work, [HOLD], [0.005, *OK], connections_max=1)
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS.keys() - {"get"}))
+def test_who_may_write_no_more_writes_nothing_not_even_again_and_may_still_read(verb):
+    may = [True, False]
+
+    def check() -> None:
+        if not may.pop(0):
+            raise HeldBackError("no more")
+
+    async def work(client: ApiClient, server: RawServer, _: Waits) -> None:
+        lane = client.lane(1, check)
+        with pytest.raises(HeldBackError, match="no more"):
+            await VERBS[verb](lane)
+        assert len(server.asked) == 1
+        assert await lane.get("/x") == b"fine"
+
+    using(work, [answer(429, status(429))], OK)
 
 
 def test_a_request_that_was_given_up_leaves_nothing_for_the_next_one():

@@ -6,10 +6,11 @@ done when its connection broke, so it is repeated only where doing it twice is t
 """
 
 import asyncio
+import copy
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -17,13 +18,12 @@ import msgspec
 from ullage import __version__
 from ullage.sources.kubernetes.api.connection import (
     REFUSED_FROM,
-    Address,
     Answer,
     BrokenError,
     Connection,
     connect,
 )
-from ullage.sources.kubernetes.api.credentials import Credentials, address_of
+from ullage.sources.kubernetes.api.credentials import Credentials
 from ullage.sources.kubernetes.kubeconfig import Access
 from ullage.sources.places import one_line
 
@@ -94,6 +94,10 @@ class RefusedError(Exception):
         return self.status == CONFLICT
 
 
+class HeldBackError(BrokenError):
+    """What was to be written must not be any more; an earlier try of it may have been done."""
+
+
 class ApiClient:
     """The API as one user sees it; for one event loop."""
 
@@ -108,21 +112,30 @@ class ApiClient:
     ) -> None:
         self.name = access.name
         self.namespace = access.namespace
-        self._access = access
-        self._address: Address | None = None
         self._now = now
         self._sleep = sleep
         self._credentials = Credentials(access, now)
         self._tries_max = tries_max
         self._idle: list[Connection] = []
         self._free = asyncio.Semaphore(connections_max)
+        self._before_writes: Callable[[], None] | None = None
         server = (access.cluster.server or "").rpartition("//")[2].rstrip("/")
         self._common = f"Host: {server}\r\nUser-Agent: ullage/{__version__}\r\nAccept: {JSON}\r\n"
         if access.user.impersonate:
             self._common += f"Impersonate-User: {one_line(access.user.impersonate)}\r\n"
 
+    def lane(self, connections_max: int, before_writes: Callable[[], None] | None = None) -> Self:
+        """Return the same client with connections that nobody else is waited for.
+
+        `before_writes` is called each time when a write is about to leave, and raises where it must not.
+        """
+        beside = copy.copy(self)
+        beside._free = asyncio.Semaphore(connections_max)  # noqa: SLF001 - it is of this class
+        beside._before_writes = before_writes or self._before_writes  # noqa: SLF001 - the same
+        return beside
+
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, those of its lanes too."""
         while self._idle:
             self._idle.pop().close()
 
@@ -173,12 +186,15 @@ class ApiClient:
         body = b"" if document is None else msgspec.json.encode(document)
         target = f"{path}?{urlencode(query)}" if query else path
         again = method in _SAFE_AGAIN and content != JSON_PATCH
+        check = before or (None if method == "GET" else self._before_writes)
         wait = FIRST_WAIT_SECONDS
         doubted = False
         for left in reversed(range(self._tries_max)):
             try:
                 asked = self._text(method, target, body, content)
-                answer = await self._once(asked, seconds_max, before)
+                answer = await self._once(asked, seconds_max, check)
+            except HeldBackError:
+                raise
             except BrokenError:
                 if not left or not again:
                     raise
@@ -210,7 +226,7 @@ class ApiClient:
         `begun` is called when the server agrees. Raises a RefusedError, a BrokenError, or what `take` raises.
         """
         request = self._text("GET", f"{path}?{urlencode(query)}", b"", JSON)
-        connection = await connect(self._where())
+        connection = await connect(self._credentials.address())
         try:
             refusal = await self._begin(connection, request, take)
             if refusal is not None:
@@ -235,11 +251,6 @@ class ApiClient:
 
     # One exchange
 
-    def _where(self) -> Address:
-        if self._address is None:
-            self._address = address_of(self._access)
-        return self._address
-
     def _text(self, method: str, target: str, body: bytes, content: str) -> bytes:
         head = f"{method} {target} HTTP/1.1\r\n{self._common}{self._credentials.header()}"
         if body:
@@ -251,7 +262,7 @@ class ApiClient:
     async def _once(self, request: bytes, seconds_max: float, before: Callable[[], None] | None) -> Answer:
         """Ask once, on a connection that is free; one that the server has closed meanwhile is replaced."""
         async with self._free:
-            connection = self._kept() or await connect(self._where())
+            connection = self._kept() or await connect(self._credentials.address())
             try:
                 if before is not None:
                     before()

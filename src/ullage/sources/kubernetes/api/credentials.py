@@ -39,6 +39,13 @@ class Credentials:
         self._now = now
         self._header = ""
         self._until = -1.0
+        self._address: Address | None = None
+
+    def address(self) -> Address:
+        """Return where and how the server is reached; raises an InputError."""
+        if self._address is None:
+            self._address = address_of(self._access)
+        return self._address
 
     def header(self) -> str:
         """Return the header line that proves who asks, empty where a certificate does; an InputError."""

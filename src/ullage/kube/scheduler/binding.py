@@ -1,0 +1,92 @@
+"""Pods that are being bound: several at a time, those that wait for volumes beside.
+
+Whatever goes wrong with one of them gives it back, with all that was held for it: nobody is bound who makes
+way for another pod, and nobody is forgotten.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from ullage.engine.placement.scheduling import Bound
+from ullage.kube.scheduler.actions import Actions, NotDoneError, Preparing
+from ullage.kube.scheduler.acts import Acts
+from ullage.model.cluster import Workload
+
+BINDERS: Final = 48
+
+
+class Binding(NamedTuple):
+    """A pod as it was judged, what was decided, and which pod of its name that was."""
+
+    workload: Workload
+    bound: Bound
+    uid: str
+
+
+class Hooks(NamedTuple):
+    """Who has a name now, and what becomes of a pod: `done`, or `given_back` with why it is not bound."""
+
+    uid: Callable[[str], str]
+    done: Callable[[Binding], None]
+    given_back: Callable[[Binding, NotDoneError], None]
+
+
+class Binders:
+    """The bindings of a scheduler."""
+
+    def __init__(self, actions: Actions, preparing: Preparing | None, hooks: Hooks, acts: Acts) -> None:
+        self._actions = actions
+        self._preparing = preparing
+        self._hooks = hooks
+        self._acts = acts
+        self._waiting: asyncio.Queue[Binding] = asyncio.Queue()
+        self._unwanted: dict[str, str] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether pods wait to be bound that have a place."""
+        return not self._waiting.empty()
+
+    def begin(self, binding: Binding) -> None:
+        """Bind a pod as soon as its turn comes; one with volumes, which may take long, keeps none waiting."""
+        if binding.workload.volumes:
+            self._acts.begin(self._bind(binding))
+        else:
+            self._waiting.put_nowait(binding)
+
+    def make_way(self, key: str, uid: str) -> None:
+        """Do not bind a pod after all, unless that is done already."""
+        self._unwanted[key] = uid
+
+    def forget(self, is_bound: Callable[[str], bool]) -> None:
+        """Forget who was to make way and is not being bound any more."""
+        for key in [key for key in self._unwanted if not is_bound(key)]:
+            del self._unwanted[key]
+
+    async def work(self) -> None:
+        """Bind one pod after the other until cancelled."""
+        while True:
+            await self._bind(await self._waiting.get())
+
+    async def _bind(self, binding: Binding) -> None:
+        workload, bound, uid = binding
+        try:
+            if self._hooks.uid(bound.workload) != uid:
+                raise NotDoneError("the pod is gone", is_for_good=True)  # noqa: TRY301 - as if it was refused
+            if self._preparing is not None and workload.volumes:
+                await self._preparing.prepare(workload, bound)
+            if self._unwanted.pop(bound.workload, "") == uid:
+                raise NotDoneError("it makes way for another pod")  # noqa: TRY301 - the same
+            await self._actions.bind(bound.workload, uid, bound.node)
+        except NotDoneError as error:
+            await self._give_back(binding, error)
+        else:
+            if self._preparing is not None:
+                self._preparing.done(workload, bound)
+            self._hooks.done(binding)
+
+    async def _give_back(self, binding: Binding, error: NotDoneError) -> None:
+        if self._preparing is not None and binding.workload.volumes:
+            await self._preparing.give_back(binding.workload, binding.bound)
+        self._hooks.given_back(binding, error)
