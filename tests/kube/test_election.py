@@ -149,6 +149,37 @@ def test_a_lease_that_was_taken_by_somebody_else_is_no_more_ours(plane):
     run(plane, work)
 
 
+def test_only_who_made_the_lease_and_waited_for_nobody_knows_that_none_led_before(plane):
+    async def work(namespace: str) -> None:
+        async with replicas(plane, namespace, Clock(), Clock(), Clock()) as (first, second, third):
+            await first.wait()
+            assert not first.took_over
+            waiting = asyncio.create_task(second.wait())
+            await asyncio.sleep(2 * LEASE["retry_seconds"])
+            await first.release()
+            await waiting
+            assert second.took_over
+            await second.release()
+            await third.wait()  # it finds the lease free at its first try, as in a rolling update
+            assert third.took_over
+
+    run(plane, work)
+
+
+def test_who_waited_for_another_took_over_though_it_made_the_lease_anew(plane):
+    async def work(namespace: str) -> None:
+        async with replicas(plane, namespace, Clock(), Clock()) as (first, second):
+            await first.wait()
+            waiting = asyncio.create_task(second.wait())
+            await asyncio.sleep(2 * LEASE["retry_seconds"])
+            path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/work"
+            await asyncio.to_thread(plane.delete, path)
+            await waiting
+            assert second.took_over
+
+    run(plane, work)
+
+
 def test_a_process_that_is_alone_leads():
     assert ALONE.leads
 

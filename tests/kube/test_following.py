@@ -132,6 +132,46 @@ def test_a_watch_that_has_died_is_told():
     asyncio.run(work())
 
 
+def test_promises_are_listed_anew_before_what_they_may_have_become():
+    """A reservation that has become a volume between two lists would be in neither."""
+    found = following()
+    order: list[str] = []
+
+    class Listed:
+        """A watch that lists at once."""
+
+        def __init__(self, kind: Kind) -> None:
+            self.kind = kind
+            self.synced = asyncio.Event()
+            self.synced.set()
+
+        def forget(self) -> None:
+            self.synced.clear()
+
+        async def run(self) -> None:
+            await asyncio.sleep(0)
+            order.append(self.kind.name)
+            self.synced.set()
+            await asyncio.sleep(3600)
+
+    async def run() -> None:
+        for kind in FOLLOWED:
+            found._watches[kind] = Listed(kind)
+            found._run(kind, found._watches[kind])
+        await asyncio.sleep(0.01)
+        order.clear()
+        await found.look_again()
+        await found.stop()
+
+    asyncio.run(run())
+    promises, things = set(order[:2]), set(order[2:])
+    assert promises == {"Plan", "AvailableCapacityReservation"}
+    assert things == {
+        "Pod", "PersistentVolumeClaim", "PersistentVolume", "CSIStorageCapacity",
+        "AvailableCapacity", "Volume", "LogicalVolumeGroup",
+    }  # fmt: skip
+
+
 def test_a_server_that_knows_few_kinds_is_followed_and_stopped(plane):
     from ullage.sources.kubernetes.api.client import ApiClient
     from ullage.sources.kubernetes.kubeconfig import find_access

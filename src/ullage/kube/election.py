@@ -104,6 +104,7 @@ class Election:
         self._seen: _Seen | None = None
         self.holder = ""
         self.took_over = False
+        self._created = False
 
     @property
     def leads(self) -> bool:
@@ -111,10 +112,15 @@ class Election:
         return self._now() - self._renewed < self._renew_seconds_max
 
     async def wait(self) -> None:
-        """Return when this one leads; `took_over` says whether another one did until then."""
+        """Return when this one leads; `took_over` says whether another one may have led before.
+
+        None has where this one has made the lease, and has not waited for anybody.
+        """
+        self._created = self.took_over = False
         while not await self._try():
             self.took_over = True
             await asyncio.sleep(self._retry_seconds)
+        self.took_over |= not self._created
 
     async def keep(self) -> None:
         """Renew for as long as that succeeds, and return when this one leads no more."""
@@ -159,6 +165,7 @@ class Election:
                 raise
             await self._client.create(self._collection, self._document(None, self.identity))
             self.holder = self.identity
+            self._created = True
             return True
         spec = lease.spec or _Spec()
         self.holder = spec.holder_identity or ""

@@ -25,8 +25,9 @@ from ullage.model.resources import ResourceTypes
 from ullage.sources.kubernetes.api.client import ApiClient
 from ullage.sources.kubernetes.api.mirror import KINDS, Mirror
 from ullage.sources.kubernetes.api.watching import Watch
+from ullage.sources.kubernetes.baremetal_objects import CAPACITY, RESERVATION, VOLUME, VOLUME_GROUP
 from ullage.sources.kubernetes.capacity_policies import CAPACITY_POLICY, DEFAULT_PROFILE, Policies
-from ullage.sources.kubernetes.items import Kind
+from ullage.sources.kubernetes.items import POD, Kind
 from ullage.sources.kubernetes.kubeconfig import Access
 from ullage.sources.kubernetes.live_discovery import Listed, discover
 from ullage.sources.kubernetes.live_server import ApiServer
@@ -43,6 +44,22 @@ _BEFORE_PODS: Final = frozenset(
     )
 )
 """What the API server has applied to every pod before it was created."""
+GIVEN_AWAY: Final = (
+    (PLAN, RESERVATION),
+    (
+        POD,
+        Kind("", "PersistentVolumeClaim"),
+        Kind("", "PersistentVolume"),
+        Kind("storage.k8s.io", "CSIStorageCapacity"),
+        CAPACITY,
+        VOLUME,
+        VOLUME_GROUP,
+    ),
+)
+"""Kinds by which room is given away: first what is promised, then what becomes of promises.
+
+A promise that is gone from the first list was kept, and what it has become is in the second.
+"""
 STATED: Final = (*QUOTA_KINDS, CAPACITY_POLICY)
 """Kinds whose status is ours to write: what it says now is kept, so that nothing is written twice."""
 FOLLOWED: Final = (
@@ -136,8 +153,12 @@ class Following:
     def _run(self, kind: Kind, watch: Watch) -> None:
         self._running[kind] = self._begin_task(watch.run())
 
-    async def look_again(self, kind: Kind) -> None:
-        """List a kind anew: what is known of it afterwards is no older than this call."""
+    async def look_again(self) -> None:
+        """List anew how room was given away: what is known of that afterwards is no older than this call."""
+        for kinds in GIVEN_AWAY:
+            await asyncio.gather(*(self._list_again(kind) for kind in kinds if kind in self._watches))
+
+    async def _list_again(self, kind: Kind) -> None:
         before = self._running[kind]
         before.cancel()
         await asyncio.wait((before,))

@@ -19,7 +19,6 @@ from ullage.kube.scheduler.actions import Actions, NotDoneError
 from ullage.kube.scheduler.volumes import Volumes
 from ullage.kube.serving import Served, serve
 from ullage.model.errors import InputError
-from ullage.sources.kubernetes.items import POD
 
 
 class Listening(NamedTuple):
@@ -103,8 +102,8 @@ class _Extender:
     async def lead(self) -> None:
         """Bind, evict and tell, for as long as this one leads."""
         if self.process.election.took_over:
-            # the last bindings of the one before may not have been seen yet, and room be given away twice
-            await self.process.following.look_again(POD)
+            # what the one before did last may not have been seen yet, and room be given away twice
+            await self.process.following.look_again()
         self._has_begun = True
         await self._claiming.run()
 

@@ -14,7 +14,6 @@ from ullage.kube.scheduler.volumes import Volumes
 from ullage.sources.kubernetes.api.left_out import Unreadable
 from ullage.sources.kubernetes.api.mirror import Mirror
 from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
-from ullage.sources.kubernetes.items import POD
 
 UNREADABLE_SECONDS: Final = 2.0
 """How often it is looked for pods that cannot be read."""
@@ -31,8 +30,8 @@ def run_scheduler(options: Options, names: Sequence[str]) -> None:
         process.events.is_busy = scheduler.is_binding
         show_figures(process.metrics, scheduler)
         if process.election.took_over:
-            # the last bindings of the one before may not have been seen yet, and room be given away twice
-            await process.following.look_again(POD)
+            # what the one before did last may not have been seen yet, and room be given away twice
+            await process.following.look_again()
         telling = asyncio.create_task(tell_unreadable(process.following.mirror, actions, names))
         try:
             await scheduler.run()
