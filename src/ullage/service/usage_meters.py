@@ -76,6 +76,7 @@ def usage_meter(source: str, ledger: str) -> Answer:
 
     def change(meters: "Meters") -> MeterReport:
         late = sum(meters.add(name, readings, wraps_at) for name, readings, wraps_at in found)
+        meters.forget()
         span = meters.span_seconds()
         return MeterReport(
             told_path(path),

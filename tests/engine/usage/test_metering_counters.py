@@ -4,7 +4,7 @@ import pytest
 
 from ullage.engine.capacity.metering import Reading
 from ullage.engine.usage.metering_calendar import HOUR_SECONDS
-from ullage.engine.usage.metering_counters import Account, Consumed, CounterName, Meters
+from ullage.engine.usage.metering_counters import KEPT_SECONDS, Account, Consumed, CounterName, Meters
 from ullage.model.errors import InputError
 
 HOUR = HOUR_SECONDS
@@ -113,3 +113,18 @@ def test_the_time_that_was_read_is_known():
     meters = metered((100, 1), (900, 5))
     meters.add(CounterName("b", "x"), [Reading(5000, 0)])
     assert meters.span_seconds() == (100, 5000)
+
+
+def test_counters_that_are_gone_are_forgotten_and_what_they_counted_stays():
+    meters = Meters()
+    gone = CounterName("a", "network/gone")
+    meters.add(gone, [Reading(0, 0), Reading(60, 7)])
+    meters.add(NAME, [Reading(KEPT_SECONDS + 60, 0)])
+    meters.forget()
+    assert set(meters.counters) == {gone, NAME}
+    meters.add(NAME, [Reading(KEPT_SECONDS + 61, 1)])
+    meters.forget()
+    assert set(meters.counters) == {NAME}
+    assert hours(meters)[0].passed == 7
+    assert meters.add(gone, [Reading(60, 7), Reading(KEPT_SECONDS + 70, 9)]) == 0
+    Meters().forget()

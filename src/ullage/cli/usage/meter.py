@@ -13,6 +13,7 @@ _HELP: Final = """Record readings of counters in a ledger: network, and what els
 
 SOURCE is FILE.csv of tenant,counter,time,value[,epoch][,wraps] or prometheus:URL. No byte is lost or counted
 twice: readings may come again, late by up to 15 minutes and in any order; restarts and gaps are told apart.
+Counters that were not read for 35 days are forgotten; what they counted stays.
 """
 
 

@@ -52,6 +52,4 @@ class Meter(msgspec.Struct, frozen=True):
         return self._after(reading, reading.value, resets=1)
 
     def _after(self, reading: Reading, passed: int, resets: int = 0) -> "Meter":
-        return msgspec.structs.replace(
-            self, total=self.total + passed, last=reading, resets=self.resets + resets
-        )
+        return Meter(self.total + passed, reading, self.from_start, self.resets + resets, self.wraps_at)

@@ -23,6 +23,8 @@ from ullage.model.errors import InputError
 
 GAP_SECONDS: Final = 3600
 LATE_SECONDS: Final = 900
+KEPT_SECONDS: Final = 35 * 86_400
+"""Counters that were not read for so long are those of pods and interfaces that are gone."""
 WAITING_MAX: Final = 100_000
 """Readings of one counter that wait; the oldest are counted when there are more."""
 
@@ -117,13 +119,14 @@ class Meters:
             if meter.last is not None and each.seconds <= meter.last.seconds:
                 late += 1
                 continue
-            other = waiting.get(each.seconds, each)
-            waiting[each.seconds] = max(each, other, key=lambda found: (found.value, found.epoch))
+            other = waiting.get(each.seconds)
+            if other is None or (other.value, other.epoch) < (each.value, each.epoch):
+                waiting[each.seconds] = each
         in_order = [waiting[seconds] for seconds in sorted(waiting)]
         if not in_order:
             return late
         border = in_order[-1].seconds - self.late_seconds
-        done = sum(each.seconds <= border for each in in_order)
+        done = bisect_right(in_order, border, key=lambda each: each.seconds)
         done = max(done, len(in_order) - WAITING_MAX)
         counted = Counted(meter, old.first, tuple(in_order))
         self.counters[name] = self._settled(name, counted, done)
@@ -133,6 +136,20 @@ class Meters:
         """Count every reading that waits: whatever is older comes too late from now on."""
         for name, counted in self.counters.items():
             self.counters[name] = self._settled(name, counted, len(counted.waiting))
+
+    def forget(self) -> None:
+        """Drop counters that were not read for KEPT_SECONDS before the newest reading of all.
+
+        What they counted stays. One that comes back counts from its first reading on, as a new one does.
+        """
+        span = self.span_seconds()
+        if span is None:
+            return
+        for name, counted in list(self.counters.items()):
+            newest = counted.newest_seconds
+            if newest is not None and newest < span[1] - KEPT_SECONDS:
+                self._settled(name, counted, len(counted.waiting))
+                del self.counters[name]
 
     def accounts(self) -> list[Account]:
         """Return whose consumption of what is known, in order."""
@@ -179,11 +196,11 @@ class Meters:
 
     def _settled(self, name: CounterName, counted: Counted, done: int) -> Counted:
         """Return a counter of which so many of the waiting readings are counted."""
-        meter = counted.meter
+        meter, account = counted.meter, name.account
         for reading in counted.waiting[:done]:
             after = meter.read(reading)
             if meter.last is not None:
-                self._account(name.account, meter, after)
+                self._account(account, meter, after)
             meter = after
         first = counted.first or (counted.waiting[0] if done else None)
         return Counted(meter, first, counted.waiting[done:])
@@ -196,22 +213,28 @@ class Meters:
         restarts = after.resets - before.resets
         if restarts:
             self._count(account, (reading.seconds - 1) // HOUR_SECONDS, Hour(0, restarts))
-        span = Span(last.seconds, reading.seconds, after.total - before.total)
-        if not span.passed:
+        passed = after.total - before.total
+        if not passed:
             return
-        first, end = span.begin // HOUR_SECONDS, -(-span.end // HOUR_SECONDS)
-        if span.end - span.begin > self.gap_seconds and end - first > 1:
+        first, end = last.seconds // HOUR_SECONDS, -(-reading.seconds // HOUR_SECONDS)
+        if end - first == 1:
+            self._count(account, first, Hour(passed))
+            return
+        span = Span(last.seconds, reading.seconds, passed)
+        if span.end - span.begin > self.gap_seconds:
             self.spans.setdefault(account, []).append(span)
             return
         parts = split(span, [hour * HOUR_SECONDS for hour in range(first, end + 1)])
-        for hour, passed in enumerate(parts, first):
-            if passed:
-                self._count(account, hour, Hour(passed))
+        for hour, part in enumerate(parts, first):
+            if part:
+                self._count(account, hour, Hour(part))
 
     def _count(self, account: Account, hour: int, more: Hour) -> None:
         hours = self.hours.setdefault(account, {})
-        known = hours.get(hour, Hour())
-        hours[hour] = Hour(known.passed + more.passed, known.restarts + more.restarts)
+        known = hours.get(hour)
+        hours[hour] = (
+            more if known is None else Hour(known.passed + more.passed, known.restarts + more.restarts)
+        )
 
     def _joined(self, name: CounterName, one: Counted, other: Counted) -> Counted:
         """Return a counter as if both had been one; what passed between the two is noted."""

@@ -35,6 +35,7 @@ from ullage.model.resources import ResourceTypes
 Kind = Literal["tenant", "total", "unattributed", "idle", "capacity"]
 KINDS: Final[tuple[Kind, ...]] = ("tenant", "total", "unattributed", "idle", "capacity")
 """Rows of a thing, in this order: each tenant, all of them, nobody that we know, nobody, and the whole."""
+NONE: Final = Fraction(0)
 FIRST: Final = ("cpu", "memory")
 STEPS: Final = {BILLING_CU: COMPUTE_STEPS, BILLING_SU: STORAGE_STEPS, BILLING_NU: GIBIBYTE}
 
@@ -60,8 +61,8 @@ class Amount(NamedTuple):
     def plus(self, other: "Amount") -> "Amount":
         """Return the sum of two."""
         return Amount(
-            self.quantity + other.quantity,
-            self.estimated + other.estimated,
+            self.quantity + other.quantity if self.quantity else other.quantity,
+            self.estimated + other.estimated if other.estimated else self.estimated,
             self.unknown_seconds + other.unknown_seconds,
             self.restarts + other.restarts,
         )
@@ -227,7 +228,7 @@ class Reporter:
         for cell, each in zip(self.cells, integrals(level, self.asked.first, self._borders), strict=True):
             one = self._one(what, cell)
             unknown = cell.end - cell.begin - each.known_seconds
-            found.append(Amount(each.amount_seconds / one, each.estimated / one, unknown))
+            found.append(Amount(_share(each.amount_seconds, one), _share(each.estimated, one), unknown))
         return found
 
     def _counted(self, meters: Meters, account: Account, what: What) -> list[Amount]:
@@ -235,14 +236,14 @@ class Reporter:
         consumed = meters.consumed(account, self._borders)
         for cell, each in zip(self.cells, consumed, strict=True):
             one = self._one(what, cell)
-            found.append(Amount(each.passed / one, each.estimated / one, 0, each.restarts))
+            found.append(Amount(_share(each.passed, one), _share(each.estimated, one), 0, each.restarts))
         return found
 
-    def _one(self, what: What, cell: Cell) -> Fraction:
+    def _one(self, what: What, cell: Cell) -> int:
         """Return what one unit of a thing is, in internal steps times seconds."""
         unit = self._unit(what)
         seconds = {"": 1, "hour": HOUR_SECONDS, "month": cell.month_seconds}[unit.time]
-        return Fraction(unit.amount * STEPS.get(what.name, 1) * seconds)
+        return unit.amount * STEPS.get(what.name, 1) * seconds
 
     def _costs(self, what: What, amounts: Sequence[Amount]) -> list[Fraction | None]:
         """Return what a thing costs in each period; None where no price list holds in a part of it."""
@@ -317,6 +318,10 @@ def _place(row: Row) -> tuple[int, int, What, int, str]:
     """Return where a row stands: processors and memory first of all things, billing units last."""
     first = FIRST.index(row.what.name) if row.what.name in FIRST else len(FIRST)
     return row.period, first + (row.what.name in STEPS), row.what, KINDS.index(row.kind), row.tenant
+
+
+def _share(amount: int, one: int) -> Fraction:
+    return Fraction(amount, one) if amount else NONE
 
 
 def _sum(amounts: Iterable[Amount | None]) -> Amount | None:

@@ -9,6 +9,7 @@ import csv
 import io
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ullage.engine.capacity.metering import Reading
@@ -25,6 +26,8 @@ ROWS_MAX: Final = 20_000_000
 NAME_CHARACTERS_MAX: Final = 300
 VALUE_MAX: Final = (1 << 64) - 1
 _REMEDY: Final = f"begin with the line {','.join(REQUIRED)}[,epoch][,wraps]"
+_TIMES_MAX: Final = 1 << 16
+"""How many texts of times are remembered: they repeat from counter to counter."""
 _UNIT: Final = re.compile(r"[a-z][a-z0-9-]{0,62}")
 
 
@@ -90,9 +93,9 @@ def _take(
             f"{len(row)} fields where the first line names {places[-1]}",
             remedy="give every line the same fields, empty ones too",
         )
-    tenant, counter, time, value, epoch, wraps = (
+    tenant, counter, time, value, epoch, wraps = [
         "" if place is None else row[place].strip() for place in places[:-1]
-    )
+    ]
     name = CounterName(tenant, counter)
     wraps_at = _whole("wraps", wraps) if wraps else None
     known = found.get(name)
@@ -102,10 +105,15 @@ def _take(
     elif wraps_at != known.wraps_at:
         told = "nothing" if known.wraps_at is None else str(known.wraps_at)
         raise InputError(f"wraps: {wraps or 'nothing'}, before it was {told}", remedy="state one of the two")
-    reading = Reading(seconds_of(time), _whole("value", value), epoch)
+    reading = Reading(_seconds(time), _whole("value", value), epoch)
     if wraps_at is not None and reading.value >= wraps_at:
         raise InputError(f"value {value} of a counter that wraps around at {wraps_at}", remedy="correct one")
     known.readings.append(reading)
+
+
+@lru_cache(_TIMES_MAX)
+def _seconds(text: str) -> int:
+    return seconds_of(text)
 
 
 def _check(name: CounterName, epoch: str) -> None:
@@ -125,8 +133,7 @@ def _check(name: CounterName, epoch: str) -> None:
 
 
 def _whole(column: str, text: str) -> int:
-    if not (
-        text.isascii() and text.isdigit() and len(text) <= 20 and int(text) <= VALUE_MAX + (column == "wraps")
-    ):
+    number = int(text) if text.isdecimal() and text.isascii() and len(text) <= 20 else VALUE_MAX + 2
+    if number > VALUE_MAX + (column == "wraps"):
         raise InputError(f"{column} {shown(text)!r} is no whole number of 64 bits", remedy="use digits only")
-    return int(text)
+    return number
