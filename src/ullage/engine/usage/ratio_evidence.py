@@ -26,7 +26,7 @@ from ullage.model.cluster import Workload
 MEMORY: Final = "memory"
 DAY_HOURS: Final = DAY_SECONDS // COARSE_SECONDS
 SLOT_HOURS: Final = (1, 2, 3, 4, 6, 8, 12, 24)
-DENSE: Final = 0.75
+DENSE: Final = 0.8
 """Slots are long enough when so many of them have an observation."""
 DAY_KNOWN: Final = 0.5
 """A day counts when so much of it was observed."""
