@@ -50,8 +50,9 @@ def test_equal_bounds_are_told_once_by_the_first_name(bounds):
 
 def test_drives_hold_what_is_used_promised_and_free(demo, bounds):
     for total in disks_list_report(demo).totals:
-        bound = bounds[f"drives/{total.drive_class}", "storage-space", "committed", "space"]
-        assert bound.amount == total.used_bytes + total.promised_bytes + total.free_bytes
+        space = total.used_bytes + total.promised_bytes + total.free_bytes
+        key = (f"drives/{total.drive_class}", "storage-space", "committed", "space")
+        assert space == (bounds[key].amount if key in bounds else 0)
 
 
 def test_workloads_are_bounded_by_what_their_replicas_asked_for(demo, bounds):
@@ -64,3 +65,8 @@ def test_workloads_are_bounded_by_what_their_replicas_asked_for(demo, bounds):
 def test_workloads_are_not_told_unless_they_are_asked_for(demo):
     kinds = {each.subject.partition("/")[0] for each in bounds_of(columns_of(demo), DEFAULT_KINDS)}
     assert kinds == {"cluster", "group", "quota", "drives"}
+
+
+def test_what_there_is_none_of_does_not_run_out(bounds):
+    """All drives of class SSD in the demo are those of the system."""
+    assert {key[0] for key in bounds if key[0].startswith("drives/")} == {"drives/HDD", "drives/NVME"}

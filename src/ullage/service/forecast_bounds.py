@@ -42,11 +42,15 @@ class Bound(NamedTuple):
 
 
 def bounds_of(columns: Columns, kinds: Sequence[str]) -> list[Bound]:
-    """Return every bound of some kinds: resource, quota, drives, workload; equal ones by their first name."""
+    """Return every bound of some kinds: resource, quota, drives, workload.
+
+    Equal ones are told once, by their first name; where there is nothing, nothing runs out.
+    """
     found: dict[tuple[str, str, str, int], Bound] = {}
     for kind in kinds:
         for bound in _OF_KIND[kind](columns):
-            found.setdefault((bound.subject, bound.resource, bound.measure, bound.amount), bound)
+            if bound.amount:
+                found.setdefault((bound.subject, bound.resource, bound.measure, bound.amount), bound)
     return list(found.values())
 
 

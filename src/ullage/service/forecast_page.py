@@ -122,7 +122,7 @@ def _date_cell(at: str | None, bound: "BoundOutlook", report: "ForecastReport") 
     if bound.reached:
         return view.Cell("now", tone="bad" if bound.hard else "plain", value=report.as_of)
     if at is None:
-        return view.Cell(f"> {report.horizon_days} days", tone="muted", value="")
+        return nothing_cell()
     return view.Cell(_day(at), value=at)
 
 
@@ -145,16 +145,17 @@ def _share_words(growth: "Growth") -> str:
     return "" if growth.percent is None else f" ({round(growth.percent, 1) + 0.0:+.1f}%)"
 
 
-def _growth_cell(outlook: "Outlook", types: ResourceTypes) -> view.Cell:
+def _growth_cells(outlook: "Outlook", types: ResourceTypes) -> tuple[view.Cell, view.Cell]:
+    """Return what a week adds, and what share of the level that is."""
     growth = outlook.growth
     if growth is None:
-        return nothing_cell()
+        return nothing_cell(), nothing_cell()
     kind = types[outlook.resource]
     sign = "+" if growth.likely.value > 0 else ""
-    return view.Cell(
-        f"{sign}{kind.readable(growth.likely.value)}{_share_words(growth)}",
-        value=kind.print(growth.likely.value),
-    )
+    amount = view.Cell(f"{sign}{kind.readable(growth.likely.value)}", value=kind.print(growth.likely.value))
+    if growth.percent is None:
+        return amount, nothing_cell()
+    return amount, view.Cell(f"{round(growth.percent, 1) + 0.0:+.1f}%", value=f"{growth.percent}%")
 
 
 def _ordered(outlooks: "Sequence[Outlook]") -> "list[Outlook]":
@@ -173,10 +174,11 @@ def _dates(
         view.Column("what", priority=9, key="subject"),
         view.Column("resource", priority=9),
         view.Column("measure", priority=8),
-        view.Column("now", "right", priority=6),
-        view.Column("bound", "right", priority=5, key="amount"),
-        view.Column("is its", priority=4, key="bound"),
+        view.Column("bound", priority=9),
+        view.Column("amount", "right", wide_only=True),
+        view.Column("now", "right", priority=4),
         view.Column("a week", "right", priority=7, key="growth_per_week"),
+        view.Column("in %", "right", priority=5, key="growth_percent_per_week"),
         view.Column("earliest", "right", priority=7),
         view.Column("likely", "right", priority=9),
         view.Column("latest", "right", priority=7),
@@ -188,17 +190,22 @@ def _dates(
             view.Cell(each.subject),
             view.Cell(each.resource),
             view.Cell(each.measure),
-            _now_cell(each, bound, types),
+            view.Cell(
+                f"{bound.bound} {types[each.resource].readable(bound.amount.value)}", value=bound.bound
+            ),
             amount_cell(types, each.resource, bound.amount.value),
-            view.Cell(bound.bound),
-            _growth_cell(each, types),
+            _now_cell(each, bound, types),
+            *_growth_cells(each, types),
             _date_cell(bound.earliest, bound, report),
             _date_cell(bound.likely, bound, report),
             _date_cell(bound.latest, bound, report),
         )
         for each, bound in kept
     )
-    caption = f"earliest and latest are the ends of an interval of {_percent(report)}"
+    caption = (
+        f"earliest and latest are the ends of an interval of {_percent(report)}; -: not within "
+        f"{report.horizon_days} days"
+    )
     if report.growth:
         caption += f"; growth is taken to be {report.growth}"
     if len(kept) < len(pairs):
