@@ -88,7 +88,7 @@ def test_a_dropped_file_fills_the_box(seen):
     )
     page.get_by_text("a.yaml").wait_for()
     page.get_by_role("button", name="Does it fit?").click()
-    page.get_by_role("alert").wait_for()
+    page.get_by_role("alert").get_by_text("the manifest, line").wait_for()
     assert page.get_by_label("Manifest").input_value() == "kind: ["
 
 

@@ -21,7 +21,17 @@ PATHS = (
     "/explain/pod/ml/finetune-0",
     "/login",
     "/nodes/nothing",
+    "/nothing",
+    "/docs",
+    "/quotas?sort=used&order=down",
+    "/drives?sort=free&order=down",
 )
+MANIFEST = """
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: web}
+spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1", memory: 1Gi}}}]}
+"""
 SERIOUS = {"serious", "critical"}
 LOOKS = {
     "light, wide": {"color_scheme": "light", "viewport": {"width": 1400, "height": 900}},
@@ -36,12 +46,27 @@ def served(tmp_path_factory):
         yield server
 
 
+@pytest.fixture(scope="module")
+def plan(served):
+    """The page of a plan that is kept."""
+    kind = {"Content-Type": "application/yaml"}
+    made = served.ask("POST", "/v1/clusters/demo/plans", kind, MANIFEST.encode())
+    assert made.status == 201
+    return f"/plans/{made.data['id']}"
+
+
+def test_what_programs_may_ask_is_linked_from_every_page(served):
+    for path in PATHS:
+        page = served.ask("GET", path, {"Accept": "text/html"}).body
+        assert (b'href="/docs"' in page) == (path != "/login"), path
+
+
 @pytest.mark.parametrize("look", LOOKS)
-def test_nothing_serious_stands_in_the_way(served, look):
+def test_nothing_serious_stands_in_the_way(served, plan, look):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     found = []
     with browser(served.address, **LOOKS[look]) as watched:
-        for path in PATHS:
+        for path in (*PATHS, plan):
             watched.go(path)
             told = axe.run(watched.page).response
             assert told["passes"], path

@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from hashlib import blake2b
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlencode
 
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     Handler = Callable[["Server", Request], Awaitable[Response]]
 
 SECONDS_MAX: Final = 30.0
-LONG: Final = frozenset(("balance", "what_breaks"))
-"""Pages that may take seconds."""
+LONG: Final = MappingProxyType({"balance": 180.0, "what_breaks": 60.0, "what_if": 60.0})
+"""Pages that may take longer on thousands of nodes, and how long: a browser waits, others are answered."""
 FORM_BYTES_MAX: Final = 4 << 20
 PARAMETERS_MAX: Final = 64
 COMMITS_SHOWN: Final = 100
@@ -128,14 +129,19 @@ async def drawn(
         done = await server.pool.ask(
             shell.cluster,
             work,
-            seconds_max=SECONDS_MAX,
-            is_long=name in LONG or bool(body) or "risk" in parameters,
+            seconds_max=LONG.get(name, SECONDS_MAX),
+            is_long=takes_long(name, parameters, body),
         )
         if done.status != 200:
             raise _problem_of(done)
     except Problem as problem:
         return refused(shell, problem, looks_again=request.method == "GET")
     return Response(200, done.body, HTML, headers)
+
+
+def takes_long(name: str, parameters: Mapping[str, str], body: bytes) -> bool:
+    """Whether drawing a page may take seconds, so that quick ones are not to wait behind it."""
+    return name in {"balance", "what_breaks"} or bool(body) or "risk" in parameters
 
 
 def refused(shell: Shell, problem: Problem, *, looks_again: bool = False) -> Response:
