@@ -6,6 +6,7 @@ of them, and their pods have; what is kept of them is kept week by week, under i
 book does not depend on the order in which it was observed.
 """
 
+from array import array
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -62,6 +63,11 @@ class Book:
 
     def __init__(self) -> None:
         self._numbers: dict[Stream, int] = {}
+        self._by_resource: dict[tuple[str, str], dict[str, int]] = {}
+        self._spans = array("q")
+        self._seconds = array("q")
+        self._keys = array("q")
+        self._level_of = array("q")
         self._by_subject: dict[str, list[Stream]] = {}
         self._rows: dict[int, int] = {}
         self._days: list[dict[int, int]] = []
@@ -79,19 +85,18 @@ class Book:
         days = samples.at_seconds // DAY_SECONDS
         if int(days.min()) < 0 or int(days.max()) >= DAY_MAX:
             raise InputError("an observation has no usable time", remedy="give seconds since 1970")
-        streams = np.fromiter(
-            (self._number(Stream(each, samples.resource, samples.measure)) for each in samples.subjects),
-            np.int64,
-            len(samples.subjects),
-        )
-        spans = np.array([_span_days(each) for each in samples.subjects], np.int64)[samples.numbers]
+        streams = self._streams(samples)
+        spans = np.array(self._spans, np.int64)[streams][samples.numbers]
         keys, places = np.unique(
             (streams[samples.numbers] << _DAY_BITS) + days // spans * spans, return_inverse=True
         )
-        rows = np.fromiter((self._row(int(key)) for key in keys), np.int64, len(keys))
+        known = self._rows
+        rows = np.array([known.get(key, -1) for key in keys.tolist()], np.int64)
+        for place in np.flatnonzero(rows < 0):
+            rows[place] = self._row(int(keys[place]))
         self._summaries.grow(len(self._rows))
         dropped = self._summaries.add(rows[places], samples.at_seconds, samples.amounts)
-        self._raise(samples, keys, places)
+        self._raise(samples, streams, rows, places)
         return dropped
 
     def streams(self, kind: str = "", resource: str = "", measure: str = "") -> list[Stream]:
@@ -174,7 +179,7 @@ class Book:
         self._summaries.put(place, row.figures)
         if row.slots is not None:
             seconds = self.slot_seconds(row.stream)
-            self._levels[seconds].put(self._level_row(seconds, key), row.slots)
+            self._levels[seconds].put(self._level_row(seconds, place), row.slots)
 
     def merge(self, other: "Book") -> None:
         """Add everything of another book."""
@@ -189,6 +194,16 @@ class Book:
                 kept.put(row)
         return kept
 
+    def _streams(self, samples: Samples) -> Integers:
+        """Return the numbers of the streams of samples; this is what costs most where each has one point."""
+        known = self._by_resource.setdefault((samples.resource, samples.measure), {})
+        found = [known.get(subject, -1) for subject in samples.subjects]
+        if -1 in found:
+            found = [
+                self._number(Stream(each, samples.resource, samples.measure)) for each in samples.subjects
+            ]
+        return np.array(found, np.int64)
+
     def _number(self, stream: Stream) -> int:
         number = self._numbers.get(stream)
         if number is None:
@@ -198,7 +213,10 @@ class Book:
                 )
             number = self._numbers[stream] = len(self._numbers)
             self._by_subject.setdefault(stream.subject, []).append(stream)
+            self._by_resource.setdefault(stream[1:], {})[stream.subject] = number
             self._days.append({})
+            self._spans.append(_span_days(stream.subject))
+            self._seconds.append(_slot_seconds(stream.subject))
         return number
 
     def _row(self, key: int) -> int:
@@ -206,26 +224,36 @@ class Book:
         if row is None:
             row = self._rows[key] = len(self._rows)
             self._days[key >> _DAY_BITS][key & (DAY_MAX - 1)] = row
+            self._keys.append(key)
+            self._level_of.append(-1)
         return row
 
-    def _level_row(self, seconds: int, key: int) -> int:
-        rows = self._level_rows[seconds]
-        row = rows.setdefault(key, len(rows))
-        self._levels[seconds].grow(len(rows))
-        return row
+    def _level_row(self, seconds: int, row: int) -> int:
+        """Return where the peaks of a row stand among those of its length, a new place if need be."""
+        level = self._level_of[row]
+        if level < 0:
+            rows = self._level_rows[seconds]
+            level = self._level_of[row] = rows[self._keys[row]] = len(rows)
+            self._levels[seconds].grow(len(rows))
+        return level
 
-    def _raise(self, samples: Samples, keys: Integers, places: Integers) -> None:
+    def _raise(self, samples: Samples, streams: Integers, rows: Integers, places: Integers) -> None:
         """Note the peaks of those subjects that have them."""
-        by_subject = np.array([_slot_seconds(each) for each in samples.subjects], np.int64)
+        by_subject = np.array(self._seconds, np.int64)[streams]
         good = (samples.amounts >= 0) & (samples.amounts <= AMOUNT_MAX)
         for seconds, levels in self._levels.items():
+            if not (by_subject == seconds).any():
+                continue
             meant = good & (by_subject[samples.numbers] == seconds)
             if not meant.any():
                 continue
-            rows = np.full(len(keys), -1, np.int64)
-            for place in np.unique(places[meant]):
-                rows[place] = self._level_row(seconds, int(keys[place]))
-            levels.raise_to(rows[places[meant]], samples.at_seconds[meant], samples.amounts[meant])
+            places_meant = places[meant]
+            is_meant = np.zeros(len(rows), np.bool_)
+            is_meant[places_meant] = True
+            found = np.array(self._level_of, np.int64)[rows]
+            for place in np.flatnonzero(is_meant & (found < 0)):
+                found[place] = self._level_row(seconds, int(rows[place]))
+            levels.raise_to(found[places_meant], samples.at_seconds[meant], samples.amounts[meant])
 
 
 def slots_of(stream: Stream) -> int:

@@ -1,15 +1,18 @@
 """Very many streams of amounts, each summarised: points, exact sum, least, largest, span, and a histogram.
 
-A histogram object for each stream would cost gigabytes. Here all of them are chunks of two arrays: sorted
-keys, each a row and a bucket in one number, and how often each was met. New amounts wait in a buffer until
-there are enough of them to be sorted in at once. Everything is a sum, a minimum or a maximum of integers, so
-merging is exact, and the order of merging does not matter.
+A histogram object for each stream would cost gigabytes. Here all of them lie one behind the other in a few
+arrays: buckets, and how often each was met, by row. New amounts wait in a buffer, each as a row and a bucket
+in one number, until there are enough of them to be sorted in at once. Everything is a sum, a minimum or a
+maximum of integers, so merging is exact, and the order of merging does not matter.
 """
 
+from bisect import bisect_right
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ullage.engine.usage.buckets import BUCKETS, Integers, bucket_of, middle_of
 
@@ -17,8 +20,9 @@ BUCKET_BITS: Final = 12
 assert 1 << BUCKET_BITS >= BUCKETS  # noqa: S101 - a key has room for every bucket
 _BUCKET_MASK: Final = (1 << BUCKET_BITS) - 1
 _PENDING_MAX: Final = 1 << 20
-_CHUNK_MAX: Final = 1 << 21
-"""Keys of a chunk: what is sorted in copies one chunk at a time, never all of them."""
+_CHUNK_MAX: Final = 1 << 20
+"""Entries of a chunk: what is sorted in copies one chunk at a time, never all of them."""
+_COUNT_MAX: Final = (1 << 32) - 1
 _LOW_BITS: Final = 32
 _LOW_MASK: Final = (1 << _LOW_BITS) - 1
 AMOUNT_MAX: Final = (1 << 62) - 1
@@ -64,7 +68,7 @@ class Summaries:
     last_seconds: Integers
 
     def __init__(self) -> None:
-        self._chunks: list[tuple[Integers, Integers]] = []
+        self._chunks: list[_Chunk] = []
         self._pending: list[tuple[Integers, Integers]] = []
         self._pending_count = 0
         for name in _EMPTY:
@@ -131,25 +135,10 @@ class Summaries:
         )
 
     def _histogram(self, row: int) -> tuple[Integers, Integers]:
-        begin, end = row << BUCKET_BITS, (row + 1) << BUCKET_BITS
-        found = []
-        for keys, counts in self._chunks[self._chunk_of(begin) :]:
-            if int(keys[0]) >= end:
-                break
-            first, last = np.searchsorted(keys, (begin, end))
-            found.append((keys[first:last] & _BUCKET_MASK, counts[first:last]))
-        return found[0] if len(found) == 1 else _summed(found)
-
-    def _chunk_of(self, key: int) -> int:
-        """Return the chunk in which a key stands or would stand."""
-        first, last = 0, len(self._chunks)
-        while last - first > 1:
-            middle = (first + last) // 2
-            if int(self._chunks[middle][0][0]) <= key:
-                first = middle
-            else:
-                last = middle
-        return first
+        chunk = self._chunks[max(bisect_right(self._chunks, row, key=_first_row) - 1, 0)]
+        place = int(np.searchsorted(chunk.rows, row))
+        begin, end = chunk.starts[place], chunk.starts[place + 1]
+        return chunk.buckets[begin:end].astype(np.int64), chunk.counts[begin:end].astype(np.int64)
 
     def _count(self, rows: Integers, at_seconds: Integers, amounts: Integers) -> None:
         np.add.at(self.points, rows, 1)
@@ -172,16 +161,54 @@ class Summaries:
             return
         new_keys, new_counts = _summed(self._pending)
         self._pending, self._pending_count = [], 0
-        starts = np.array([chunk[0][0] for chunk in self._chunks[1:]], np.int64)
+        starts = np.array([_first_row(chunk) << BUCKET_BITS for chunk in self._chunks[1:]], np.int64)
         cuts = [0, *np.searchsorted(new_keys, starts).tolist(), len(new_keys)]
-        chunks: list[tuple[Integers, Integers]] = []
+        chunks: list[_Chunk] = []
         for place, (begin, end) in enumerate(pairwise(cuts)):
-            new = (new_keys[begin:end], new_counts[begin:end])
             old = self._chunks[place : place + 1]
-            keys, counts = _summed([*old, new]) if begin < end else old[0]
-            parts = -(-len(keys) // _CHUNK_MAX)
-            chunks += zip(np.array_split(keys, parts), np.array_split(counts, parts), strict=True)
+            if begin == end:
+                chunks += old
+                continue
+            new = (new_keys[begin:end], new_counts[begin:end])
+            chunks += _packed(*_summed([*map(_unpacked, old), new]))
         self._chunks = chunks
+
+
+class _Chunk(NamedTuple):
+    """The histograms of some rows, one behind the other: an entry takes six bytes, and not sixteen."""
+
+    rows: Integers
+    starts: Integers
+    buckets: npt.NDArray[np.uint16]
+    counts: npt.NDArray[np.unsignedinteger[Any]]
+
+
+def _first_row(chunk: _Chunk) -> int:
+    return int(chunk.rows[0])
+
+
+def _packed(keys: Integers, counts: Integers) -> Iterator[_Chunk]:
+    """Yield keys in order with their counts as chunks; the histogram of a row is in one of them."""
+    rows = keys >> BUCKET_BITS
+    starts = np.append(np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1]))), len(keys))
+    rows = rows[starts[:-1]]
+    parts = -(-len(keys) // _CHUNK_MAX)
+    wanted = np.arange(1, parts) * (len(keys) // parts)
+    for first, last in pairwise(np.unique([0, *np.searchsorted(starts, wanted), len(rows)]).tolist()):
+        begin, end = int(starts[first]), int(starts[last])
+        own = counts[begin:end]
+        width = np.uint32 if int(own.max()) <= _COUNT_MAX else np.uint64
+        yield _Chunk(
+            rows[first:last].copy(),
+            starts[first : last + 1] - begin,
+            (keys[begin:end] & _BUCKET_MASK).astype(np.uint16),
+            own.astype(width),
+        )
+
+
+def _unpacked(chunk: _Chunk) -> tuple[Integers, Integers]:
+    rows = np.repeat(chunk.rows, np.diff(chunk.starts))
+    return (rows << BUCKET_BITS) + chunk.buckets, chunk.counts.astype(np.int64)
 
 
 def _summed(found: list[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:

@@ -1,0 +1,242 @@
+"""Usage: how fast observations are summarised, and what the summaries of 50 000 containers take.
+
+The peer is a DDSketch object for each stream, at the same error of 1 %. Answers of a Prometheus are made here
+and read by the real reader, but for the network; points of containers count, those of pods, which are summed
+from them, do not.
+"""
+
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from ddsketch import DDSketch
+
+from ullage.engine.usage.aggregate import Rollup, add_crowds
+from ullage.engine.usage.book import Book, Samples
+from ullage.sources.usage.csv_samples import read_csv
+from ullage.sources.usage.prometheus import observe
+from ullage.sources.usage.prometheus_parts import Window
+from ullage.sources.usage.prometheus_server import Reply
+from ullage.stores.usage import Batch, Marks, append, read_book
+
+START = 1_767_225_600
+STEP = 300
+WEEK = 7 * 86_400 // STEP
+CONTAINERS = 50_000
+PER_BATCH = 300
+SKETCHED = 200_000
+SEED = 2026
+NOISE = {"cpu": (6.0, 0.25), "memory": (20.0, 0.08)}
+"""Logarithms of the usual amount of a container, and how much it varies from point to point."""
+
+
+def batches(kind: str, subjects: int, points: int) -> Iterator[Samples]:
+    """Yield batches as a Prometheus gives them: some hundred subjects, all of the window."""
+    generator = np.random.default_rng(SEED)
+    ending = "/main" if kind == "container" else ""
+    for name, (usual, varies) in NOISE.items():
+        for first in range(0, subjects, PER_BATCH):
+            numbers = range(first, min(first + PER_BATCH, subjects))
+            names = [
+                f"{kind}/namespace-{each % 200}/web-{each // 10}-5d4f8c7b9-{each % 10:05d}{ending}"
+                for each in numbers
+            ]
+            base = generator.lognormal(usual, 1.2, (len(names), 1))
+            amounts = (base * generator.lognormal(0, varies, (len(names), points))).astype(np.int64)
+            yield Samples(
+                name,
+                "usage",
+                names,
+                np.repeat(np.arange(len(names)), points),
+                np.tile(START + np.arange(points) * STEP, len(names)),
+                amounts.reshape(-1),
+            )
+
+
+def rate(work: Callable[[], int]) -> float:
+    """Return the points that some work takes in, per CPU second."""
+    start = time.process_time()
+    points = work()
+    return points / (time.process_time() - start)
+
+
+def taken(found: Iterator[Samples] | list[Samples], *, sums: bool = False) -> int:
+    """Take observations into a book, and into sums over crowds, and return how many points there were."""
+    book, points = Book(), 0
+    pods = Rollup("pod", homes) if sums else None
+    for each in found:
+        points += len(each.numbers) if not each.subjects[0].startswith("pod/") or sums else 0
+        book.add(each)
+        if pods is not None:
+            pods.add(each)
+    if pods is not None:
+        add_crowds(book, homes, pods)
+    book.figures(book.streams()[0])
+    return points
+
+
+def homes(subject: str) -> tuple[str, ...]:
+    """Say where a pod counts too."""
+    _, namespace, name = subject.split("/")
+    owner = name.rsplit("-", 2)[0]
+    return (f"workload/{namespace}/Deployment/{owner}", f"namespace/{namespace}", "group/g", "cluster")
+
+
+def one_after_the_other(streams: int, moments: int) -> list[Samples]:
+    """Return observations as the metrics API gives them: one point of everybody at a time."""
+    generator = np.random.default_rng(SEED)
+    names = [f"pod/namespace-{each % 200}/web-{each}" for each in range(streams)]
+    return [
+        Samples(
+            "memory",
+            "usage",
+            names,
+            np.arange(streams),
+            np.full(streams, START + place * 60),
+            generator.lognormal(20, 1, streams).astype(np.int64),
+        )
+        for place in range(moments)
+    ]
+
+
+class Answered:
+    """A Prometheus whose answers are here already."""
+
+    name = "answers"
+
+    def __init__(self, pods: int, points: int) -> None:
+        generator = np.random.default_rng(SEED)
+        moments = [START + place * STEP for place in range(points)]
+        self.window = Window(moments[0], moments[-1], STEP)
+        self._range = _answer(
+            "matrix",
+            [
+                {
+                    "metric": {"namespace": "shop", "pod": f"web-{each}", "container": "main"},
+                    "values": [
+                        [at, str(amount)]
+                        for at, amount in zip(
+                            moments, generator.lognormal(20, 0.3, points).astype(int).tolist(), strict=True
+                        )
+                    ],
+                }
+                for each in range(pods)
+            ],
+        )
+        self._count = _answer("vector", [{"metric": {"namespace": "shop"}, "value": [START, str(pods)]}])
+        self._names = msgspec.json.encode(
+            {"status": "success", "data": ["container_memory_working_set_bytes"]}
+        )
+
+    def ask(self, path: str, query: Mapping[str, str]) -> Reply:
+        """Return the answer to whatever is asked."""
+        if path.endswith("query_range"):
+            return Reply(200, self._range)
+        if path.endswith("query"):
+            return Reply(200, self._count)
+        del query
+        return Reply(200, self._names)
+
+
+def _answer(kind: str, result: list[dict[str, object]]) -> bytes:
+    return msgspec.json.encode({"status": "success", "data": {"resultType": kind, "result": result}})
+
+
+def table(samples: list[Samples], path: Path) -> None:
+    """Write observations as a table."""
+    with path.open("w", encoding="utf-8") as file:
+        file.write("subject,resource,time,value\n")
+        for each in samples:
+            for number, at, amount in zip(each.numbers, each.at_seconds, each.amounts, strict=True):
+                file.write(f"{each.subjects[number]},{each.resource},{at},{amount}\n")
+
+
+def sketched(samples: list[Samples]) -> int:
+    """Do the same with a sketch for each stream, up to some points."""
+    sketches: dict[tuple[str, str], DDSketch] = {}
+    points = 0
+    for each in samples:
+        for number, amount in zip(each.numbers.tolist(), each.amounts.tolist(), strict=True):
+            key = each.subjects[number], each.resource
+            sketch = sketches.get(key)
+            if sketch is None:
+                sketch = sketches[key] = DDSketch(0.01)
+            sketch.add(amount)
+            points += 1
+            if points >= SKETCHED:
+                return points
+    return points
+
+
+def resident() -> float:
+    """Return how much memory this process has had at most, in gigabytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+
+
+def memory() -> tuple[float, float]:
+    """Return the memory that a week of all containers takes at most, and the points per CPU second."""
+    book, points, seconds = Book(), 0, 0.0
+    for each in batches("container", CONTAINERS, WEEK):
+        start = time.process_time()
+        book.add(each)
+        seconds += time.process_time() - start
+        points += len(each.numbers)
+    assert len(book) == 2 * CONTAINERS
+    assert book.figures(book.streams()[0]).points == WEEK
+    return resident(), points / seconds
+
+
+def stored() -> dict[str, object]:
+    """Return what recording a day of 5 000 pods takes, on disk and in time."""
+    book = Book()
+    for each in batches("pod", 5000, 288):
+        book.add(each)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ledger.db"
+        start = time.process_time()
+        rows = append(path, Batch("benchmark", book, Marks(0, {}), START + 86_400))
+        written = time.process_time()
+        read_book(path)
+        return {
+            "days of streams recorded, per CPU s": rows / (written - start),
+            "days of streams read, per CPU s": rows / (time.process_time() - written),
+            "bytes on disk, per day and stream": path.stat().st_size / rows,
+        }
+
+
+def run() -> dict[str, object]:
+    """Measure everything; memory first, as the most that the process had is what counts."""
+    gigabytes, many = memory()
+    columns = list(batches("container", 1500, 1000))
+    pods = list(batches("pod", 1500, 1000))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "usage.csv"
+        table(list(batches("container", 300, 500)), path)
+        lines = rate(lambda: taken(read_csv(str(path))))
+    answers = Answered(1500, 330)
+    prometheus = rate(lambda: taken(observe(answers, answers.window)))
+    plain = rate(lambda: taken(columns))
+    peer = rate(lambda: sketched(columns))
+    return {
+        "columns, points per CPU s": plain,
+        "columns, a week of 50 000 containers, points per CPU s": many,
+        "columns with sums over crowds, points per CPU s": rate(lambda: taken(pods, sums=True)),
+        "a point of 50 000 pods at a time, points per CPU s": rate(
+            lambda: taken(one_after_the_other(CONTAINERS, 20))
+        ),
+        "answers of a Prometheus, points per CPU s": prometheus,
+        "lines of a table, points per CPU s": lines,
+        "a DDSketch for each stream, points per CPU s": peer,
+        "times as fast as a DDSketch for each stream": plain / peer,
+        "a week of 50 000 containers, two resources, GB": gigabytes,
+        **stored(),
+        "bars": {
+            "columns, points per CPU s": [plain, ">=", 200_000],
+            "answers of a Prometheus, points per CPU s": [prometheus, ">=", 200_000],
+            "a week of 50 000 containers, two resources, GB": [gigabytes, "<=", 1.0],
+        },
+    }
