@@ -36,6 +36,8 @@ HORIZON_DAYS: Final = 7
 NODES_COMPOSED: Final = 500
 DOUBT: Final = 0.05
 """How often the upper end of an interval may be too low."""
+GROWTH_MIN: Final = 1e-6
+"""Less than a millionth a day is rounding."""
 _THURSDAY: Final = 3
 """Days since 1970 began on one, weeks begin on Monday."""
 _SATURDAY: Final = 5
@@ -93,7 +95,8 @@ def curve_of(
     weekend = (evidence.day_numbers + _THURSDAY) % WEEK_DAYS >= _SATURDAY
     risks = np.maximum(_upper(found.over), _unseen(found, np.zeros(nodes), weekend))
     risks_swap = np.maximum(_upper(found.over_swap), _unseen(found, found.rooms, weekend))
-    rising = np.maximum.accumulate(risks), np.maximum.accumulate(risks_swap)
+    # Who is over memory and swap is over memory: what bounds the one bounds the other.
+    rising = np.maximum.accumulate(risks), np.maximum.accumulate(np.minimum(risks, risks_swap))
     seen, seen_swap = found.over.mean(axis=1), found.over_swap.mean(axis=1)
     points = zip(
         ratios, seen.tolist(), rising[0].tolist(), seen_swap.tolist(), rising[1].tolist(), strict=True
@@ -115,7 +118,7 @@ def growth_of(evidence: Evidence) -> float:
     slope = float(days @ levels / (days @ days))
     rest = levels - levels.mean() - slope * days
     error = float(np.sqrt(rest @ rest / (evidence.days - 2) / (days @ days)))
-    return slope if slope > error else 0.0
+    return slope if slope > max(error, GROWTH_MIN) else 0.0
 
 
 def _upper(over: Floats) -> Floats:
