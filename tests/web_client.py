@@ -16,8 +16,8 @@ from ullage.web.server import Server
 from ullage.web.serving import serving
 from ullage.web.settings import Settings
 
-ANSWER_SECONDS_MAX = 20
-START_SECONDS_MAX = 30
+ANSWER_SECONDS_MAX = 120
+START_SECONDS_MAX = 120
 
 
 class Reply(NamedTuple):

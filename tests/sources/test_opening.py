@@ -43,6 +43,7 @@ CONTENTS = {
     "a document of a host": (HOST, "h1", "zos"),
     "a Kubernetes dump": (DUMP, "k1", "kubernetes"),
     "a table": (TABLE, "c1", "kubernetes"),
+    "Ganeti's text": (b"g|u|preferred|\n\nn1|64|1|60|9|9|4|M|u\n\n\n\n", "n1", "ganeti"),
     "the resource model's own form": (b"resourceCapacitySpec: [total: [cpu: 2]]\n", "node", "kubernetes"),
 }
 EVERY_CONTENT = pytest.mark.parametrize(("data", "name", "profile"), CONTENTS.values(), ids=CONTENTS)

@@ -49,6 +49,16 @@ def test_a_document_counts_once_it_was_accepted(tmp_path):
     assert not folder.upload.exists()
 
 
+def test_a_document_that_was_refused_leaves_nothing_and_takes_nothing_along(tmp_path):
+    first, second = ClusterFolder(tmp_path / "new"), ClusterFolder(tmp_path / "old")
+    second.keep(Known(3))
+    for each in (first, second):
+        each.take(b"no cluster")
+        each.refuse()
+    assert not (tmp_path / "new").exists()
+    assert second.known() == Known(3)
+
+
 def test_what_was_uploaded_is_for_its_owner_alone(tmp_path):
     folder = ClusterFolder(tmp_path / "clusters" / "a")
     folder.take(b"secret")

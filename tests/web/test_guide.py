@@ -1,4 +1,4 @@
-"""What the guide to the service shows is what a server answers."""
+"""What the guide to the service and the reference of HTTP show is what a server answers."""
 
 import os
 import re
@@ -9,17 +9,24 @@ from pathlib import Path
 
 import pytest
 
+from ullage.web.api.table import MODULES
 from web_client import started, until_ready
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "guides" / "service.md"
+REFERENCE = ROOT / "docs" / "reference" / "http.md"
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 ADDRESS = "localhost:8480"
+OF_USAGE = {
+    f"/v1/clusters/{{cluster}}/{name}"
+    for name in ("usage/show", "usage/report", "forecast", "advise/ratio", "advise/requests")
+}
+"""Questions whose examples need observations: those of the command line are run by tests of the reference."""
 
 
-def examples():
-    """The commands of the guide that ask a server, with what they print."""
-    for block in BLOCK.findall(GUIDE.read_text(encoding="utf-8")):
+def examples(page):
+    """The commands of a page that ask a server, with what they print."""
+    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
         parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
         for command, printed in zip(parts[1::2], parts[2::2], strict=True):
             if command.startswith("curl ") or ADDRESS in command:
@@ -27,16 +34,35 @@ def examples():
 
 
 def test_the_guide_shows_examples():
-    assert len(list(examples())) >= 6
+    assert len(list(examples(GUIDE))) >= 6
 
 
-def test_the_examples_of_the_guide_print_what_it_shows(tmp_path):
+def asked_paths():
+    """The paths that examples of the reference ask, the name of a plan or a job in braces."""
+    for command, _ in examples(REFERENCE):
+        for path in re.findall(rf"{ADDRESS}(\$\(cat \w+\)|)([^\s'?]*)", command):
+            named = {"$(cat plan)": "/v1/clusters/{cluster}/plans/{plan}", "$(cat job)": "/v1/jobs/{job}"}
+            yield named.get(path[0], "") + re.sub(r"^/v1/clusters/\w+", "/v1/clusters/{cluster}", path[1])
+
+
+def test_every_endpoint_for_programs_has_an_example():
+    every = {
+        route.path
+        for module in MODULES
+        for route in module.ROUTES
+        if route.path.startswith("/v1/") or route.path in {"/health", "/ready", "/metrics", "/openapi.json"}
+    }
+    assert every - set(asked_paths()) == OF_USAGE
+
+
+@pytest.mark.parametrize("page", [GUIDE, REFERENCE], ids=["guide", "reference"])
+def test_examples_print_what_is_shown(tmp_path, page):
     if not shutil.which("curl"):
         pytest.skip("curl is not installed")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     with started(tmp_path / "data", "-c", "demo") as server:
         until_ready(server)
-        for command, printed in examples():
+        for command, printed in examples(page):
             here = command.replace(f"http://{ADDRESS}", ADDRESS).replace(ADDRESS, server.address)
             done = subprocess.run(
                 ["bash", "-c", here],

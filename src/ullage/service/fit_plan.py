@@ -134,7 +134,7 @@ def fit_plan(asked: Asked, told: "Plan", paths: tuple[str, ...]) -> Answer:
 
     question = FitQuestion(
         paths,
-        told.shape,
+        "",
         told.replicas,
         told.atomic,
         told.pod_template,
@@ -143,7 +143,6 @@ def fit_plan(asked: Asked, told: "Plan", paths: tuple[str, ...]) -> Answer:
         told.exact_seconds,
         told.run_min_seconds,
     )
-    refuse_shapes(question)
     hold_seconds = told.hold_seconds or HOLD_SECONDS
     commit = Commit(hold_seconds, extends=told.hold_seconds is not None, waits=told.waits)
     found = _planned_held(asked, question, commit, _places(told.on_nodes))

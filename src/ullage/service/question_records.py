@@ -62,10 +62,9 @@ class Status(OfCluster, frozen=True, kw_only=True):
     ] = None
 
 
-class Fit(OfCluster, frozen=True, kw_only=True):
-    """Whether workloads fit."""
+class _Placed(OfCluster, frozen=True, kw_only=True):
+    """How workloads are placed."""
 
-    shape: Shape = ""
     replicas: Count = None
     atomic: Annotated[bool, Meta(description="All or none of them.")] = False
     pod_template: PodTemplate = ""
@@ -77,7 +76,13 @@ class Fit(OfCluster, frozen=True, kw_only=True):
     run_min_seconds: RunMin = None
 
 
-class Plan(Fit, frozen=True, kw_only=True):
+class Fit(_Placed, frozen=True, kw_only=True):
+    """Whether workloads fit."""
+
+    shape: Shape = ""
+
+
+class Plan(_Placed, frozen=True, kw_only=True):
     """What fits, to be held; workloads are sent along, or those that wait are meant."""
 
     hold_seconds: Annotated[
@@ -95,7 +100,9 @@ class Plan(Fit, frozen=True, kw_only=True):
 class Headroom(OfCluster, frozen=True, kw_only=True):
     """How many more fit."""
 
-    shapes: Annotated[Texts, Meta(description="Shapes, as cpu=4,memory=8Gi.")] = ()
+    shapes: Annotated[Texts, Meta(description="Shapes, as cpu=4,memory=8Gi.")] = msgspec.field(
+        default=(), name="shape"
+    )
     together: Annotated[bool, Meta(description="Count whole sets of all of them.")] = False
     tiered: Annotated[
         bool, Meta(description="Shrink a shape, or the largest of a Ganeti policy, until nothing fits.")
@@ -130,12 +137,26 @@ class Balance(OfCluster, frozen=True, kw_only=True):
         Annotated[float, Meta(ge=0)] | None,
         Meta(description="What a move must gain; else a tenth of a node's share of all that is uneven."),
     ] = None
-    weights: Annotated[Texts, Meta(description="How much terms of the score count, as TERM=NUMBER.")] = ()
+    weights: Annotated[Texts, Meta(description="How much terms of the score count, as TERM=NUMBER.")] = (
+        msgspec.field(default=(), name="weight")
+    )
     no_disk_moves: Annotated[
         bool, Meta(description="Copy no disks: workloads only change to their standbys.")
     ] = False
-    groups: Annotated[Texts, Meta(description="Only these groups.")] = ()
+    groups: Annotated[Texts, Meta(description="Only these groups.")] = msgspec.field(default=(), name="group")
+    by_load: Annotated[
+        bool, Meta(description="Count memory that is really in use too, by 5 x (memory-ratio - 1).")
+    ] = False
     placement: Placement = None
+
+
+class AdviseRatio(OfCluster, frozen=True, kw_only=True):
+    """How far memory can be over-committed, by what was recorded of its use."""
+
+    risk: Annotated[float, Meta(gt=0, lt=1, description="The share of node-time that may be over.")] = 0.001
+    with_swap: Annotated[bool, Meta(description="Advise by memory and swap together.")] = False
+    groups: Annotated[Texts, Meta(description="Only these groups.")] = msgspec.field(default=(), name="group")
+    seed: Annotated[int, Meta(ge=0, description="By which nodes are composed.")] = 1
 
 
 class Buy(OfCluster, frozen=True, kw_only=True):
@@ -145,7 +166,7 @@ class Buy(OfCluster, frozen=True, kw_only=True):
     replicas: Count = None
     nodes_lost: Annotated[int, Meta(ge=0, le=3, description="Buy so that any so many nodes may fail.")] = 0
     pod_template: PodTemplate = ""
-    seconds: Annotated[int, Meta(ge=1, le=3600, description="How long each search may take.")] = 10
+    exact_seconds: Annotated[int, Meta(ge=1, le=3600, description="How long each search may take.")] = 10
 
 
 class Forecast(OfCluster, frozen=True, kw_only=True):
@@ -161,6 +182,30 @@ class Forecast(OfCluster, frozen=True, kw_only=True):
         Literal["resource", "quota", "drives", "workload"] | None,
         Meta(description="Only these; else all but workloads."),
     ] = None
+
+
+class AdviseRequests(OfCluster, frozen=True, kw_only=True):
+    """What workloads should ask for, by what the ledger has recorded."""
+
+    workloads: Annotated[Texts, Meta(description="Only these, as KIND/NAME.")] = ()
+    cpu_percentile: Annotated[
+        float, Meta(ge=1, le=100, description="CPU that is enough so many per cent of the time.")
+    ] = 95
+    memory_margin: Annotated[
+        float, Meta(ge=0, le=1000, description="Memory above the most that was used, in per cent.")
+    ] = 15
+    days_min: Annotated[
+        float, Meta(ge=0, le=3660, description="Advise nothing for what was observed for less time.")
+    ] = msgspec.field(default=7, name="minDays")
+    saving_min: Annotated[
+        float, Meta(ge=0, le=100, description="Lower no request by less of it, in per cent.")
+    ] = msgspec.field(default=10, name="minSaving")
+    only_growth: Annotated[bool, Meta(description="Only what must grow.")] = False
+    cpu_limits: Annotated[Literal["keep", "remove"], Meta(description="What becomes of CPU limits.")] = "keep"
+    shape: Annotated[Text, Meta(description="Count the room before and after in this.")] = "cpu=1,memory=4Gi"
+    patches: Annotated[bool, Meta(description="Answer with patches for kubectl instead.")] = msgspec.field(
+        default=False, name="patch"
+    )
 
 
 class Explain(OfCluster, frozen=True, kw_only=True):
@@ -195,14 +240,18 @@ class DisksList(OfCluster, frozen=True, kw_only=True):
 class DisksFragmentation(OfCluster, frozen=True, kw_only=True):
     """What of the free space can be had."""
 
-    sizes: Annotated[Texts, Meta(description="Sizes of volumes, as 100Gi or HDDLVG=100Gi.")] = ()
+    sizes: Annotated[Texts, Meta(description="Sizes of volumes, as 100Gi or HDDLVG=100Gi.")] = msgspec.field(
+        default=(), name="size"
+    )
 
 
 class PolicyShow(OfCluster, frozen=True, kw_only=True):
     """Which rules apply."""
 
     target: Annotated[Text, Meta(description="cluster, group/NAME or node/NAME.")] = "cluster"
-    wants_list: Annotated[bool, Meta(description="List the built-in policies instead.")] = False
+    wants_list: Annotated[bool, Meta(description="List the built-in policies instead.")] = msgspec.field(
+        default=False, name="list"
+    )
 
 
 class LedgerShow(Parameters, frozen=True, kw_only=True):
@@ -214,7 +263,7 @@ class LedgerShow(Parameters, frozen=True, kw_only=True):
         Literal["waiting", "reserved", "bound"] | None, Meta(description="Only what is in this state.")
     ] = None
     revision: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="As it was after this step.")] = (
-        None
+        msgspec.field(default=None, name="at")
     )
 
 

@@ -192,8 +192,17 @@ def _balance(sent: Sent) -> "Answer":
         told.gain_min,
         disk_moves=not told.no_disk_moves,
         groups=told.groups,
+        by_load=told.by_load,
     )
     return balance(sent.asked, question)
+
+
+def _advise_ratio(sent: Sent) -> "Answer":
+    from ullage.service.advise_ratio import RatioQuestion, advise_ratio
+
+    told = sent.told
+    question = RatioQuestion(risk=told.risk, with_swap=told.with_swap, groups=told.groups, seed=told.seed)
+    return advise_ratio(sent.asked, question)
 
 
 def _buy(sent: Sent) -> "Answer":
@@ -203,7 +212,7 @@ def _buy(sent: Sent) -> "Answer":
         raise InputError("there is no catalog", remedy="send a document of kind Catalog")
     told = sent.told
     question = BuyQuestion(
-        CATALOG, sent.paths, told.shape, told.replicas, told.nodes_lost, told.pod_template, told.seconds
+        CATALOG, sent.paths, told.shape, told.replicas, told.nodes_lost, told.pod_template, told.exact_seconds
     )
     return buy(sent.asked, question)
 
@@ -216,6 +225,15 @@ def _forecast(sent: Sent) -> "Answer":
         "", told.horizon_days, told.level, told.growth, told.by or "", within_days=told.within_days
     )
     return forecast(sent.asked, question)
+
+
+def _advise_requests(sent: Sent) -> "Answer":
+    from ullage.service.advise_requests import advise_requests, question_of
+
+    names = (each.name for each in msgspec.structs.fields(records.AdviseRequests))
+    of_cluster = {each.name for each in msgspec.structs.fields(records.OfCluster)}
+    wanted = {name: getattr(sent.told, name) for name in names if name not in of_cluster}
+    return advise_requests(sent.asked, question_of(wanted))
 
 
 def _explain(sent: Sent) -> "Answer":
@@ -356,8 +374,16 @@ _ASKED: Final = (
     Question("headroom", "How many more fit", records.Headroom, _headroom, (*_WITH, WORKLOADS)),
     Question("check", "What is wrong, and what breaks", records.Check, _check, is_long=True),
     Question("balance", "What to move", records.Balance, _balance, is_long=True),
+    Question(
+        "advise/ratio",
+        "How far memory can be over-committed",
+        records.AdviseRatio,
+        _advise_ratio,
+        is_long=True,
+    ),
     Question("buy", "What to buy", records.Buy, _buy, (*_WITH, CATALOG, WORKLOADS), is_long=True),
     Question("forecast", "When room runs out", records.Forecast, _forecast, is_long=True),
+    Question("advise/requests", "What workloads should ask for", records.AdviseRequests, _advise_requests),
     Question("explain", "What stands behind something", records.Explain, _explain),
     Question("quota/list", "What every quota has and uses", records.OfCluster, _quota_list),
     Question("quota/risk", "Who is evicted when owners claim", records.QuotaRisk, _quota_risk),

@@ -35,6 +35,8 @@ FILES_MAX: Final = 1000
 _OURS: Final = re.compile(
     rb"""["']?(?:apiVersion["']?\s*:\s*["']?ullage\.dev/|resource(?:CapacitySpec|RequirementSpec|Types)["']?\s*:)"""
 )
+_GANETI: Final = re.compile(rb"\s*[^|\r\n]+\|[^|\r\n]+\|(?:preferred|last_resort|unallocable)[|\s]")
+"""The first group of a cluster in the text format of Ganeti's tools."""
 _LIST: Final = re.compile(rb'\s*\{\s*"apiVersion"\s*:\s*"v1"\s*,\s*"(?:items"|kind"\s*:\s*"List")')
 KUBE: Final = "kube"
 KUBERNETES: Final = "kubernetes"
@@ -104,9 +106,7 @@ def open_source(spec: str, *, options: Options | None = None, stdin: BinaryIO | 
     if word == "csv" and colon:
         return _csv(rest, rest.split(","), options)
     if word == "ganeti" and rest:
-        from ullage.sources.ganeti.snapshot import GanetiSource
-
-        return GanetiSource(rest, limits=options.limits, stdin=stdin)
+        return _ganeti(rest, options, stdin)
     if is_server(spec):
         return _remote(spec)
     if spec == "-":
@@ -118,6 +118,12 @@ def open_source(spec: str, *, options: Options | None = None, stdin: BinaryIO | 
     if Path(spec).exists() and not Path(spec).is_file():
         return _pipe(spec, options)
     return _file(spec, options)
+
+
+def _ganeti(place: str, options: Options, stdin: BinaryIO | None = None) -> Source:
+    from ullage.sources.ganeti.snapshot import GanetiSource
+
+    return GanetiSource(place, limits=options.limits, stdin=stdin)
 
 
 def default_cluster() -> str:
@@ -210,6 +216,8 @@ def _kind_of_file(path: str, options: Options) -> str:
 def _file(path: str, options: Options) -> Source:
     name = one_line(Path(path).name)
     head = head_of_file(path)
+    if _GANETI.match(head):
+        return _ganeti(path, options)
     if path.lower().endswith((".csv", ".csv.gz")) and head and not _is_ours(head):
         (file,) = read_files(path, options.limits)
         return _table(name, file)
@@ -223,6 +231,8 @@ def _file(path: str, options: Options) -> Source:
 
 def _standard_input(stream: BinaryIO, options: Options) -> Source:
     head, replayed = head_of_stream(stream)
+    if _GANETI.match(head):
+        return _ganeti("-", options, replayed)
     if not _is_ours(head):
         return _kubernetes("-", options, replayed)
     (file,) = read_files("-", options.limits, stdin=replayed)
@@ -233,7 +243,10 @@ def _standard_input(stream: BinaryIO, options: Options) -> Source:
 def _pipe(path: str, options: Options) -> Source:
     """Return what a named pipe or device gives, which can be read only once."""
     (file,) = read_files(path, options.limits)
-    ours = _is_ours(bytes(file.data[:HEAD_BYTES]))
+    head = bytes(file.data[:HEAD_BYTES])
+    if _GANETI.match(head):
+        return _ganeti("-", options, io.BytesIO(file.data))
+    ours = _is_ours(head)
     found = _of_content(one_line(Path(path).name), file, "-", options) if ours else None
     return found or _kubernetes("-", options, io.BytesIO(file.data))
 

@@ -153,8 +153,10 @@ class ClusterFolder:
         _flush(self.folder)
 
     def refuse(self) -> None:
-        """Forget a document that could not be read."""
+        """Forget a document that could not be read, and the folder if nothing else is in it."""
         self.upload.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()
 
     def remove(self) -> None:
         """Forget the document; promises and the count of revisions stay, for a cluster of the same name."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SECONDS_MAX: Final = 30.0
 BODY_BYTES_MAX: Final = 32 << 20
 CLUSTER_BYTES_MAX: Final = 256 << 20
-MEDIA: Final = "application/yaml, application/json, application/x-yaml, text/yaml, application/octet-stream"
+MEDIA: Final = "application/yaml, application/json, application/x-yaml, text/yaml, text/csv, application/octet-stream"
 _PATH: Final = "/v1/clusters/{cluster}/"
 _HEADERS: Final = {
     "Prefer": "respond-async: answer with a job at once.",

@@ -1,0 +1,112 @@
+"""Every question over HTTP is answered with the bytes that the command line prints."""
+
+import urllib.parse
+
+import pytest
+
+from question_cases import CASES, DUMP, GANETI, PROMISED, SENT, TRACED, Case, dump, promise_twice
+from ullage.cli.main import run
+from ullage.service.questions import QUESTIONS
+from web_client import started, until_ready
+
+pytestmark = pytest.mark.slow
+
+NOW = "1795000000"
+NAMES = {"demo": "demo", "": "demo", GANETI: "machines", TRACED: "traced", DUMP: "dumped"}
+BY_USAGE = {"usage/show", "forecast", "advise/ratio", "advise/requests"}
+"""Questions that need observations: see the tests of the usage of a server."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    (folder / DUMP).write_bytes(dump())
+    return folder
+
+
+def serving(folder, data):
+    clusters = {**NAMES, DUMP: "dumped"}
+    named = [f"{name}={folder / spec if spec == DUMP else spec}" for spec, name in clusters.items() if spec]
+    return started(data, *(word for each in named for word in ("-c", each)), "--refresh", "0")
+
+
+@pytest.fixture(scope="module")
+def served(folder, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("ULLAGE_NOW", NOW)
+        with serving(folder, tmp_path_factory.mktemp("data")) as server:
+            until_ready(server)
+            yield server
+
+
+@pytest.fixture(scope="module")
+def promising(folder, tmp_path_factory):
+    """A server whose demo cluster has promises in its ledger, and that ledger."""
+    data = tmp_path_factory.mktemp("promises")
+    ledger = data / "clusters" / "demo" / "ledger.db"
+    ledger.parent.mkdir(parents=True)
+    promise_twice(ledger)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("ULLAGE_NOW", NOW)
+        with serving(folder, data) as server:
+            until_ready(server)
+            yield server, ledger
+
+
+@pytest.fixture
+def printed(monkeypatch, folder, capsysbinary):
+    """What the command line prints in the folder of the files, and whether its answer is yes."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("ULLAGE_NOW", NOW)
+    monkeypatch.setenv("KUBECONFIG", "/nowhere/config")
+    for name in ("ULLAGE_CLUSTER", "ULLAGE_LEDGER", "XDG_DATA_HOME", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+
+    def command_line(name, words):
+        capsysbinary.readouterr()
+        code = run([*name.split("/"), *words, "-o", "json", "-q"])
+        out, err = capsysbinary.readouterr()
+        assert code in {0, 2}, err
+        return out, {0: "yes", 2: "no"}[code]
+
+    return command_line
+
+
+def asked(server, case: Case, body=b""):
+    """The answer of a server, and whether it is yes."""
+    pairs = [
+        (name, str(each).lower() if isinstance(each, bool) else each)
+        for name, value in case.values.items()
+        for each in (value if isinstance(value, list) else [value])
+    ]
+    path = f"/v1/clusters/{NAMES[case.cluster]}/{case.name}?{urllib.parse.urlencode(pairs)}"
+    method, headers = ("POST", {"Content-Type": "application/yaml"}) if body else ("GET", {})
+    reply = server.ask(method, path, headers, body)
+    assert reply.status == 200, reply.body
+    return reply.body, reply.headers["ullage-answer"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=Case.line)
+def test_a_question_is_answered_with_the_bytes_of_the_command_line(served, printed, case):
+    named = ["-c", case.cluster] if case.cluster else []
+    assert asked(served, case) == printed(case.name, [*named, *case.words.split()])
+
+
+@pytest.mark.parametrize("case", SENT, ids=Case.line)
+def test_what_is_sent_is_what_files_are(served, printed, folder, case):
+    for name, content in case.parts.items():
+        (folder / name).write_bytes(content)
+    named = [] if case.name == "snapshot/diff" else ["-c", case.cluster]
+    wanted = printed(case.name, [*named, *case.words.split()])
+    assert asked(served, case, b"---\n".join(case.parts.values())) == wanted
+
+
+@pytest.mark.parametrize("case", PROMISED, ids=Case.line)
+def test_the_ledger_of_a_cluster_counts(promising, printed, case):
+    server, ledger = promising
+    assert asked(server, case) == printed(case.name, [*case.words.split(), "--ledger", str(ledger)])
+
+
+def test_no_question_is_left_out():
+    assert {case.name for case in (*CASES, *SENT, *PROMISED)} | BY_USAGE == set(QUESTIONS)
