@@ -131,8 +131,8 @@ def test_every_drive_can_be_reached_by_pages_filters_and_order(seen):
     page.locator("#found", has_text=f"61 to 120 of {whole}").wait_for()
     page.get_by_label("Sort").select_option("free")
     page.wait_for_url(re.compile("sort=free"))
-    page.get_by_label("Name").fill("00042")
-    page.wait_for_url(re.compile("q=00042"))
+    page.get_by_label("Name").fill("compute-0042")
+    page.wait_for_url(re.compile("q=compute-0042"))
     assert int(re.search(r"of (\d+)", page.inner_text("#found h2"))[1]) < whole
 
 

@@ -64,7 +64,19 @@ def test_no_other_error_does(draws, name, parameters):
     assert not OF_THE_COMMAND_LINE.search(error)
 
 
-@pytest.mark.parametrize("name", ["balance", "quotas", "drives", "overview"])
-def test_what_stands_below_tables_speaks_of_the_page(draws, name):
-    for caption in re.findall(r'<p class="caption">(.*?)</p>', draws(name).html):
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("balance", {}),
+        ("quotas", {}),
+        ("drives", {}),
+        ("overview", {}),
+        ("what_breaks", {"lose": "domain/rack-1"}),
+    ],
+)
+def test_what_stands_below_tables_and_answers_speaks_of_the_page(draws, name, parameters):
+    html = draws(name, **parameters).html
+    captions = re.findall(r'<p class="caption">(.*?)</p>', html)
+    captions += re.findall(r"Not simulated</span>(.*?)</p>", html)
+    for caption in captions:
         assert not OF_THE_COMMAND_LINE.search(caption)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ullage.web.pages.what_breaks import LOST_MAX
+from ullage.web.pages.what_breaks import DRIVES_SHOWN, LOST_MAX
 
 
 def test_a_rack_that_fails_shows_who_moves_where(draws):
@@ -49,3 +49,10 @@ def test_of_many_nodes_domains_are_offered(draws):
     page = draws("what_breaks", "synthetic:nodes=600,seed=3")
     assert "/what-breaks?lose=domain%2Frack-0001#answer" in page.links
     assert 'class="cell' not in page.html
+
+
+def test_of_many_drives_the_first_are_offered_and_the_rest_is_found_elsewhere(draws):
+    page = draws("what_breaks", "synthetic:nodes=600,seed=3")
+    assert sum("lose=drive" in link for link in page.links) == DRIVES_SHOWN
+    assert "/drives#found" in page.links
+    assert "/drives#found" not in draws("what_breaks").links

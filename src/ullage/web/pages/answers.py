@@ -32,7 +32,10 @@ def page_of(answer: "Answer") -> "Page":
     """Return an answer for the page: the short form of it, and no word of the command line."""
     page = (answer.shortened or answer.page)()
     verdict = msgspec.structs.replace(page.verdict, text=in_plain_words(page.verdict.text))
-    return msgspec.structs.replace(page, verdict=verdict, blocks=tuple(map(_plain, page.blocks)))
+    blocks, unsimulated = map(_plain, page.blocks), map(in_plain_words, page.not_simulated)
+    return msgspec.structs.replace(
+        page, verdict=verdict, blocks=tuple(blocks), not_simulated=tuple(unsimulated)
+    )
 
 
 def _plain(block: "Block") -> "Block":

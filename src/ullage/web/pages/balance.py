@@ -11,7 +11,6 @@ from ullage.service.words import resources_in_order
 from ullage.web.pages.answers import answered
 from ullage.web.pages.kept import kept_status
 from ullage.web.pages.links import Links
-from ullage.web.pages.meanings import score_meanings
 from ullage.web.pages.overview import fullness_tone, measured_resources
 from ullage.web.pages.shell import draw, shell_of, terminal
 
@@ -65,7 +64,6 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
         runs=runs,
         drain=drain,
         moves_max=moves_max,
-        meanings=tuple(score_meanings(data.get("groups", ()))),
         scores=[(each["name"], each["scoreBefore"], each["scoreAfter"]) for each in data.get("groups", ())],
         changes=changes_of(snapshot, report, names[:2], moves),
         plan=f"/v1/clusters/{shell.cluster}/balance",

@@ -1,7 +1,6 @@
 """What every term of a number means, and how it comes about: the places that figures of pages lead to."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.service.words import listed, plural
 from ullage.web.pages.links import anchor_of
@@ -53,7 +52,7 @@ def resource_meanings(whole: "Summary", name: str, types: "ResourceTypes") -> li
     return [*found[:3], ratio, *found[3:]]
 
 
-_ALWAYS = frozenset(("capacity", "reserve", "allocatable", "committed", "standby"))
+_ALWAYS: Final = frozenset(("capacity", "reserve", "allocatable", "committed", "standby"))
 
 
 def quota_meanings(quota: "QuotaFigures", types: "ResourceTypes") -> list[Meaning]:
@@ -81,17 +80,3 @@ def quota_meanings(quota: "QuotaFigures", types: "ResourceTypes") -> list[Meanin
             "workloads beyond min in label order: the first to go when owners claim",
         ),
     ]
-
-
-def score_meanings(groups: Sequence[Mapping[str, Any]]) -> Iterator[Meaning]:
-    """Yield how the terms that count make the score of each group of a report of `balance`."""
-    for group in groups:
-        of_group = f" of {group['name']}" if len(groups) > 1 and group["name"] else ""
-        for term in group["terms"]:
-            if term["shareBefore"] or term["shareAfter"]:
-                before = f"{term['weight']:g} x {term['before']:.4f} = {term['shareBefore']:.4f}"
-                after = f"{term['weight']:g} x {term['after']:.4f} = {term['shareAfter']:.4f}"
-                told = f"{term['meaning']}; after the moves {after}"
-                yield Meaning("", f"{term['name']}{of_group}", before, told)
-        sums = f"the sum of its terms; after the moves {group['scoreAfter']:.4f}"
-        yield Meaning("", f"score{of_group}", f"{group['scoreBefore']:.4f}", sums)

@@ -36,6 +36,7 @@ _WORDS: Final = (
     (re.compile(r"as check --nodes-lost 1 judges"), "as What breaks judges"),
     (re.compile(r"--placement preferences weighs it, and takes longer"), "a terminal can weigh it"),
     (re.compile(r"\s*-o (?:wide|json|yaml) (?:shows|has) all"), " the command below tells all"),
+    (re.compile(r"/openapi\.json lists what there is"), "the menu leads to every page"),
     (re.compile(r"--by finding shows all"), "the command below tells all"),
 )
 

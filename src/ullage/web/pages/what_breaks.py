@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LOST_MAX: Final = 50
 ROWS_SHOWN: Final = 500
 DOMAINS_SHOWN: Final = 400
-DRIVES_SHOWN: Final = 200
+DRIVES_SHOWN: Final = 60
 EXACT_SECONDS: Final = 2
 ANY_NODE: Final = "check --nodes-lost 1"
 
@@ -43,7 +43,7 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
             found = check_report(snapshot, question)
         except InputError as error:
             problem = in_plain_words(str(error))
-    names = list(report.total.limit)
+    names, drives = list(report.total.limit), drives_of(snapshot)
     return draw(
         "what_breaks",
         shell,
@@ -53,12 +53,13 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
         problem=problem,
         verdict=verdict_of(found) if found else None,
         blocks_=tuple(blocks_of(found)) if found else (),
-        not_simulated=found.not_simulated if found else (),
+        not_simulated=tuple(map(in_plain_words, found.not_simulated)) if found else (),
         domains=[each.name for each in report.domains][:DOMAINS_SHOWN],
         tiles=tiles_of(report.nodes, measured_resources(report.total, names), lambda _: "")
         if len(report.nodes) <= LINKS_MAX
         else (),
-        drives=drives_of(snapshot)[:DRIVES_SHOWN],
+        drives=drives[:DRIVES_SHOWN],
+        drives_more=max(0, len(drives) - DRIVES_SHOWN),
         command=terminal(shell, command_words(lose)),
     )
 
