@@ -63,15 +63,19 @@ class Evidence(NamedTuple):
 NOTHING_SEEN: Final = Evidence(0, 0, 0, 0, 0, 0, 0, 0, sees_peaks=False, sees_starts=False, first_seconds=0)
 
 
-def evidence_of(book: Book, crew: Crew, container: Container, resource: str, share: Fraction) -> Evidence:
-    """Return what is known of a container's use; `share` names the percentile as a part of 1."""
+def evidence_of(
+    book: Book, crew: Crew, container: Container, resource: str, share: Fraction, *, decays: bool = True
+) -> Evidence:
+    """Return what is known of a container's use; `share` names the percentile as a part of 1.
+
+    Where only the most that was used decides, the percentile need not decay.
+    """
     subjects = _subjects(book, crew, container)
-    used = [Stream(subject, resource, USAGE) for subject in subjects]
-    figures = [(stream, book.figures(stream)) for stream in used]
+    figures = _figures(book, subjects, Stream("", resource, USAGE))
     seen = [(stream, each) for stream, each in figures if each.points]
     dropped = sum(each.dropped for _, each in figures)
-    peaks = [book.figures(Stream(subject, resource, MAX_USAGE)) for subject in subjects]
-    noted = max((each.high for each in peaks if each.points), default=None)
+    peaks = _figures(book, subjects, Stream("", resource, MAX_USAGE))
+    noted = max((each.high for _, each in peaks if each.points), default=None)
     if not seen:
         return NOTHING_SEEN._replace(dropped=dropped)
     first = min(each.first_seconds for _, each in seen)
@@ -86,7 +90,7 @@ def evidence_of(book: Book, crew: Crew, container: Container, resource: str, sha
         window_seconds=last - first,
         step_seconds=step,
         mean=round(Fraction(sum(each.total for _, each in seen), points)),
-        percentile=_largest(book, [stream for stream, _ in seen], share),
+        percentile=_largest(book, seen, share, decays=decays),
         most=max(*(each.high for _, each in seen), noted or 0),
         sees_peaks=noted is not None or step <= CLOSE_SECONDS,
         sees_starts=noted is not None or (started and step <= CLOSE_SECONDS),
@@ -94,10 +98,16 @@ def evidence_of(book: Book, crew: Crew, container: Container, resource: str, sha
     )
 
 
+def _figures(book: Book, subjects: Sequence[str], like: Stream) -> list[tuple[Stream, Figures]]:
+    """Return what subjects come to, of those that were observed by a measure of a resource."""
+    wanted = (like._replace(subject=subject) for subject in subjects)
+    return [(stream, book.figures(stream)) for stream in wanted if stream in book.streams_of(stream.subject)]
+
+
 def kills_of(book: Book, crew: Crew, container: Container) -> int:
     """Return how many kills a source has counted of a container, in the replica that has most."""
-    subjects = _subjects(book, crew, container)
-    return max((book.figures(Stream(subject, KILLS, USAGE)).high for subject in subjects), default=0)
+    counted = _figures(book, _subjects(book, crew, container), Stream("", KILLS, USAGE))
+    return max((each.high for _, each in counted), default=0)
 
 
 def observed_pods(book: Book) -> list[tuple[str, str]]:
@@ -144,15 +154,17 @@ def _step_seconds(figures: Sequence[Figures]) -> int:
     return sum(each.last_seconds - each.first_seconds for each in figures) // gaps if gaps else 0
 
 
-def _largest(book: Book, streams: Sequence[Stream], share: Fraction) -> int:
+def _largest(book: Book, seen: Sequence[tuple[Stream, Figures]], share: Fraction, *, decays: bool) -> int:
     """Return the percentile of all replicas together, or of the one that needs most."""
-    last_day = max(day for stream in streams for day in book.days(stream))
-    weighed = [decayed(book, stream, last_day) for stream in streams]
-    found = [percentile(_together(weighed), share)]
-    for stream, each in zip(streams, weighed, strict=True):
-        if each.points and book.figures(stream).points >= REPLICA_POINTS_MIN:
+    weighed = [each for _, each in seen]
+    if decays:
+        last_day = max(book.days(stream)[-1] for stream, _ in seen)
+        weighed = [decayed(book, stream, last_day) for stream, _ in seen]
+    found = [percentile(_together(weighed), share)] if len(weighed) > 1 else []
+    for (_, plain), each in zip(seen, weighed, strict=True):
+        if each.points and (plain.points >= REPLICA_POINTS_MIN or len(weighed) == 1):
             found.append(percentile(each, share))
-    return max(found)
+    return max(found, default=0)
 
 
 def _together(several: Sequence[Figures]) -> Figures:

@@ -104,7 +104,8 @@ class Sizing(NamedTuple):
 
     def _sized(self, resource: str) -> Sized:
         share = self.rules.cpu_percentile / 100
-        evidence = evidence_of(self.book, self.crew, self.container, resource, share)
+        decays = self.types[resource].is_compressible
+        evidence = evidence_of(self.book, self.crew, self.container, resource, share, decays=decays)
         request = self.container.requests.of(resource)
         limit = self.container.limits.get(resource)
         now = Sized(resource, evidence, request, limit, request, limit)
