@@ -162,9 +162,23 @@ def missed_in_placing(
 
 
 @pytest.mark.parametrize("component", PLACING)
-@pytest.mark.parametrize("missing", [WRITES, RESERVES], ids=["writes", "reserves"])
-def test_without_them_pods_are_not_placed(cluster, proxy, wishes, component, missing):
-    missed_in_placing(cluster, proxy, wishes, component, missing)
+def test_without_them_pods_are_not_placed(cluster, proxy, wishes, component):
+    missed_in_placing(cluster, proxy, wishes, component, WRITES)
+
+
+@pytest.mark.parametrize("component", PLACING)
+def test_without_it_no_other_disks_are_reserved_than_before(cluster, proxy, wishes, component):
+    """A pod has a reservation already: of a try before, on another node perhaps."""
+    cluster.plane.create(
+        {
+            "apiVersion": f"{BAREMETAL}/v1",
+            "kind": "AvailableCapacityReservation",
+            "metadata": {"name": f"{wishes.namespace}-disk"},
+            "spec": {"Namespace": wishes.namespace, "Status": "REQUESTED"},
+        }
+    )
+    missed_in_placing(cluster, proxy, wishes, component, RESERVES)
+    cluster.plane.delete(f"/apis/{BAREMETAL}/v1/{RESERVATIONS}/{wishes.namespace}-disk")
 
 
 @pytest.mark.parametrize("component", PLACING)

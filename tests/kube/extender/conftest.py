@@ -94,11 +94,12 @@ class Written:
             raise NotDoneError("refused")
         self.bound.append((key, uid, where))
 
-    async def evict(self, key: str, uid: str) -> None:
+    async def evict(self, key: str, uid: str, *, is_trial: bool = False) -> None:
         del uid
         if key in self.refused:
             raise NotDoneError("a disruption budget forbids it", is_for_good=True)
-        self.evicted.append(key)
+        if not is_trial:
+            self.evicted.append(key)
 
     async def tell(self, key: str, uid: str, where: str) -> None:
         if key in self.refused:

@@ -16,18 +16,23 @@ class Ready:
         self.prepared: list[tuple[str, str]] = []
         self.given_back: list[tuple[str, str]] = []
         self.told: list[tuple[str, str]] = []
+        self.stopped: list[tuple[str, str]] = []
         self.fails = False
+        self.error: Exception = NotDoneError("no volume")
 
     async def prepare(self, workload, bound: Bound) -> None:
         self.prepared.append((workload.key, bound.node))
         if self.fails:
-            raise NotDoneError("no volume")
+            raise self.error
 
     async def give_back(self, workload, bound: Bound) -> None:
         self.given_back.append((workload.key, bound.node))
 
     def done(self, workload, bound: Bound) -> None:
         self.told.append((workload.key, bound.node))
+
+    def stop(self, key: str, why: str) -> None:
+        self.stopped.append((key, why))
 
 
 @pytest.fixture
@@ -128,11 +133,34 @@ def test_a_pod_that_could_not_be_bound_gives_its_room_back(watched, written, bin
     assert (binder.bound, binder.failed) == (1, 1)
 
 
-def test_volumes_are_made_ready_first_and_given_back_where_that_fails(watched, written, binder, ready):
+INLINE = {"name": "d", "csi": {"driver": "disks.example.com", "volumeAttributes": {"size": "1Gi"}}}
+
+
+def test_one_that_makes_way_is_not_bound(watched, written, binder, ready):
     watched.node("n1")
-    inline = {"name": "d", "csi": {"driver": "disks.example.com", "volumeAttributes": {"size": "1Gi"}}}
-    watched.pod("a/p", cpu="1", spec={"volumes": [inline]})
+    watched.pod("a/p", cpu="1", spec={"volumes": [INLINE]})
+
+    async def run() -> None:
+        binder.make_way("a/p")
+        binding = asyncio.create_task(binder.bind("a/p", "uid-p", "n1"))
+        await asyncio.sleep(0)
+        binder.make_way("a/p")
+        with pytest.raises(NotDoneError, match="makes way"):
+            await binding
+        await binder.bind("a/p", "uid-p", "n1")
+
+    asyncio.run(run())
+    assert [key for key, _ in ready.stopped] == ["a/p"]
+    assert ready.given_back == [("a/p", "n1")]
+    assert len(written.bound) == 1
+
+
+@pytest.mark.parametrize("error", [NotDoneError("no volume"), ValueError("no volume")])
+def test_volumes_are_made_ready_first_and_given_back_where_that_fails(watched, written, binder, ready, error):
+    watched.node("n1")
+    watched.pod("a/p", cpu="1", spec={"volumes": [INLINE]})
     ready.fails = True
+    ready.error = error
     there = ("a/p", "n1")
     with pytest.raises(NotDoneError, match="no volume"):
         bind(binder, "p")

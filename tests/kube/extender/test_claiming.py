@@ -4,7 +4,9 @@ import asyncio
 
 import pytest
 
+from ullage.engine.placement.scheduling import Bound
 from ullage.kube.extender.claiming import Claiming
+from ullage.kube.extender.telling import Telling
 
 
 @pytest.fixture
@@ -108,3 +110,46 @@ def test_outside_quotas_nobody_goes_and_nothing_is_said(borrowed, written, claim
 def test_whoever_does_not_lead_ends(written, claiming):
     written.leading.leads = False
     asyncio.run(asyncio.wait_for(claiming.run(), 5))
+
+
+def test_nobody_goes_where_one_of_several_would_stay(watched, written, claiming, in_vain):
+    watched.node("n1", cpu="2")
+    watched.quota("a/q", cpu="2")
+    watched.quota("b/q", cpu="0")
+    for name in ("b1", "b2"):
+        watched.pod(f"b/{name}", cpu="1", on="n1")
+    watched.pod("a/p", cpu="2", status=in_vain)
+    written.refused.add("b/b1")
+    look(claiming)
+    assert written.evicted == []
+    assert watched.outlook.held == {}
+    watched.outlook.catch_up()
+    assert not any(watched.outlook.pod(f"b/{name}").terminating for name in ("b1", "b2"))
+
+
+def test_all_of_several_go_where_none_would_stay(watched, written, claiming, in_vain):
+    watched.node("n1", cpu="2")
+    watched.quota("a/q", cpu="2")
+    watched.quota("b/q", cpu="0")
+    for name in ("b1", "b2"):
+        watched.pod(f"b/{name}", cpu="1", on="n1")
+    watched.pod("a/p", cpu="2", status=in_vain)
+    look(claiming)
+    assert sorted(written.evicted) == ["b/b1", "b/b2"]
+    assert claiming.evicted == 2
+    assert all(watched.outlook.pod(f"b/{name}").terminating for name in ("b1", "b2"))
+
+
+def test_one_that_is_only_being_bound_makes_way(watched, written, in_vain, clock):
+    made_way: list[str] = []
+    telling = Telling(watched.outlook, written.tell, clock)
+    claiming = Claiming(watched.outlook, written, telling, clock, make_way=made_way.append)
+    watched.node("n1", cpu="1")
+    watched.quota("a/q", cpu="1")
+    watched.quota("b/q", cpu="0")
+    watched.pod("b/b1", cpu="1")
+    watched.outlook.catch_up()
+    watched.outlook.bind(watched.outlook.pod("b/b1"), Bound("b/b1", "n1"))
+    watched.pod("a/p", cpu="1", status=in_vain)
+    look(claiming)
+    assert (made_way, written.evicted) == (["b/b1"], [])

@@ -179,6 +179,20 @@ def test_a_disruption_budget_is_respected_and_named(bare, proxy, waiting):
     assert "deletionTimestamp" not in found(bare, key)["metadata"]
 
 
+def test_a_pod_whose_eviction_is_only_tried_stays(bare, proxy, waiting):
+    key, uid = waiting
+    act(proxy, lambda actions: actions.evict(key, uid, is_trial=True))
+    assert "deletionTimestamp" not in found(bare, key)["metadata"]
+
+
+def test_a_server_that_is_too_busy_to_evict_is_not_taken_for_a_budget(proxy, waiting):
+    key, uid = waiting
+    proxy.refuse(429, "POST", "/eviction$", times=None, message="too much to do")
+    with pytest.raises(NotDoneError, match="too much to do") as error:
+        act(proxy, lambda actions: actions.evict(key, uid))
+    assert not error.value.is_for_good
+
+
 def test_why_a_pod_waits_and_where_it_will_run_is_written_once(bare, proxy, waiting):
     key, _ = waiting
 

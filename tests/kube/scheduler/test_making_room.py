@@ -1,8 +1,16 @@
 """Evictions on a real API server: nobody goes in vain, and who cannot go is not asked again and again."""
 
+import asyncio
+
 import pytest
 
 from kube_scheduled import scheduled
+from ullage.engine.placement.outcome import Evicted
+from ullage.engine.placement.scheduling import Nominated
+from ullage.kube.scheduler.actions import NotDoneError
+from ullage.kube.scheduler.making_room import Hooks, MakingRoom
+from ullage.model.resources import Resources
+from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
 
 pytestmark = pytest.mark.slow
 ASKED_SECONDS = 3.0
@@ -116,3 +124,61 @@ def test_who_is_only_being_bound_is_not_deleted_but_waits_again(proxy, cluster):
     bound_before = [each for each in proxy.asked if "/binding" in each.target]
     assert len(bound_before) == 4
     assert len(named) == 1
+
+
+class Evictions:
+    """Evictions of which some are refused, for good or not, when they are tried too."""
+
+    def __init__(self, **refused: NotDoneError) -> None:
+        self.refused = refused
+        self.asked: list[tuple[str, bool]] = []
+        self.spared: list[str] = []
+        self.stay: list[str] = []
+        self.given_up: list[str] = []
+        hooks = Hooks(
+            lambda _: PodFacts("u"),
+            self.spared.append,
+            lambda key, _: self.stay.append(key),
+            lambda key, _: self.given_up.append(key),
+        )
+        self.room = MakingRoom(self, hooks)  # type: ignore[arg-type]  # all that is used
+
+    async def nominate(self, *_: object) -> None:
+        """Nothing is said here."""
+
+    def say(self, *_: object, **__: object) -> None:
+        """Nothing is said here."""
+
+    async def evict(self, key: str, _: str, *, is_trial: bool = False) -> None:
+        self.asked.append((key, is_trial))
+        if key in self.refused:
+            raise self.refused[key]
+
+    def make(self, *victims: str) -> list[str]:
+        """Evict pods for another one, and return who has gone."""
+        evicted = tuple(Evicted(key, "only", "", "", Resources()) for key in victims)
+        asyncio.run(self.room.make(Nominated("boss", "only", evicted), [(each, "u") for each in evicted]))
+        return [key for key, is_trial in self.asked if not is_trial and key not in self.refused]
+
+
+def test_nobody_goes_before_all_of_several_were_tried():
+    world = Evictions(b=NotDoneError("no", is_for_good=True))
+    assert world.make("a", "b") == []
+    assert world.asked == [("a", True), ("b", True)]
+    assert (world.spared, world.stay, world.given_up) == (["a", "b"], ["b"], ["boss"])
+    world = Evictions()
+    assert world.make("a", "b") == ["a", "b"]
+    assert world.room.evicted == 2
+    assert world.spared == []
+
+
+def test_one_alone_is_not_tried_first():
+    world = Evictions()
+    assert world.make("a") == ["a"]
+    assert world.asked == [("a", False)]
+
+
+def test_a_server_that_is_busy_says_nothing_against_anybody():
+    world = Evictions(b=NotDoneError("busy"))
+    assert world.make("a", "b") == []
+    assert (world.spared, world.stay, world.given_up) == (["a", "b"], [], [])

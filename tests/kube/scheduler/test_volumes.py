@@ -9,11 +9,12 @@ import pytest
 
 from builders import waiting
 from sources.kubernetes.api.object_pool import BAREMETAL, GIB, pod, stored
-from sources.kubernetes.api.raw_server import RawServer, answer, serving
+from sources.kubernetes.api.raw_server import END, RawServer, answer, serving
 from ullage.engine.placement.outcome import ChosenVolume, Served
 from ullage.engine.placement.scheduling import Bound
+from ullage.kube.scheduler import reserving
 from ullage.kube.scheduler.actions import NotDoneError
-from ullage.kube.scheduler.volumes import Volumes
+from ullage.kube.scheduler.volumes import LOOK_SECONDS, Volumes
 from ullage.model.cluster import Volume
 from ullage.sources.kubernetes.api.client import ApiClient
 from ullage.sources.kubernetes.api.mirror import Mirror
@@ -24,6 +25,7 @@ ON_NODE = Bound("web/p", "n1")
 ON_DRIVE = Bound("web/p", "n1", (Served("a", "n1", "d1", "HDDLVG", 5 * GIB, fresh=True),))
 BY_HAND = Bound("web/p", "n1", chosen=(ChosenVolume("a", "disk"),))
 AT_REVISION_9 = [answer(200, b'{"metadata": {"resourceVersion": "9", "uid": "made-1"}}')]
+FORBIDDEN = [answer(403, b'{"reason": "Forbidden", "message": "you may not"}')]
 CONFLICT = [answer(409, b'{"reason": "Conflict", "message": "it has changed"}')]
 
 
@@ -90,6 +92,11 @@ def doing(work: Callable[[World], Awaitable[None]], *script: list, seconds_max: 
                 await client.close()
 
     asyncio.run(run())
+
+
+def free(**fields: Any) -> list:
+    spec = {"spec": {"claimRef": fields}} if fields else {}
+    return [answer(200, json.dumps({"metadata": {"resourceVersion": "7"}, **spec}).encode())]
 
 
 def selecting(node: str | None) -> dict:
@@ -201,7 +208,8 @@ def test_disks_are_reserved_before_the_claim_names_the_node():
         world.claim(3)
         task = await world.prepare(ON_DRIVE, 2)
         (verb, name, document), (_, _, second) = world.asked()
-        assert (verb, name) == ("PATCH", "web-p")
+        assert (verb, name) == ("POST", "availablecapacityreservations")
+        assert document["metadata"]["name"] == "web-p"
         assert document["spec"] == {
             "Namespace": "web",
             "Status": "RESERVED",
@@ -218,6 +226,40 @@ def test_disks_are_reserved_before_the_claim_names_the_node():
         await task
 
     doing(work)
+
+
+def test_one_that_is_to_make_way_does_not_wait_for_its_volumes_any_longer():
+    async def work(world: World) -> None:
+        world.volumes.stop("web/p", "nobody is made ready")
+        world.claim(3)
+        task = await world.prepare(ON_NODE, 1)
+        world.volumes.stop("web/p", "it makes way")
+        async with asyncio.timeout(LOOK_SECONDS / 2):
+            with pytest.raises(NotDoneError, match="it makes way") as found:
+                await task
+        assert not found.value.is_for_good
+
+    doing(work)
+
+
+BUSY = [answer(429, b'{"message": "busy"}')]
+
+
+@pytest.mark.parametrize(
+    ("bound", "reads"), [(ON_DRIVE, 0), (ON_NODE, 0), (BY_HAND, 1)], ids=["reservation", "claim", "volume"]
+)
+def test_who_leads_no_more_does_not_write_again_what_was_not_done_at_first(bound, reads):
+    async def work(world: World) -> None:
+        world.claim(3)
+        task = asyncio.create_task(world.volumes.prepare(POD, bound))
+        while len(world.server.asked) <= reads:  # noqa: ASYNC110 - the server has no event for it
+            await asyncio.sleep(0.001)
+        world.leading.leads = False
+        with pytest.raises(NotDoneError, match="another replica leads"):
+            await task
+        assert len(world.server.asked) == reads + 1
+
+    doing(work, *[free()] * reads, BUSY, AT_REVISION_9)
 
 
 def test_a_disk_that_is_not_offered_any_more_cannot_be_reserved():
@@ -275,7 +317,7 @@ class TestReservationsThatAreCalledTheSame:
             await world.volumes.give_back(self.SECOND, self.OF_SECOND)
             while not world.volumes.waiting:  # noqa: ASYNC110 - the server has no event for it
                 await asyncio.sleep(0.001)
-            assert [verb for verb, _, _ in world.asked()] == ["PATCH"]
+            assert [verb for verb, _, _ in world.asked()] == ["POST"]
             first.cancel()
             await world.volumes.give_back(self.FIRST, self.OF_FIRST)
             world.claim(3, bound=True)
@@ -290,8 +332,7 @@ class TestReservationsThatAreCalledTheSame:
                 await world.volumes.prepare(self.SECOND, self.OF_SECOND)
             self.reservation(world, "web-x")
             await world.volumes.give_back(self.SECOND, self.OF_SECOND)
-            (asked,) = world.server.asked
-            assert b"fieldManager=ullage-web&force=false" in asked
+            assert [verb for verb, _, _ in world.asked()] == ["POST"]
 
         doing(work, CONFLICT)
 
@@ -315,14 +356,10 @@ class TestReservationsThatAreCalledTheSame:
                 await world.volumes.prepare(self.SECOND, self.OF_SECOND)
             self.reservation(world, "web")
             await world.volumes.give_back(self.SECOND, self.OF_SECOND)
-            assert world.asked()[1:] == [("DELETE", "web-x-p", {"preconditions": {"uid": "made-7"}})]
+            seen = {"uid": "made-7", "resourceVersion": "7"}
+            assert world.asked()[1:] == [("DELETE", "web-x-p", {"preconditions": seen})]
 
         doing(work, [answer(422, b'{"message": "out of order"}')], AT_REVISION_9)
-
-
-def free(**fields: Any) -> list:
-    spec = {"spec": {"claimRef": fields}} if fields else {}
-    return [answer(200, json.dumps({"metadata": {"resourceVersion": "7"}, **spec}).encode())]
 
 
 def test_a_free_volume_names_the_claim_as_kube_scheduler_writes_it():
@@ -379,12 +416,59 @@ class TestGivingBack:
             await world.volumes.give_back(POD, ON_DRIVE)
             assert world.asked()[2:] == [
                 ("PATCH", "a", {"metadata": {"resourceVersion": "9", **selecting(None)}}),
-                ("DELETE", "web-p", {"preconditions": {"uid": "made-1"}}),
+                ("DELETE", "web-p", {"preconditions": {"uid": "made-1", "resourceVersion": "9"}}),
             ]
             await world.volumes.give_back(POD, ON_DRIVE)
             assert len(world.asked()) == 4, "what was given back is not given back again"
 
         doing(work)
+
+    def test_a_reservation_that_cannot_be_deleted_now_is_deleted_later(self, monkeypatch):
+        monkeypatch.setattr(reserving, "FIRST_SECONDS", 0.01)
+
+        async def work(world: World) -> None:
+            task = await world.prepare(ON_DRIVE, 1)
+            task.cancel()
+            await world.volumes.give_back(POD, ON_DRIVE)
+            while len(world.server.asked) < 4:  # noqa: ASYNC110 - the server has no event for it
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(0.05)
+            assert [verb for verb, _, _ in world.asked()] == ["POST", *["DELETE"] * 3]
+
+        doing(work, AT_REVISION_9, FORBIDDEN, CONFLICT, AT_REVISION_9)
+
+    def test_a_reservation_that_the_pod_has_again_is_not_deleted(self, monkeypatch):
+        monkeypatch.setattr(reserving, "FIRST_SECONDS", 0.05)
+
+        async def work(world: World) -> None:
+            task = await world.prepare(ON_DRIVE, 1)
+            task.cancel()
+            await world.volumes.give_back(POD, ON_DRIVE)
+            again = await world.prepare(ON_DRIVE._replace(chosen=()), 3)
+            await asyncio.sleep(0.1)
+            assert [verb for verb, _, _ in world.asked()] == ["POST", "DELETE", "POST"]
+            again.cancel()
+
+        doing(work, AT_REVISION_9, FORBIDDEN, AT_REVISION_9)
+
+    def test_one_of_which_nobody_knows_whether_it_was_made_is_looked_for(self, monkeypatch):
+        monkeypatch.setattr(reserving, "FIRST_SECONDS", 0.01)
+
+        async def work(world: World) -> None:
+            with pytest.raises(NotDoneError):
+                await world.volumes.prepare(POD, ON_DRIVE)
+            await world.volumes.give_back(POD, ON_DRIVE)
+            assert len(world.server.asked) == 1
+            spec = {"Namespace": "web", "Status": "RESERVED"}
+            metadata = {"uid": "made-7", "resourceVersion": "7"}
+            kind = "AvailableCapacityReservation"
+            world.see(stored(BAREMETAL, kind, "web-p", metadata=metadata, spec=spec))
+            while len(world.server.asked) < 2:  # noqa: ASYNC110 - the server has no event for it
+                await asyncio.sleep(0.001)
+            seen = {"uid": "made-7", "resourceVersion": "7"}
+            assert world.asked()[1:] == [("DELETE", "web-p", {"preconditions": seen})]
+
+        doing(work, [END], AT_REVISION_9)
 
     def test_a_volume_names_no_claim_unless_it_has_changed(self):
         async def work(world: World) -> None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ullage.engine.placement.scheduling import Bound
 from ullage.kube.extender.outlook import Outlook
 from ullage.kube.scheduler.actions import Actions, NotDoneError, Preparing
+from ullage.kube.scheduler.binding import MAKES_WAY
 from ullage.model.cluster import Workload
 
 
@@ -30,6 +31,7 @@ class Binder:
         self._actions = actions
         self._preparing = preparing
         self._under_way: dict[str, _UnderWay] = {}
+        self._unwanted: set[str] = set()
         self.bound = 0
         self.failed = 0
 
@@ -45,6 +47,12 @@ class Binder:
         else:
             raise NotDoneError(f"it is being bound to {known.node}")
         await asyncio.shield(task)
+
+    def make_way(self, key: str) -> None:
+        """Do not bind a pod after all, unless that is done already; its volumes are not waited for."""
+        if key in self._under_way:
+            self._unwanted.add(key)
+            self._preparing.stop(key, MAKES_WAY)
 
     def _begin(self, key: str, uid: str, node: str) -> asyncio.Task[None] | None:
         """Judge a pod, take it for bound and begin to do it; nothing where it is bound there already."""
@@ -70,12 +78,18 @@ class Binder:
         try:
             if workload.volumes:
                 await self._preparing.prepare(workload, bound)
+            if key in self._unwanted:
+                raise NotDoneError(MAKES_WAY)  # noqa: TRY301 - as if it was refused
             await self._actions.bind(key, uid, bound.node)
         except BaseException as error:
             self.failed += 1
-            if workload.volumes and isinstance(error, NotDoneError):
-                await self._preparing.give_back(workload, bound)
-            self._outlook.give_back(key)
+            try:
+                if workload.volumes and isinstance(error, Exception):
+                    await self._preparing.give_back(workload, bound)
+            finally:
+                self._outlook.give_back(key)
+            if isinstance(error, Exception) and not isinstance(error, NotDoneError):
+                raise NotDoneError(f"{type(error).__name__}: {error}") from error
             raise
         else:
             self.bound += 1
@@ -83,3 +97,4 @@ class Binder:
             self._outlook.is_bound(key)
         finally:
             del self._under_way[key]
+            self._unwanted.discard(key)

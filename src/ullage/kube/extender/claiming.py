@@ -53,7 +53,10 @@ class Claiming:
         actions: Actions,
         telling: Telling,
         now: Callable[[], float] = time.monotonic,
+        make_way: Callable[[str], None] = lambda _: None,
     ) -> None:
+        """`make_way` has a pod that is only being bound wait again."""
+        self._make_way = make_way
         self._outlook = outlook
         self._actions = actions
         self._telling = telling
@@ -136,21 +139,38 @@ class Claiming:
         self._outlook.held[later.workload] = later.node
         self._actions.say(later.workload, facts.uid, "WaitingForRoom", why_later(later))
         for victim in later.evicted:
-            now = self._outlook.facts(later.workload)
-            if now is None or now.uid != facts.uid:  # nobody goes for a pod that has gone
+            if self._outlook.is_being_bound(victim.workload):
+                self._make_way(victim.workload)
+        left = [victim for victim in later.evicted if self._outlook.evict(victim.workload)]
+        try:
+            if len(left) > 1 and not await self._go(later, facts.uid, list(left), is_trial=True):
                 return
-            if self._outlook.evict(victim.workload) and not await self._evict(victim, later):
-                self._outlook.held.pop(later.workload, None)
-                return
+            await self._go(later, facts.uid, left)
+        finally:
+            for victim in left:
+                self._outlook.give_back(victim.workload)
 
-    async def _evict(self, victim: Evicted, later: Nominated) -> bool:
+    async def _go(
+        self, later: Nominated, uid: str, victims: list[Evicted], *, is_trial: bool = False
+    ) -> bool:
+        """Evict pods one after the other, or try it; return whether all go. `victims` are those left."""
+        while victims:
+            now = self._outlook.facts(later.workload)
+            if now is None or now.uid != uid:  # nobody goes for a pod that has gone
+                return False
+            if not await self._evict(victims[0], later, is_trial=is_trial):
+                self._outlook.held.pop(later.workload, None)
+                return False
+            victims.pop(0)
+        return True
+
+    async def _evict(self, victim: Evicted, later: Nominated, *, is_trial: bool) -> bool:
         """Evict one of those who are in the place of a pod; return whether that is not in vain."""
         facts = self._outlook.facts(victim.workload)
-        if facts is None:
-            self._outlook.give_back(victim.workload)
+        if facts is None:  # it has gone by itself
             return True
         try:
-            await self._actions.evict(victim.workload, facts.uid)
+            await self._actions.evict(victim.workload, facts.uid, is_trial=is_trial)
         except NotDoneError as error:
             if error.is_for_good:
                 self._outlook.stays(victim.workload)
@@ -159,6 +179,8 @@ class Claiming:
             note = f"not evicted for {later.workload}: {error}"
             self._actions.say(victim.workload, facts.uid, "NotEvicted", note, is_warning=True)
             return False
+        if is_trial:
+            return True
         self.evicted += 1
         note = why_evicted(victim.reason, later.workload, later.node)
         self._actions.say(victim.workload, facts.uid, "Preempted", note, is_warning=True)

@@ -111,6 +111,10 @@ class Outlook:
         """Take note that a pod is bound: what it holds is for the watch to show from now on."""
         self._holds.settle(key)
 
+    def is_being_bound(self, key: str) -> bool:
+        """Whether a pod is taken for bound, and the watch has not shown it yet."""
+        return self._assumptions.is_bound(key)
+
     def evict(self, key: str) -> bool:
         """Take a pod for one on its way out; return whether it was not before.
 

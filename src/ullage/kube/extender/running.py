@@ -82,7 +82,7 @@ class _Extender:
         volumes = Volumes(process.client, process.following.mirror, leading)
         self._binder = Binder(self._outlook, self._actions, volumes)
         self._telling = Telling(self._outlook, Conditions(process.client, leading).write)
-        self._claiming = Claiming(self._outlook, self._actions, self._telling)
+        self._claiming = Claiming(self._outlook, self._actions, self._telling, make_way=self._binder.make_way)
         self._has_begun = False
         show = process.metrics
         show.counter("extender_bound", "Pods that were bound.", lambda: self._binder.bound)

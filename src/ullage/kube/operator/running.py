@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from ullage.engine.columns import Columns
-from ullage.kube.election import ALONE
+from ullage.kube.election import ALONE, led
 from ullage.kube.operator.capacity import CapacityKeeper
 from ullage.kube.operator.figures import Looks, show_groups, show_quotas, show_work
 from ullage.kube.operator.holds import HoldKeeper
@@ -20,9 +20,10 @@ from ullage.kube.running import Options, Process, run
 from ullage.kube.serving import Served, serve
 from ullage.model.delta import Delta
 from ullage.service.ledger_cluster import ApiPlans
+from ullage.sources.kubernetes.api.client import CONNECTIONS_MAX
 
 VALIDATE_PATH: Final = "/validate"
-
+TRUST_CONNECTIONS: Final = 2
 GATHER_SECONDS: Final = 0.1
 """How long a change waits for others, so that they are written together."""
 LOOK_SECONDS: Final = 5.0
@@ -58,11 +59,9 @@ def run_operator(options: Options, webhook_port: int = 0, webhook_names: tuple[s
 async def serve_webhook(process: Process, port: int, names: tuple[str, ...]) -> None:
     """Answer what API servers ask, as soon as there is a certificate."""
     mirror = process.following.mirror
-
-    def leads() -> bool:
-        return process.election.leads or not process.options.elects_leader
-
-    trust = Trust(process.client, process.namespace, leads=leads, names=names)
+    leading = process.election if process.options.elects_leader else ALONE
+    client = led(process.client, leading, TRUST_CONNECTIONS)
+    trust = Trust(client, process.namespace, leads=lambda: leading.leads, names=names)
     webhook = Webhook(process.types, mirror.quotas)
     process.metrics.counter("webhook_reviews", "What API servers asked.", lambda: webhook.asked)
     process.metrics.counter("webhook_refusals", "What was refused.", lambda: webhook.refused)
@@ -82,14 +81,15 @@ async def operate(process: Process) -> None:
     """Keep the cluster as it should be for as long as this one leads."""
     following, metrics, types = process.following, process.metrics, process.types
     leading = process.election if process.options.elects_leader else ALONE
+    client = led(process.client, leading, CONNECTIONS_MAX)
     writing = Writing(leading, lambda why: process.log.say("cannot write", why=why))
-    statuses = Statuses(process.client, process.events)
-    quotas = QuotaKeeper(process.client, following, statuses, writing, process.events)
+    statuses = Statuses(client, process.events)
+    quotas = QuotaKeeper(client, following, statuses, writing, process.events)
     capacity = CapacityKeeper(following, statuses, writing)
-    reservations = ReservationKeeper(process.client, following.mirror)
+    reservations = ReservationKeeper(client, following.mirror)
     metrics.counter("reservations_deleted", "Reservations that nobody needed.", lambda: reservations.deleted)
     holds = HoldKeeper(
-        ApiPlans(process.client),
+        ApiPlans(client),
         following.plans,
         leading,
         say=lambda why: process.log.say("cannot end promises", why=why),

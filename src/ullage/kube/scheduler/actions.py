@@ -79,6 +79,9 @@ class Preparing(Protocol):
     def done(self, workload: Workload, bound: Bound) -> None:
         """Take note that the pod is bound."""
 
+    def stop(self, key: str, why: str) -> None:
+        """Have `prepare` raise a NotDoneError soon, because the pod is not to be bound any more."""
+
 
 class Actions:
     """What a scheduler does to pods."""
@@ -134,7 +137,7 @@ class Actions:
             if may_be_done and await self._is_on(path, uid, node):
                 return
             raise NotDoneError(error.message, is_for_good=error.is_absent or error.is_conflict) from None
-        except BrokenError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the binding may have been made
             if not await self._is_on(path, uid, node):
                 raise NotDoneError(str(error)) from None
 
@@ -150,32 +153,35 @@ class Actions:
             except RefusedError as error:
                 if error.is_absent:
                     raise NotDoneError(error.message, is_for_good=True) from None
-            except BrokenError:
+            except (BrokenError, msgspec.DecodeError):
                 pass
             else:
                 return pod.metadata.uid == uid and pod.spec is not None and pod.spec.node_name == node
             self._require_lead()
             await asyncio.sleep(ASK_AGAIN_SECONDS)
 
-    async def evict(self, key: str, uid: str) -> None:
-        """Evict a pod as disruption budgets allow; one that is gone already is fine.
+    async def evict(self, key: str, uid: str, *, is_trial: bool = False) -> None:
+        """Evict a pod as disruption budgets allow, or only try it; one that is gone already is fine.
 
-        Raises a NotDoneError: for good where the server will not have it, for whatever reason.
+        Raises a NotDoneError: for good where the server will not have it, unless it is too busy to say.
         """
         namespace, name = _parts(key)
         document = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
             "metadata": {"name": name, "namespace": namespace},
-            "deleteOptions": {"preconditions": {"uid": uid}} if uid else {},
+            "deleteOptions": {
+                **({"preconditions": {"uid": uid}} if uid else {}),
+                **({"dryRun": ["All"]} if is_trial else {}),
+            },
         }
         try:
             path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
             await self._behind.create(path, document)
         except RefusedError as error:
             if not error.is_absent:
-                why = "a disruption budget forbids it" if error.status == _TOO_MANY else error.message
-                raise NotDoneError(why, is_for_good=True) from None
+                why = "a disruption budget forbids it" if error.is_by_budget else error.message
+                raise NotDoneError(why, is_for_good=not error.passes) from None
         except BrokenError as error:
             raise NotDoneError(str(error)) from None
 

@@ -14,6 +14,7 @@ from ullage.kube.scheduler.acts import Acts
 from ullage.model.cluster import Workload
 
 BINDERS: Final = 48
+MAKES_WAY: Final = "it makes way for another pod"
 
 
 class Binding(NamedTuple):
@@ -56,8 +57,10 @@ class Binders:
             self._waiting.put_nowait(binding)
 
     def make_way(self, key: str, uid: str) -> None:
-        """Do not bind a pod after all, unless that is done already."""
+        """Do not bind a pod after all, unless that is done already; its volumes are not waited for."""
         self._unwanted[key] = uid
+        if self._preparing is not None:
+            self._preparing.stop(key, MAKES_WAY)
 
     def forget(self, is_bound: Callable[[str], bool]) -> None:
         """Forget who was to make way and is not being bound any more."""
@@ -77,16 +80,20 @@ class Binders:
             if self._preparing is not None and workload.volumes:
                 await self._preparing.prepare(workload, bound)
             if self._unwanted.pop(bound.workload, "") == uid:
-                raise NotDoneError("it makes way for another pod")  # noqa: TRY301 - the same
+                raise NotDoneError(MAKES_WAY)  # noqa: TRY301 - the same
             await self._actions.bind(bound.workload, uid, bound.node)
         except NotDoneError as error:
             await self._give_back(binding, error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the pod and its room are not lost
+            await self._give_back(binding, NotDoneError(f"{type(error).__name__}: {error}"))
         else:
             if self._preparing is not None:
                 self._preparing.done(workload, bound)
             self._hooks.done(binding)
 
     async def _give_back(self, binding: Binding, error: NotDoneError) -> None:
-        if self._preparing is not None and binding.workload.volumes:
-            await self._preparing.give_back(binding.workload, binding.bound)
-        self._hooks.given_back(binding, error)
+        try:
+            if self._preparing is not None and binding.workload.volumes:
+                await self._preparing.give_back(binding.workload, binding.bound)
+        finally:
+            self._hooks.given_back(binding, error)

@@ -1,6 +1,7 @@
 """Making room for a pod: its place is said to be its own, and those in it are evicted one after the other.
 
-Nobody is evicted in vain: not for a pod that is gone meanwhile, and nobody more once one of them stays.
+Nobody is evicted in vain: not for a pod that is gone meanwhile, nobody before all of them were tried, and
+nobody more once one of them stays.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,12 +37,12 @@ class MakingRoom:
     async def make(self, later: Nominated, victims: Sequence[tuple[Evicted, str]]) -> None:
         """Say where a pod will run, and evict those that are in its way; these come with their identifiers.
 
-        Where one of them stays, those after it do too.
+        Where one of them would stay, all do; where one stays all the same, those after it do too.
         """
         facts = self._hooks.facts(later.workload)
         left = list(victims)
         try:
-            if facts is not None and await self._is_told(later, facts):
+            if facts is not None and await self._is_told(later, facts) and await self._would_go(left, later):
                 while left and self._is_there(later.workload, facts.uid):
                     if not await self._evict(*left[0], later):
                         break
@@ -64,10 +65,18 @@ class MakingRoom:
         self._actions.say(later.workload, facts.uid, "WaitingForRoom", why)
         return True
 
-    async def _evict(self, victim: Evicted, uid: str, later: Nominated) -> bool:
-        """Evict one; return whether it goes."""
+    async def _would_go(self, victims: Sequence[tuple[Evicted, str]], later: Nominated) -> bool:
+        """Try whether all would go; of one alone its eviction tells."""
+        if len(victims) > 1:
+            for victim, uid in victims:
+                if not await self._evict(victim, uid, later, is_trial=True):
+                    return False
+        return True
+
+    async def _evict(self, victim: Evicted, uid: str, later: Nominated, *, is_trial: bool = False) -> bool:
+        """Evict one, or try it; return whether it goes."""
         try:
-            await self._actions.evict(victim.workload, uid)
+            await self._actions.evict(victim.workload, uid, is_trial=is_trial)
         except NotDoneError as error:
             note = f"not evicted for {later.workload}: {error}"
             self._actions.say(victim.workload, uid, "NotEvicted", note, is_warning=True)
@@ -75,6 +84,8 @@ class MakingRoom:
                 self._hooks.stays(victim.workload, uid)
                 self._hooks.given_up(later.workload, f"{victim.workload} is not evicted for it: {error}")
             return False
+        if is_trial:
+            return True
         self.evicted += 1
         note = why_evicted(victim.reason, later.workload, later.node)
         self._actions.say(victim.workload, uid, "Preempted", note, is_warning=True)

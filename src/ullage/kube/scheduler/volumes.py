@@ -8,23 +8,21 @@ hard thing is to give back what was begun and nothing else: what has changed mea
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
 
-from ullage.engine.placement.outcome import Served
 from ullage.engine.placement.scheduling import Bound
-from ullage.kube.election import ALONE, Leading
-from ullage.kube.install.choices import SCHEDULER, metadata
+from ullage.kube.election import ALONE, Leading, led
 from ullage.kube.scheduler.actions import NotDoneError
-from ullage.kube.scheduler.holds import claim_names, reservation_name
+from ullage.kube.scheduler.holds import claim_names
+from ullage.kube.scheduler.reserving import Reservation, Reserving
 from ullage.model.cluster import Workload
-from ullage.sources.kubernetes.api.client import FIELD_MANAGER, ApiClient, RefusedError, segment
+from ullage.sources.kubernetes.api.client import ApiClient, RefusedError, segment
 from ullage.sources.kubernetes.api.connection import BrokenError
 from ullage.sources.kubernetes.api.mirror import Mirror
 from ullage.sources.kubernetes.api.mirrored_claims import ClaimFacts, revision_number
-from ullage.sources.kubernetes.baremetal import GROUP as BAREMETAL
 from ullage.sources.kubernetes.objects import SELECTED_NODE_ANNOTATION
 
 VOLUME_SECONDS_MAX: Final = 600.0
@@ -34,12 +32,11 @@ LOOK_SECONDS: Final = 1.0
 GIVE_BACK_TRIES: Final = 3
 GIVE_BACK_SECONDS: Final = 0.3
 BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
-RESERVED: Final = "RESERVED"
+CONNECTIONS_MAX: Final = 16
 _VOLUMES: Final = "/api/v1/persistentvolumes"
 
 
 class _Metadata(msgspec.Struct, rename="camel"):
-    uid: str = ""
     resource_version: str = ""
 
 
@@ -67,8 +64,9 @@ class _Begun:
     def __init__(self, bound: Bound, uid: str) -> None:
         self.bound = bound
         self.uid = uid
-        self.reservation = ""
-        self.reservation_uid = ""
+        self.changed = asyncio.Event()
+        self.reservation: Reservation | None = None
+        self.stopped = ""
         self.claims: dict[str, int] = {}
         self.volumes: dict[str, int] = {}
 
@@ -85,13 +83,13 @@ class Volumes:
         seconds_max: float = VOLUME_SECONDS_MAX,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._client = client
+        self._client = led(client, leading, CONNECTIONS_MAX)
+        self._reserving = Reserving(self._client, mirror)
         self._mirror = mirror
         self._leading = leading
         self._seconds_max = seconds_max
         self._now = now
         self._begun: dict[str, _Begun] = {}
-        self._reserving: dict[str, str] = {}
         self._waiters: dict[str, set[asyncio.Event]] = {}
         self.waiting = 0
         mirror.hear_claims(self._heard)
@@ -122,7 +120,16 @@ class Volumes:
     def done(self, workload: Workload, bound: Bound) -> None:
         """Take note that a pod is bound."""
         if self._is_of(workload, bound):
-            self._forget_name(workload.key, self._begun.pop(workload.key))
+            begun = self._begun.pop(workload.key)
+            if begun.reservation is not None:
+                self._reserving.forget(begun.reservation)
+
+    def stop(self, key: str, why: str) -> None:
+        """Have a pod that is made ready give that up at the next step."""
+        begun = self._begun.get(key)
+        if begun is not None:
+            begun.stopped = why
+            begun.changed.set()
 
     async def give_back(self, workload: Workload, bound: Bound) -> None:
         """Undo what was begun for a pod; what cannot be undone now is left to the operator."""
@@ -140,101 +147,20 @@ class Volumes:
                 "spec": {"claimRef": None},
             }
             await self._try(self._client.patch(f"{_VOLUMES}/{segment(name)}", change))
-        if begun.reservation:
-            await self._release(workload.key, begun)
-        self._forget_name(workload.key, begun)
+        if begun.reservation is not None:
+            await self._reserving.release(begun.reservation)
 
     def _is_of(self, workload: Workload, bound: Bound) -> bool:
         """Whether what was begun last for a pod of this name was begun for this decision."""
         begun = self._begun.get(workload.key)
         return begun is not None and begun.bound is bound
 
-    # Disks
-
     async def _reserve(self, workload: Workload, begun: _Begun) -> None:
         """Have one reservation on the chosen node, instead of any that is there for this pod."""
-        served = [each for each in begun.bound.disks if not self._has_volume(workload, each)]
-        if not served:
-            return
-        name = reservation_name(workload.namespace, workload.name)
-        holder = self._reserving.get(name, workload.key)
-        if holder != workload.key:
-            raise NotDoneError(_is_taken(name, holder))
-        known = self._mirror.reservation(name)
-        if known is not None and known.owner != workload.key and self._mirror.facts(known.owner) is not None:
-            raise NotDoneError(_is_taken(name, known.owner))
-        document = self._reservation(name, workload, served)
-        if known is not None:
-            document["metadata"]["resourceVersion"] = known.revision
-        self._reserving[name] = workload.key
-        begun.reservation = name
-        self._require_lead()
-        begun.reservation_uid = await self._write_reservation(name, workload, document)
-
-    async def _write_reservation(self, name: str, workload: Workload, document: dict[str, Any]) -> str:
-        """Write a reservation and return its identifier; raises where it is that of another pod.
-
-        Pods of two namespaces may call theirs the same. So each namespace writes under a name of its own, and
-        what another one has written meanwhile is a conflict, as is any change to one that was seen.
-        """
-        was_seen = "resourceVersion" in document["metadata"]
-        manager = f"{FIELD_MANAGER}-{workload.namespace}"
-        try:
-            answer = await self._client.apply(
-                reservation_path(name), document, field_manager=manager, force=was_seen
-            )
-        except RefusedError as error:
-            if error.is_conflict:
-                raise NotDoneError(f"reservation {name} was written by somebody else meanwhile") from None
-            raise
-        return _OBJECT.decode(answer).metadata.uid
-
-    async def _release(self, key: str, begun: _Begun) -> None:
-        """Delete the reservation of a pod; where its answer was lost, one that is seen to be of the pod."""
-        uid, known = begun.reservation_uid, self._mirror.reservation(begun.reservation)
-        if not uid and known is not None and known.owner == key:
-            uid = known.uid
-        if uid:
-            path = reservation_path(begun.reservation)
-            await self._try(self._client.delete(path, {"preconditions": {"uid": uid}}))
-
-    def _forget_name(self, key: str, begun: _Begun) -> None:
-        """Let others have the name of a reservation that is not being made any more."""
-        if self._reserving.get(begun.reservation) == key and key not in self._begun:
-            del self._reserving[begun.reservation]
-
-    def _has_volume(self, workload: Workload, served: Served) -> bool:
-        """Whether what is served is a claim that has its volume and is to be larger."""
-        facts = self._mirror.claim(f"{workload.namespace}/{served.volume}")
-        return served.volume in claim_names(workload) and facts is not None and facts.is_bound
-
-    def _reservation(self, name: str, workload: Workload, served: Iterable[Served]) -> dict[str, Any]:
-        requests, node_id = [], ""
-        for each in served:
-            offered = self._mirror.offered(each.node, each.place)
-            if offered is None:
-                raise NotDoneError(f"{each.place} on {each.node} is not offered any more")
-            facts = self._mirror.claim(f"{workload.namespace}/{each.volume}")
-            asked: dict[str, Any] = {
-                "Name": each.volume,
-                "StorageClass": each.storage_class,
-                "Size": each.size_bytes,
-            }
-            if facts is not None and facts.storage_group:
-                asked["StorageGroup"] = facts.storage_group
-            requests.append({"CapacityRequest": asked, "Reservations": [offered.capacity]})
-            node_id = offered.node_id
-        return {
-            "apiVersion": f"{BAREMETAL}/v1",
-            "kind": "AvailableCapacityReservation",
-            "metadata": metadata(name, SCHEDULER),
-            "spec": {
-                "Namespace": workload.namespace,
-                "Status": RESERVED,
-                "NodeRequests": {"Requested": [node_id], "Reserved": [node_id]},
-                "ReservationRequests": requests,
-            },
-        }
+        served = self._reserving.unserved(workload, begun.bound.disks)
+        if served:
+            begun.reservation = self._reserving.begin(workload)
+            await self._reserving.write(begun.reservation, workload, served)
 
     # Claims
 
@@ -245,7 +171,6 @@ class Volumes:
             raise NotDoneError(f"claim {key} is gone")
         if facts.is_bound:
             return
-        self._require_lead()
         if volume:
             await self._bind_volume(begun, key, facts, volume)
         elif facts.selected_node == begun.bound.node:
@@ -326,7 +251,7 @@ class Volumes:
         until: float,
     ) -> None:
         """Wait until something holds of a claim; raises a NotDoneError where it will not."""
-        changed = asyncio.Event()
+        changed = begun.changed
         self._waiters.setdefault(key, set()).add(changed)
         self.waiting += 1
         try:
@@ -361,30 +286,20 @@ class Volumes:
         return facts.is_bound
 
     def _check(self, workload: Workload, begun: _Begun) -> None:
-        """Raise where it is of no use to go on: the pod or its node is gone, or another replica leads."""
+        """Raise where it is of no use to go on: the pod or its node is gone, or it is to make way."""
         facts = self._mirror.facts(workload.key)
         if facts is None or facts.uid != begun.uid:
             raise NotDoneError("the pod is gone", is_for_good=True)
         if not self._mirror.has_node(begun.bound.node):
             raise NotDoneError(f"node {begun.bound.node} is gone")
-        self._require_lead()
-
-    def _require_lead(self) -> None:
+        if begun.stopped:
+            raise NotDoneError(begun.stopped)
         if not self._leading.leads:
             raise NotDoneError("another replica leads")
 
     def _heard(self, key: str) -> None:
         for each in self._waiters.get(key, ()):
             each.set()
-
-
-def reservation_path(name: str) -> str:
-    """Return where a reservation of csi-baremetal is."""
-    return f"/apis/{BAREMETAL}/v1/availablecapacityreservations/{segment(name)}"
-
-
-def _is_taken(name: str, owner: str) -> str:
-    return f"reservation {name} is that of pod {owner}, which comes first"
 
 
 def _claim_path(key: str) -> str:

@@ -21,6 +21,7 @@ from sources.kubernetes.api.raw_server import (
     chunked,
     serving,
 )
+from ullage.model.errors import InputError
 from ullage.sources.kubernetes.api import client as client_module
 from ullage.sources.kubernetes.api.client import (
     JSON_PATCH,
@@ -233,6 +234,46 @@ def test_a_token_file_is_read_again_after_a_minute(tmp_path):
         waits.now += 2
         await client.get("/x")
         assert [request.partition(b"Bearer ")[2][:3] for request in server.asked] == [b"old", b"old", b"new"]
+
+    using(work, OK, user=UserEntry(token_file=str(token)))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_proof_that_was_good_and_is_not_to_be_had_for_a_while_is_waited_for(verb, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("good")
+
+    async def work(client: ApiClient, server: RawServer, waits: Waits) -> None:
+        await client.get("/first")
+        token.write_text("")
+        waits.now += 61
+        with pytest.raises(BrokenError, match="the token file is empty"):
+            await VERBS[verb](client)
+        assert len(server.asked) == 1
+        client._sleep = slept(waits, lambda: token.write_text("good again"))
+        assert await VERBS[verb](client) == b"fine"
+
+    using(work, OK, user=UserEntry(token_file=str(token)))
+
+
+def slept(waits: Waits, meanwhile: Callable[[], object]) -> Callable[[float], Awaitable[None]]:
+    """Return a sleep in which something happens."""
+
+    async def sleep(seconds: float) -> None:
+        await waits.sleep(seconds)
+        waits.now += 1
+        meanwhile()
+
+    return sleep
+
+
+def test_a_proof_that_never_was_there_is_told_as_what_it_is(tmp_path):
+    token = tmp_path / "token"
+    token.write_text("")
+
+    async def work(client: ApiClient, _server: RawServer, _waits: Waits) -> None:
+        with pytest.raises(InputError, match="the token file is empty"):
+            await client.get("/x")
 
     using(work, OK, user=UserEntry(token_file=str(token)))
 

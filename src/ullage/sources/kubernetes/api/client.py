@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from ullage import __version__
+from ullage.model.errors import InputError
 from ullage.sources.kubernetes.api.connection import (
     REFUSED_FROM,
     Answer,
@@ -52,7 +53,7 @@ _MESSAGE_CHARACTERS_MAX: Final = 500
 _SAFE_AGAIN: Final = frozenset(("GET", "PUT", "PATCH", "DELETE"))
 _REFUSAL_BYTES_MAX: Final = 1 << 20
 _BUDGET: Final = "DisruptionBudget"
-"""The cause of an eviction that a budget forbids: 429 too, and it stays so."""
+"""The cause of an eviction that a budget forbids."""
 
 
 class _Cause(msgspec.Struct, rename="camel"):
@@ -93,9 +94,25 @@ class RefusedError(Exception):
         """Whether somebody else was first."""
         return self.status == CONFLICT
 
+    @property
+    def is_by_budget(self) -> bool:
+        """Whether a disruption budget forbids it: 429 too, and it stays so until the budget changes."""
+        return _BUDGET in self.causes
+
+    @property
+    def passes(self) -> bool:
+        """Whether the server was too busy to begin."""
+        return self.status in _NOT_BEGUN and not self.is_by_budget
+
 
 class HeldBackError(BrokenError):
     """What was to be written must not be any more; an earlier try of it may have been done."""
+
+
+class _Known:
+    """What a client and its lanes know together: whether the server has answered as it should, once."""
+
+    is_answered = False
 
 
 class ApiClient:
@@ -118,6 +135,7 @@ class ApiClient:
         self._tries_max = tries_max
         self._idle: list[Connection] = []
         self._free = asyncio.Semaphore(connections_max)
+        self._known = _Known()
         self._before_writes: Callable[[], None] | None = None
         server = (access.cluster.server or "").rpartition("//")[2].rstrip("/")
         self._common = f"Host: {server}\r\nUser-Agent: ullage/{__version__}\r\nAccept: {JSON}\r\n"
@@ -190,16 +208,19 @@ class ApiClient:
         wait = FIRST_WAIT_SECONDS
         doubted = False
         for left in reversed(range(self._tries_max)):
+            may_repeat = True
             try:
                 asked = self._text(method, target, body, content)
+                may_repeat = again
                 answer = await self._once(asked, seconds_max, check)
             except HeldBackError:
                 raise
             except BrokenError:
-                if not left or not again:
+                if not left or not may_repeat:
                     raise
             else:
                 if answer.status < REFUSED_FROM:
+                    self._known.is_answered = True
                     return answer.data
                 refusal = refused(answer)
                 passes = _passes(answer, refusal, again=again)
@@ -251,8 +272,17 @@ class ApiClient:
 
     # One exchange
 
+    def _proof(self) -> str:
+        """Return the header that proves who asks; one that was good and is not to be had passes by itself."""
+        try:
+            return self._credentials.header()
+        except InputError as error:
+            if not self._known.is_answered:
+                raise
+            raise BrokenError(str(error)) from error
+
     def _text(self, method: str, target: str, body: bytes, content: str) -> bytes:
-        head = f"{method} {target} HTTP/1.1\r\n{self._common}{self._credentials.header()}"
+        head = f"{method} {target} HTTP/1.1\r\n{self._common}{self._proof()}"
         if body:
             head += f"Content-Type: {content}\r\n"
         if body or method != "GET":
@@ -294,7 +324,7 @@ class ApiClient:
 def _passes(answer: Answer, refusal: RefusedError, *, again: bool) -> bool:
     """Whether the same request may be answered otherwise later, and may be made again."""
     if answer.status in _NOT_BEGUN:
-        return _BUDGET not in refusal.causes
+        return refusal.passes
     return answer.status in _MAYBE_DONE and (again or answer.retry_seconds > 0)
 
 

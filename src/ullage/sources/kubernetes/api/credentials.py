@@ -26,6 +26,8 @@ TOKEN_SECONDS_MAX: Final = 60
 """How long the content of a token file is believed."""
 PROGRAM_SECONDS_MAX: Final = 600
 """How long the token of a program is: asking it stops all else, and clouds give 15 minutes or more."""
+FAILED_SECONDS_MAX: Final = 1.0
+"""How long it is not looked again for a proof that could not be had: a program may take its time to fail."""
 _HTTPS_PORT: Final = 443
 _HTTP_PORT: Final = 80
 _TOKEN_CHARACTERS_MAX: Final = 1 << 16
@@ -39,6 +41,8 @@ class Credentials:
         self._now = now
         self._header = ""
         self._until = -1.0
+        self._failure: InputError | None = None
+        self._failed_until = -1.0
         self._address: Address | None = None
 
     def address(self) -> Address:
@@ -50,7 +54,7 @@ class Credentials:
     def header(self) -> str:
         """Return the header line that proves who asks, empty where a certificate does; an InputError."""
         if self._now() >= self._until:
-            self._header = self._read()
+            self._header = self._read_unless_it_failed()
             asks_program = self._access.user.exec is not None
             self._until = self._now() + (PROGRAM_SECONDS_MAX if asks_program else TOKEN_SECONDS_MAX)
         return self._header
@@ -58,6 +62,18 @@ class Credentials:
     def doubt(self) -> None:
         """Read the proof again before the next request: it was refused."""
         self._until = -1.0
+
+    def _read_unless_it_failed(self) -> str:
+        """Read the proof, or raise again what went wrong a moment ago."""
+        if self._failure is not None and self._now() < self._failed_until:
+            raise self._failure
+        try:
+            header = self._read()
+        except InputError as error:
+            self._failure, self._failed_until = error, self._now() + FAILED_SECONDS_MAX
+            raise
+        self._failure = None
+        return header
 
     def _read(self) -> str:
         user = self._access.user
