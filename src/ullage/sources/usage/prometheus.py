@@ -22,7 +22,7 @@ from ullage.sources.given import refuse_others
 from ullage.sources.usage.csv_samples import subject_problem
 from ullage.sources.usage.prometheus_answers import Labels, Numbers, Series, ask_values
 from ullage.sources.usage.prometheus_nodes import NodeNames
-from ullage.sources.usage.prometheus_parts import Window, answers, parts_of, window_of
+from ullage.sources.usage.prometheus_parts import Part, Window, answers, parts_of, window_of
 from ullage.sources.usage.prometheus_queries import CONTAINERS, EVENTS, NAMES, NODES, Query, chosen
 from ullage.sources.usage.prometheus_server import (
     Asked,
@@ -70,8 +70,11 @@ def observe(server: Asked, window: Window, snapshot: Snapshot | None = None) -> 
     if not queries:
         raise InputError("it knows nothing of containers or nodes", where=server.name, remedy=_NOTHING)
     nodes = NodeNames(server, names, window, snapshot)
+    parts: dict[str, list[Part]] = {}
     for query in queries:
-        for part in parts_of(server, query, window):
+        if query.counted not in parts:
+            parts[query.counted] = parts_of(server, query, window)
+        for part in parts[query.counted]:
             grid = _Grid(query, window, nodes)
             for series in answers(server, query, part, window):
                 yield from grid.samples(series)
