@@ -91,11 +91,7 @@ def usage_report(snapshot: Snapshot, book: Book, question: ShowQuestion, asked: 
             )
             for each in subjects
         ),
-        findings=tuple(
-            each
-            for each in usage_findings(columns, book)
-            if not question.subject or each.subject in found or question.subject == "cluster"
-        ),
+        findings=tuple(each for each in usage_findings(columns, book) if _is_about(each, question, found)),
         not_simulated=snapshot.unknowns,
     )
 
@@ -132,6 +128,14 @@ def _is_in(subject: str, asked: Asked, promised: Mapping[str, Promised]) -> bool
     if asked.namespace:
         return kind in _NAMESPACED and subject.split("/")[1] == asked.namespace
     return not asked.selector or subject in promised
+
+
+def _is_about(finding: Finding, question: ShowQuestion, shown: set[str]) -> bool:
+    """Whether a finding is about what is asked for; what is wrong with pods is told of their workload."""
+    if question.subject:
+        return finding.subject in shown or question.subject == "cluster"
+    kind = "workload" if question.by in {"pod", "container"} else question.by
+    return not kind or kind_of(finding.subject) == kind
 
 
 def _last_seconds(book: Book, subject: str) -> int:
