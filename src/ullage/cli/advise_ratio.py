@@ -24,7 +24,7 @@ the stated risk.
 @USAGE_OPTION
 @click.option(
     "--risk",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=click.FloatRange(1e-6, 0.5),
     default=0.001,
     show_default=True,
     metavar="SHARE",

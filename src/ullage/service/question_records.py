@@ -153,7 +153,9 @@ class Balance(OfCluster, frozen=True, kw_only=True):
 class AdviseRatio(OfCluster, frozen=True, kw_only=True):
     """How far memory can be over-committed, by what was recorded of its use."""
 
-    risk: Annotated[float, Meta(gt=0, lt=1, description="The share of node-time that may be over.")] = 0.001
+    risk: Annotated[float, Meta(ge=1e-6, le=0.5, description="The share of node-time that may be over.")] = (
+        0.001
+    )
     with_swap: Annotated[bool, Meta(description="Advise by memory and swap together.")] = False
     groups: Annotated[Texts, Meta(description="Only these groups.")] = msgspec.field(default=(), name="group")
     seed: Annotated[int, Meta(ge=0, description="By which nodes are composed.")] = 1

@@ -12,6 +12,7 @@ import msgspec
 
 from ullage.model.errors import InputError
 from ullage.service import question_records as records
+from ullage.service import question_usage as of_usage
 from ullage.service.question_parts import (
     CATALOG,
     CLUSTER,
@@ -197,14 +198,6 @@ def _balance(sent: Sent) -> "Answer":
     return balance(sent.asked, question)
 
 
-def _advise_ratio(sent: Sent) -> "Answer":
-    from ullage.service.advise_ratio import RatioQuestion, advise_ratio
-
-    told = sent.told
-    question = RatioQuestion(risk=told.risk, with_swap=told.with_swap, groups=told.groups, seed=told.seed)
-    return advise_ratio(sent.asked, question)
-
-
 def _buy(sent: Sent) -> "Answer":
     from ullage.service.buy import BuyQuestion, buy
 
@@ -215,25 +208,6 @@ def _buy(sent: Sent) -> "Answer":
         CATALOG, sent.paths, told.shape, told.replicas, told.nodes_lost, told.pod_template, told.exact_seconds
     )
     return buy(sent.asked, question)
-
-
-def _forecast(sent: Sent) -> "Answer":
-    from ullage.service.forecast import ForecastQuestion, forecast
-
-    told = sent.told
-    question = ForecastQuestion(
-        "", told.horizon_days, told.level, told.growth, told.by or "", within_days=told.within_days
-    )
-    return forecast(sent.asked, question)
-
-
-def _advise_requests(sent: Sent) -> "Answer":
-    from ullage.service.advise_requests import advise_requests, question_of
-
-    names = (each.name for each in msgspec.structs.fields(records.AdviseRequests))
-    of_cluster = {each.name for each in msgspec.structs.fields(records.OfCluster)}
-    wanted = {name: getattr(sent.told, name) for name in names if name not in of_cluster}
-    return advise_requests(sent.asked, question_of(wanted))
 
 
 def _explain(sent: Sent) -> "Answer":
@@ -342,25 +316,6 @@ def _usage_show(sent: Sent) -> "Answer":
     return usage_show(sent.asked, ShowQuestion("", sent.told.subject, sent.told.by or ""))
 
 
-def _usage_report(sent: Sent) -> "Answer":
-    from ullage.service.usage_report import usage_report
-    from ullage.service.usage_report_read import UsageReportQuestion
-
-    told = sent.told
-    question = UsageReportQuestion(
-        told.period,
-        told.by,
-        "",
-        COUNTERS if COUNTERS in sent.parts else "",
-        PRICES if PRICES in sent.parts else "",
-        told.begin,
-        told.end,
-        told.gap_seconds,
-        told.with_billing,
-    )
-    return usage_report(sent.asked, question)
-
-
 def _schema(sent: Sent) -> "Answer":
     from ullage.service.schema import list_schemas, schema
 
@@ -378,12 +333,17 @@ _ASKED: Final = (
         "advise/ratio",
         "How far memory can be over-committed",
         records.AdviseRatio,
-        _advise_ratio,
+        of_usage.ask_advise_ratio,
         is_long=True,
     ),
     Question("buy", "What to buy", records.Buy, _buy, (*_WITH, CATALOG, WORKLOADS), is_long=True),
-    Question("forecast", "When room runs out", records.Forecast, _forecast, is_long=True),
-    Question("advise/requests", "What workloads should ask for", records.AdviseRequests, _advise_requests),
+    Question("forecast", "When room runs out", records.Forecast, of_usage.ask_forecast, is_long=True),
+    Question(
+        "advise/requests",
+        "What workloads should ask for",
+        records.AdviseRequests,
+        of_usage.ask_advise_requests,
+    ),
     Question("explain", "What stands behind something", records.Explain, _explain),
     Question("quota/list", "What every quota has and uses", records.OfCluster, _quota_list),
     Question("quota/risk", "Who is evicted when owners claim", records.QuotaRisk, _quota_risk),
@@ -422,7 +382,7 @@ _ASKED: Final = (
         "usage/report",
         "What tenants consumed, and what it costs",
         records.UsageReport,
-        _usage_report,
+        of_usage.ask_usage_report,
         (*_WITH, PRICES, COUNTERS),
     ),
     Question("schema", "The JSON Schema of our documents", records.Schema, _schema, ()),
