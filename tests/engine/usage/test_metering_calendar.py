@@ -34,6 +34,14 @@ def test_a_date_is_its_number_of_days_and_back(drawn):
     assert days_of(Date(drawn.year, drawn.month, drawn.day)) == days
 
 
+def test_every_day_of_four_hundred_years_is_as_the_calendar_has_it():
+    first = date(1970, 1, 1)
+    for days in range(146_097 + 1):
+        known_date = first + timedelta(days=days)
+        assert date_of(days) == (known_date.year, known_date.month, known_date.day)
+        assert days_of(date_of(days)) == days
+
+
 @given(moments)
 def test_periods_are_called_as_the_calendar_calls_them(seconds):
     at = known(seconds)

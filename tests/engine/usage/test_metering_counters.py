@@ -97,6 +97,15 @@ def test_a_reading_that_comes_too_late_counts_nothing_and_is_told():
     assert hours(meters)[0].passed == 70
 
 
+@pytest.mark.parametrize("backwards", [False, True])
+def test_what_passed_between_two_meters_of_a_counter_counts_when_they_are_added(backwards):
+    early, late = metered((0, 1), (600, 5)), metered((1200, 20), (1800, 22))
+    one, other = (late, early) if backwards else (early, late)
+    one.merge(other)
+    assert one.counters[NAME].meter.total == 21
+    assert hours(one)[0].passed == 21
+
+
 def test_two_that_read_a_counter_at_the_same_time_cannot_be_added():
     one, other = metered((0, 1), (100, 5)), metered((50, 2), (200, 7))
     with pytest.raises(InputError, match="was read by both at the same time"):

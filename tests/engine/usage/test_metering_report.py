@@ -88,6 +88,13 @@ def test_tenants_not_attributed_and_idle_add_up_to_the_capacity():
         assert idle.promised.quantity == 240 - 72
 
 
+def test_tenants_whose_peaks_come_to_more_than_the_cluster_used_leave_nothing_unattributed():
+    seen = {("namespace/a", "cpu"): STEADY, ("cluster", "cpu"): every(HOUR, [1500] * 97, BEGIN)}
+    rows = levels(seen, asked(), {CPU: 10_000})
+    assert only(rows, kind="unattributed", period=0).used.quantity == 0
+    assert only(rows, kind="idle", period=0).used.quantity == 8 * 48
+
+
 def test_use_beyond_the_capacity_leaves_less_than_nothing_idle():
     rows = levels({("namespace/a", "cpu"): STEADY}, asked(), {CPU: 1000})
     assert only(rows, kind="idle", period=0).used.quantity == -48
