@@ -9,7 +9,7 @@ ZENSICAL_VERSION := 0.0.73
 
 # What the tests want from Debian, beyond Python, make and Go: chromium renders the HTML report, prometheus
 # scrapes the server, the others are what we are compared with.
-TEST_PACKAGES := chromium ganeti-htools lvm2 prometheus prometheus-node-exporter
+TEST_PACKAGES := chromium ganeti-htools iproute2 lvm2 prometheus prometheus-node-exporter
 
 BIN := .venv/bin
 UV := $(BIN)/uv

@@ -15,6 +15,9 @@ from typing import Any
 import pytest
 import yaml
 
+from network_host import Host
+
+HERE = Host("127.0.0.1", ())
 SECONDS_MAX = 60.0
 RETENTION = "20y"
 """The histories of tests are of fixed days."""
@@ -66,9 +69,10 @@ def prometheus(
     *,
     scrape: Mapping[str, int] | None = None,
     flags: Sequence[str] = (),
-    address: str = "127.0.0.1",
+    where: Host = HERE,
 ) -> Iterator[str]:
     """Give the address of a Prometheus that has a history and scrapes ports once a second, by job."""
+    address = where.address
     data = folder / "data"
     text = folder / "history.txt"
     with text.open("w", encoding="utf-8") as file:
@@ -86,6 +90,7 @@ def prometheus(
     (folder / "prometheus.yml").write_text(yaml.safe_dump(settings), encoding="utf-8")
     port = free_port()
     command = [
+        *where.inside,
         program("prometheus"),
         f"--config.file={folder}/prometheus.yml",
         f"--storage.tsdb.path={data}",

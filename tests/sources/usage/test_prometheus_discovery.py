@@ -1,9 +1,8 @@
 """A real Prometheus is found in a real cluster by its labels, and asked through the API server."""
 
-import socket
-
 import pytest
 
+from network_host import host
 from plane.plane import Plane
 from ullage.model.errors import InputError
 from ullage.sources.given import giving
@@ -27,21 +26,11 @@ def bare(plane_program):
         yield running
 
 
-def own_address():
-    """An address of this host that is no loopback: API servers hand nothing on to those."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))  # nothing is sent: the kernel says which address it would take
-            return probe.getsockname()[0]
-        except OSError:
-            return pytest.skip("this host has no address but loopback")
-
-
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
     metrics = cadvisor("shop", "web-1", "app", lambda minute: 30.0 * minute, lambda _: 5 * MIB)
     folder = tmp_path_factory.mktemp("prometheus")
-    with prometheus(folder, history(metrics, BEGIN, 60), address=own_address()) as url:
+    with host() as other, prometheus(folder, history(metrics, BEGIN, 60), where=other) as url:
         yield url
 
 
