@@ -161,7 +161,7 @@ def ullage(kube_cluster, tmp_path):
             timeout=60,
         )
         assert done.returncode == expect, done.stderr + done.stdout
-        return json.loads(done.stdout)
+        return done.stderr if expect else json.loads(done.stdout)
 
     return run
 
@@ -209,6 +209,34 @@ def test_a_hold_that_nobody_uses_ends_at_its_time_and_its_room_is_given_away(kub
     until(lambda: ullage("ledger", "show")["entries"] == [], "the operator says so in the ledger")
     last = ullage("ledger", "history")["steps"][-1]
     assert [each["state"] for each in last["changed"]] == ["EXPIRED"]
+
+
+HOUR_AHEAD = """
+import time
+right = time.time
+time.time = lambda: right() + 3600
+"""
+
+
+def test_clocks_that_are_wrong_end_no_hold_and_a_step_from_the_future_is_refused(
+    kube_cluster, ullage, tmp_path, monkeypatch
+):
+    kube_cluster.nodes(1, cpu="4")
+    kube_cluster.namespaces("shop")
+    wanted = manifest(tmp_path, pod("shop/wanted", cpu="3"))
+    ullage("fit", "-c", "kube", "-f", wanted, "--commit", "--hold", "600")
+    held = ullage("ledger", "show")["entries"]
+    (tmp_path / "sitecustomize.py").write_text(HOUR_AHEAD, encoding="utf-8")
+    with monkeypatch.context() as skewed:
+        skewed.setenv("PYTHONPATH", str(tmp_path))
+        for component in ("scheduler", "operator"):
+            kube_cluster.start(component, ready='"leads"')
+        words = ("fit", "-c", "kube", "-f", manifest(tmp_path, pod("shop/late", cpu="1")), "--commit")
+        assert "ahead of the cluster's" in ullage(*words, "--hold", "600", expect=1)
+    kube_cluster.plane.create(pod("shop/thief", cpu="3"))
+    kube_cluster.wait_until_told("shop/thief", "cpu")
+    stays(lambda: "shop/thief" not in kube_cluster.placed(), "what is held is held", 6.0)
+    assert ullage("ledger", "show")["entries"] == held
 
 
 def test_old_steps_go_on_a_real_server_and_who_has_slept_is_not_believed(kube_cluster, monkeypatch):

@@ -178,7 +178,6 @@ def test_without_it_no_other_disks_are_reserved_than_before(cluster, proxy, wish
         }
     )
     missed_in_placing(cluster, proxy, wishes, component, RESERVES)
-    cluster.plane.delete(f"/apis/{BAREMETAL}/v1/{RESERVATIONS}/{wishes.namespace}-disk")
 
 
 @pytest.mark.parametrize("component", PLACING)

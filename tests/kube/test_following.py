@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 
 import pytest
 
@@ -10,6 +11,7 @@ from ullage.kube.resource_types import RESOURCE_TYPE
 from ullage.model.policy import Layer
 from ullage.model.resources import ResourceType, ResourceTypes
 from ullage.model.settings import rules_for
+from ullage.sources.kubernetes.api.client import ApiClient
 from ullage.sources.kubernetes.capacity_policies import CAPACITY_POLICY
 from ullage.sources.kubernetes.items import NODE, POD, Kind
 from ullage.sources.kubernetes.kubeconfig import Access, ClusterEntry, UserEntry
@@ -25,7 +27,9 @@ def content(name: str, revision: str = "1", /, status: dict | None = None, **spe
 
 
 def following(types: ResourceTypes | None = None) -> Following:
-    return Following(ACCESS, None, types=types, layer=Layer("command line", cluster={"spare-nodes": "1"}))
+    return Following(
+        ACCESS, ApiClient(ACCESS), types=types, layer=Layer("command line", cluster={"spare-nodes": "1"})
+    )
 
 
 def listed(sink: Following, kind: Kind, *contents: bytes) -> None:
@@ -130,6 +134,13 @@ def test_a_watch_that_has_died_is_told():
         await found.stop()
 
     asyncio.run(work())
+
+
+def test_the_time_is_that_of_the_server_as_soon_as_it_has_said_it():
+    found = following()
+    assert abs(found.now_seconds() - time.time()) < 60
+    found._client._known.time.note(b"Fri, 15 Jan 2027 08:00:00 GMT")
+    assert abs(found.now_seconds() - 1_800_000_000) < 60
 
 
 def test_promises_are_listed_anew_before_what_they_may_have_become():

@@ -26,6 +26,10 @@ class PlansInMemory:
         self.before: Callable[[str, str], Awaitable[None]] | None = None
         self.after: Callable[[str, str], Awaitable[None]] | None = None
         self.may_delete = True
+        self.now_seconds: int | None = None
+
+    def server_seconds(self) -> int | None:
+        return self.now_seconds
 
     async def create(self, document: dict[str, Any]) -> None:
         name = document["metadata"]["name"]

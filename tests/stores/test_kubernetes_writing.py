@@ -85,6 +85,21 @@ def test_one_that_never_answers_is_given_up_and_may_have_done_it(objects):
     assert (again.revision, again.repeated, again.decision.accepted) == (2, True, True)
 
 
+def test_a_step_from_far_ahead_of_the_cluster_is_refused(objects):
+    """The ledger never goes back in time: what is held would end before its time, or an hour late."""
+
+    async def story():
+        ledger = opened(objects)
+        objects.now_seconds = 1000
+        await ledger.submit(asked(NODE, 1000 + writing.AHEAD_SECONDS_MAX))
+        with pytest.raises(InputError, match="the clock here is 3600 s ahead of the cluster's"):
+            await ledger.submit(asked(ALL, 4600))
+        return await ledger.submit(asked(ALL, 400))
+
+    assert run(story()).decision.accepted
+    assert names(objects) == steps(2)
+
+
 def test_of_two_who_are_first_one_is_and_the_other_is_judged_on_what_is_left(objects):
     async def story():
         first, second = opened(objects), opened(objects)

@@ -22,6 +22,7 @@ from ullage.model.delta import apply as apply_delta
 from ullage.model.errors import InputError
 from ullage.model.policy import Layer, Policy
 from ullage.model.resources import ResourceTypes
+from ullage.service.clock import now_seconds
 from ullage.sources.kubernetes.api.client import ApiClient
 from ullage.sources.kubernetes.api.mirror import KINDS, Mirror
 from ullage.sources.kubernetes.api.watching import Watch
@@ -97,7 +98,7 @@ class Following:
         self.policies = Policies(self.types, profile, layer)
         self.type_objects = TypeObjects()
         self.plans = Plans()
-        self.room = HeldRoom(self.plans)
+        self.room = HeldRoom(self.plans, self.now_seconds)
         self.changed = asyncio.Event()
         self.outdated = asyncio.Event()
         self._watches: dict[Kind, Watch] = {}
@@ -195,6 +196,11 @@ class Following:
         return kind in self._watches
 
     # What is known
+
+    def now_seconds(self) -> int:
+        """Return the time as the API server has it: what is held until a time is held for everybody."""
+        found = self._client.server_seconds()
+        return now_seconds() if found is None else found
 
     def take(self) -> Delta:
         """Return what has changed since the last call; the first time, all there is."""

@@ -17,7 +17,6 @@ from ullage.model.delta import Delta
 from ullage.model.delta import apply as apply_delta
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.table import Keyed, Table
-from ullage.service.clock import now_seconds
 
 _TABLES = ("workloads", "reservations")
 _NOBODY: tuple[LedgerEntry, ...] = ()
@@ -26,7 +25,7 @@ _NOBODY: tuple[LedgerEntry, ...] = ()
 class HeldRoom:
     """The promises that are counted, row by row."""
 
-    def __init__(self, plans: Plans, now: Callable[[], int] = now_seconds) -> None:
+    def __init__(self, plans: Plans, now: Callable[[], int]) -> None:
         self._plans = plans
         self._now = now
         self._seen: Snapshot | None = None

@@ -57,6 +57,10 @@ class ApiPlans:
         self._client = client
         self.name = client.name
 
+    def server_seconds(self) -> int | None:
+        """Return the time as the API server has it; None before its first answer."""
+        return self._client.server_seconds()
+
     async def create(self, document: dict[str, Any]) -> None:
         """Create an object; an ExistsError where there is one of its name."""
         await self._asked("create", "POST", PLANS, document)

@@ -46,6 +46,9 @@ class PlanObjects(Protocol):
     def name(self) -> str:
         """How people call the cluster."""
 
+    def server_seconds(self) -> int | None:
+        """Return the time as the cluster has it; None as long as it has not said it."""
+
     async def create(self, document: dict[str, Any]) -> None:
         """Create an object; an ExistsError where there is one of its name."""
 

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from ullage.engine.ledger.decide import decide
+from ullage.model.errors import InputError
 from ullage.model.ledger import Outcome
 from ullage.stores.kubernetes_chain import Chain
 from ullage.stores.kubernetes_compaction import compact, is_due
@@ -36,6 +37,8 @@ FIRST_WAIT_SECONDS: Final = 0.1
 WAIT_SECONDS_MAX: Final = 2.0
 CATCH_UP_STEPS_MAX: Final = 100
 """Steps that are read one by one; of more, everything is read anew."""
+AHEAD_SECONDS_MAX: Final = 60
+"""A clock may be so much ahead of the API server's."""
 COMPACTION_AFTER_FAILURE_SECONDS: Final = 60.0
 Answer = TypeVar("Answer")
 
@@ -106,6 +109,7 @@ class PlanLedger:
             known = chain.known(asked)
             if known is not None:
                 return known
+            self._require_time(asked)
             moved = chain.has_moved(asked)
             decision = self._decide(chain.state, asked.command, max(asked.at_seconds, chain.state.at_seconds))
             step = chain.next_step(asked, decision, secrets.token_hex(8))
@@ -122,6 +126,16 @@ class PlanLedger:
                     where=self._objects.name,
                     remedy="try again",
                 )
+
+    def _require_time(self, asked: Asked) -> None:
+        """Refuse a step of a time that has not come: the ledger never goes back, and promises would end."""
+        now_seconds = self._objects.server_seconds()
+        if now_seconds is not None and asked.at_seconds - now_seconds > AHEAD_SECONDS_MAX:
+            raise InputError(
+                f"the clock here is {asked.at_seconds - now_seconds} s ahead of the cluster's",
+                where=self._objects.name,
+                remedy="set the clock of this machine",
+            )
 
     async def _created(self, step: Step, patience: "_Patience") -> bool:
         """Create the object of a step; return whether it is ours that is there."""

@@ -12,6 +12,7 @@ from ullage.kube.extender.telling import Telling
 from ullage.kube.following import Following
 from ullage.kube.scheduler.actions import NotDoneError
 from ullage.model.policy import Layer
+from ullage.sources.kubernetes.api.client import ApiClient
 from ullage.sources.kubernetes.capacity_policies import CAPACITY_POLICY
 from ullage.sources.kubernetes.items import NODE, POD, Kind
 from ullage.sources.kubernetes.kubeconfig import Access, ClusterEntry, UserEntry
@@ -28,7 +29,7 @@ class Watched:
 
     def __init__(self) -> None:
         layer = Layer("command line", cluster={"gpu-memory": "10"})
-        self.following = Following(ACCESS, None, layer=layer)  # type: ignore[arg-type]  # nobody is asked
+        self.following = Following(ACCESS, ApiClient(ACCESS), layer=layer)  # nobody is asked
         self.outlook = Outlook(self.following, (SCHEDULER,))
         self._revision = 0
 

@@ -19,7 +19,6 @@ from ullage.kube.scheduler.staying import Staying
 from ullage.kube.scheduler.waiting_line import WaitingLine
 from ullage.model.cluster import Workload
 from ullage.model.delta import Delta
-from ullage.service.clock import now_seconds
 from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
 
 
@@ -38,13 +37,13 @@ class Outlook:
         self._now = now
         self.held: dict[str, str] = {}
         self._given_back: dict[str, Workload] = {}
-        self._promises = following.plans.standing(now_seconds())
+        self._promises = following.plans.standing(following.now_seconds())
         self._columns = following.advance(Delta())
         self._verdicts = NodeVerdicts(self._columns)
 
     def catch_up(self) -> NodeVerdicts:
         """Take what has changed into account, and what did not happen after all."""
-        before, self._promises = self._promises, self.following.plans.standing(now_seconds())
+        before, self._promises = self._promises, self.following.plans.standing(self.following.now_seconds())
         if self._promises is not before:
             self.line.moved()
         seen = self._holds.applied(self._assumptions.applied(self.following.take()))

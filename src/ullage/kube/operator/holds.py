@@ -22,7 +22,6 @@ from ullage.model.ledger import COMPUTE, Command, Expire, Release, Supply, Toget
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.resources import Resources
 from ullage.service.asked import standing
-from ullage.service.clock import now_seconds
 from ullage.stores.kubernetes_objects import OBJECT_BYTES_MAX, PlanObjects
 from ullage.stores.kubernetes_writing import PlanLedger
 from ullage.stores.protocol import asked_for
@@ -44,8 +43,8 @@ class HoldKeeper:
         plans: Plans,
         leading: Leading,
         *,
+        now: Callable[[], int],
         say: Callable[[str], None] = lambda _: None,
-        now: Callable[[], int] = now_seconds,
     ) -> None:
         self._ledger = PlanLedger(objects, patience_seconds=PATIENCE_SECONDS)
         self._plans = plans

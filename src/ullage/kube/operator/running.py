@@ -92,6 +92,7 @@ async def operate(process: Process) -> None:
         ApiPlans(client),
         following.plans,
         leading,
+        now=following.now_seconds,
         say=lambda why: process.log.say("cannot end promises", why=why),
     )
     metrics.counter("promises_ended", "Promises of the ledger that were over.", lambda: holds.ended)

@@ -212,6 +212,17 @@ def test_a_token_that_was_refused_is_read_again(tmp_path):
     using(work, OK, [answer(401, status(401))], OK, user=UserEntry(token_file=str(token)))
 
 
+def test_who_is_not_known_any_more_proves_it_on_another_connection():
+    """A certificate is shown once, when the connection is made."""
+
+    async def work(client: ApiClient, server: RawServer, _: Waits) -> None:
+        await asyncio.gather(client.get("/x"), client.get("/x"))
+        assert await client.get("/x") == b"fine"
+        assert server.connections == 3
+
+    using(work, [0.005, *OK], OK, [answer(401, status(401))], OK, user=UserEntry(username="ann"))
+
+
 def test_who_is_refused_twice_is_not_known():
     async def work(client: ApiClient, server: RawServer, _: Waits) -> None:
         with pytest.raises(RefusedError, match="401"):
@@ -383,6 +394,16 @@ def test_a_request_that_was_given_up_leaves_nothing_for_the_next_one():
         assert server.connections == 2
 
     using(work, [0.05, answer(200, b"another's")], OK)
+
+
+def test_the_time_of_the_server_is_known_from_its_answers():
+    async def work(client: ApiClient, _server: RawServer, _waits: Waits) -> None:
+        lane = client.lane(1)
+        assert client.server_seconds() is None
+        await lane.get("/x")
+        assert client.server_seconds() == 1_800_000_000
+
+    using(work, [answer(200, b"fine", "Date: Fri, 15 Jan 2027 08:00:00 GMT")])
 
 
 def test_an_answer_that_does_not_come_is_a_broken_connection():

@@ -84,8 +84,8 @@ def test_a_connection_is_used_for_one_request_after_the_other():
     async def ask() -> None:
         async with serving([answer(200, b"a", "Retry-After: 9")], [answer(404, b"b")], [END]) as server:
             connection = await connected(server)
-            assert await connection.ask(REQUEST, bytes_max=9) == (200, b"a", 9)
-            assert await connection.ask(REQUEST, bytes_max=9) == (404, b"b", 0)
+            assert await connection.ask(REQUEST, bytes_max=9) == (200, b"a", 9, b"")
+            assert await connection.ask(REQUEST, bytes_max=9) == (404, b"b", 0, b"")
             with pytest.raises(BrokenError):
                 await connection.ask(REQUEST, bytes_max=9)
             assert not connection.reusable
@@ -139,7 +139,7 @@ LINES = {
 
 @pytest.mark.parametrize("acts", LINES.values(), ids=LINES)
 def test_an_answer_that_goes_on_is_handed_over_line_by_line(acts):
-    assert followed(*acts) == (200, (200, b"", 0), [b"one", b"two"])
+    assert followed(*acts) == (200, (200, b"", 0, b""), [b"one", b"two"])
 
 
 def test_lines_are_handed_over_as_they_come():
@@ -157,7 +157,11 @@ def test_lines_are_handed_over_as_they_come():
 
 @pytest.mark.parametrize("end", [[], [END]])
 def test_a_refusal_is_returned_whole_and_not_handed_over(end):
-    assert followed(answer(403, b"no\nway\n", "Retry-After: 2"), *end) == (403, (403, b"no\nway\n", 2), [])
+    assert followed(answer(403, b"no\nway\n", "Retry-After: 2"), *end) == (
+        403,
+        (403, b"no\nway\n", 2, b""),
+        [],
+    )
 
 
 def test_an_endless_refusal_is_an_error():

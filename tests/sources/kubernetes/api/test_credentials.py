@@ -198,3 +198,40 @@ BAD_CERTIFICATES = {
 def test_a_certificate_that_is_none_is_one_clear_line(cluster, user, why):
     with pytest.raises(InputError, match=f"^west: .*{why}"):
         address_of(access(UserEntry(**user), **cluster))
+
+
+class TestCertificatesThatAreReplaced:
+    """They are files beside a process that runs for months."""
+
+    @pytest.fixture
+    def pair(self, tmp_path) -> Path:
+        path = tmp_path / "pair.pem"
+        path.write_bytes(self_signed())
+        return path
+
+    def credentials(self, pair: Path) -> Credentials:
+        user = UserEntry(client_certificate=str(pair), client_key=str(pair))
+        return Credentials(access(user, certificate_authority=str(pair)))
+
+    def test_they_are_read_again_and_only_then(self, pair):
+        found = self.credentials(pair)
+        first = found.address()
+        assert found.address() is first
+        fresh = pair.with_name("fresh.pem")
+        fresh.write_bytes(self_signed())
+        fresh.replace(pair)
+        second = found.address()
+        assert second.tls is not first.tls
+        assert second.tls.get_ca_certs() != first.tls.get_ca_certs()
+        assert found.address() is second
+
+    @pytest.mark.parametrize("text", [b"", b"half of it"])
+    def test_while_they_cannot_be_used_the_ones_before_are(self, pair, text):
+        found = self.credentials(pair)
+        first = found.address()
+        pair.write_bytes(text)
+        assert found.address() is first
+        pair.unlink()
+        assert found.address() is first
+        pair.write_bytes(self_signed())
+        assert found.address() is not first

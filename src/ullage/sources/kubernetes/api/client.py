@@ -25,6 +25,7 @@ from ullage.sources.kubernetes.api.connection import (
     connect,
 )
 from ullage.sources.kubernetes.api.credentials import Credentials
+from ullage.sources.kubernetes.api.server_time import ServerTime
 from ullage.sources.kubernetes.kubeconfig import Access
 from ullage.sources.places import one_line
 
@@ -110,9 +111,11 @@ class HeldBackError(BrokenError):
 
 
 class _Known:
-    """What a client and its lanes know together: whether the server has answered as it should, once."""
+    """What a client and its lanes know together: its time, and whether it has answered as it should, once."""
 
-    is_answered = False
+    def __init__(self, now: Callable[[], float]) -> None:
+        self.time = ServerTime(now)
+        self.is_answered = False
 
 
 class ApiClient:
@@ -135,7 +138,7 @@ class ApiClient:
         self._tries_max = tries_max
         self._idle: list[Connection] = []
         self._free = asyncio.Semaphore(connections_max)
-        self._known = _Known()
+        self._known = _Known(now)
         self._before_writes: Callable[[], None] | None = None
         server = (access.cluster.server or "").rpartition("//")[2].rstrip("/")
         self._common = f"Host: {server}\r\nUser-Agent: ullage/{__version__}\r\nAccept: {JSON}\r\n"
@@ -151,6 +154,10 @@ class ApiClient:
         beside._free = asyncio.Semaphore(connections_max)  # noqa: SLF001 - it is of this class
         beside._before_writes = before_writes or self._before_writes  # noqa: SLF001 - the same
         return beside
+
+    def server_seconds(self) -> int | None:
+        """Return the server's time, in seconds since 1970; None before its first answer."""
+        return self._known.time.seconds()
 
     async def close(self) -> None:
         """Close all connections, those of its lanes too."""
@@ -226,6 +233,7 @@ class ApiClient:
                 passes = _passes(answer, refusal, again=again)
                 if answer.status == UNAUTHORIZED:
                     self._credentials.doubt()
+                    await self.close()  # by a certificate that is no longer good, perhaps
                     passes, doubted = not doubted, True
                 if not left or not passes:
                     raise refusal
@@ -304,6 +312,7 @@ class ApiClient:
             except BaseException:
                 connection.close()
                 raise
+            self._known.time.note(answer.date)
             if connection.reusable:
                 connection.idle_since = self._now()
                 self._idle.append(connection)

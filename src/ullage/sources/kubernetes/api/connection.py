@@ -43,11 +43,12 @@ class Address(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The status, the body, and how long the server wants to be left alone."""
+    """The status, the body, how long the server wants to be left alone, and when it has answered."""
 
     status: int
     data: bytes
     retry_seconds: float = 0.0
+    date: bytes = b""
 
 
 class Connection(asyncio.Protocol):
@@ -61,6 +62,7 @@ class Connection(asyncio.Protocol):
         self._part_bytes = 0
         self._status = 0
         self._retry_seconds = 0.0
+        self._date = b""
         self._answer: asyncio.Future[Answer] | None = None
         self._began: asyncio.Future[int] | None = None
         self._take: Callable[[bytes], None] | None = None
@@ -120,6 +122,7 @@ class Connection(asyncio.Protocol):
         self._parts = []
         self._part_bytes = 0
         self._retry_seconds = 0.0
+        self._date = b""
         self._status = 0
         self._answer = self._began = self._take = None
         self._rest = b""
@@ -192,6 +195,8 @@ class Connection(asyncio.Protocol):
             self._bounded = True
         elif lower == b"retry-after" and value.isdigit():
             self._retry_seconds = float(value[:4])
+        elif lower == b"date":
+            self._date = value
 
     def on_headers_complete(self) -> None:
         """Tell the status of an answer that goes on."""
@@ -242,7 +247,7 @@ class Connection(asyncio.Protocol):
     def _hand_over_answer(self) -> None:
         if self._answer is not None and not self._answer.done():
             data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-            self._answer.set_result(Answer(self._status, data, self._retry_seconds))
+            self._answer.set_result(Answer(self._status, data, self._retry_seconds, self._date))
 
 
 async def connect(address: Address) -> Connection:

@@ -1,8 +1,9 @@
 """How a process proves who it is, for as long as it runs.
 
 The hard thing is that proofs expire: a pod's token file is replaced every hour, a program's token by asking
-it again. So a header is made anew for each request, from a file that is read again once in a while, and a
-refusal makes the next request ask again at once.
+it again, certificates are written anew beside a running process. So a header is made anew for each request,
+from a file that is read again once in a while, and a refusal makes the next request ask again at once; and
+each new connection is made with the certificates as they are on disk.
 """
 
 import base64
@@ -44,11 +45,23 @@ class Credentials:
         self._failure: InputError | None = None
         self._failed_until = -1.0
         self._address: Address | None = None
+        self._stamps: tuple[object, ...] = ()
 
     def address(self) -> Address:
-        """Return where and how the server is reached; raises an InputError."""
-        if self._address is None:
-            self._address = address_of(self._access)
+        """Return where and how the server is reached; raises an InputError.
+
+        Certificates that have changed on disk are read again. Those that cannot be used, because they are
+        replaced at this very moment, are looked at again the next time.
+        """
+        stamps = _stamps(self._access)
+        if self._address is None or stamps != self._stamps:
+            try:
+                self._address = address_of(self._access)
+            except InputError:
+                if self._address is None:
+                    raise
+            else:
+                self._stamps = stamps
         return self._address
 
     def header(self) -> str:
@@ -151,6 +164,22 @@ def address_of(access: Access) -> Address:
     if parts.scheme == "http":
         return Address(parts.hostname, port or _HTTP_PORT, None)
     return Address(parts.hostname, port or _HTTPS_PORT, _context(access), cluster.tls_server_name or "")
+
+
+def _stamps(access: Access) -> tuple[object, ...]:
+    """Return what changes when one of the files of certificates is replaced."""
+    found: list[object] = []
+    for file in (
+        access.cluster.certificate_authority,
+        access.user.client_certificate,
+        access.user.client_key,
+    ):
+        try:
+            known = Path(file).stat() if file else None
+        except OSError:
+            known = None
+        found.append(known and (known.st_mtime_ns, known.st_ino, known.st_size))
+    return tuple(found)
 
 
 def _context(access: Access) -> ssl.SSLContext:
