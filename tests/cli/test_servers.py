@@ -22,6 +22,7 @@ QUESTIONS_ASKED = {
     "check": ("check", "--lose", "node/n3"),
     "balance": ("balance", "--drain", "n5"),
     "buy": ("buy", "--catalog", "{files}/catalog.yaml", "-f", "{files}/training.yaml"),
+    "advise/requests": ("advise", "requests", "--usage", "{files}/usage.csv"),
     "explain": ("explain", "node/n3"),
     "quota/list": ("quota", "list"),
     "quota/risk": ("quota", "risk"),

@@ -106,6 +106,14 @@ def test_a_limit_that_is_lowered_keeps_its_ratio_to_the_request():
     assert request_and_limit(found) == ("928Mi", "1856Mi")
 
 
+def test_a_limit_that_is_lowered_never_grows_by_rounding():
+    rules = Rules(saving_min=Fraction(0))
+    found = sized(
+        closely(1766 * MIB), request="2033Mi", limit="2040Mi", rules=rules, started_seconds=START + DAY
+    )
+    assert request_and_limit(found) == ("2032Mi", "2040Mi")
+
+
 def test_a_limit_is_never_introduced():
     assert sized(hourly(1 * MIB), limit="").advised_limit is None
     assert sized(hourly(9000 * MIB), limit="").advised_limit is None
