@@ -38,7 +38,7 @@ cluster. Needs the extra ullage[solve]. Exit code 2 when no mix of the catalog i
 @POD_TEMPLATE_OPTION
 @click.option(
     "--exact",
-    "seconds",
+    "exact_seconds",
     type=click.IntRange(1, 3600),
     default=10,
     show_default=True,
@@ -55,9 +55,9 @@ def command(
     replicas: int | None,
     nodes_lost: int,
     pod_template: str,
-    seconds: int,
+    exact_seconds: int,
 ) -> "Answer":
     """Answer what to buy."""
     from ullage.service.buy import BuyQuestion, buy
 
-    return buy(asked, BuyQuestion(catalog, paths, shape, replicas, nodes_lost, pod_template, seconds))
+    return buy(asked, BuyQuestion(catalog, paths, shape, replicas, nodes_lost, pod_template, exact_seconds))
