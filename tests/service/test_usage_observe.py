@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stores.ledger_files import made_by_version_1
 from ullage.engine.usage.book import Stream
 from ullage.model.errors import InputError
 from ullage.service import usage_observe as module
@@ -205,6 +206,12 @@ def test_without_a_source_what_is_committed_of_a_cluster_is_recorded(tmp_path):
     assert {each.measure for each in streams} == {"committed"}
     page = usage_observe(Asked("demo", ledger=str(ledger)), ObserveQuestion()).page()
     assert page.verdict.text.startswith("what is committed of demo is recorded")
+
+
+def test_a_ledger_of_before_is_brought_up_to_date_before_its_promises_are_read(tmp_path):
+    ledger = made_by_version_1(tmp_path / "ledger")
+    assert observed(EXAMPLE, ledger, "demo")["points"] == 4200
+    assert verify(ledger) == []
 
 
 def test_a_file_is_the_same_from_wherever_it_is_named(tmp_path, monkeypatch):

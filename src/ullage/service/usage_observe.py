@@ -156,7 +156,8 @@ def record(asked: Asked, source: str, path: Path) -> ObserveReport:
     dropped = crowds_of(book, (fresh.of(_checked(each, at_seconds, source)) for each in read), snapshot)
     if source and not fresh.points and not fresh.known:
         raise InputError("nothing was observed", where=source, remedy="see that it has values and times")
-    points, last = fresh.points, max(fresh.last_seconds.values(), default=since)
+    points, known = fresh.points, fresh.known
+    last = max(fresh.last_seconds.values(), default=since)
     if snapshot is not None:
         for samples in committed_of(snapshot, at_seconds):
             book.add(fresh.of(samples))
@@ -164,7 +165,7 @@ def record(asked: Asked, source: str, path: Path) -> ObserveReport:
     if len(book):
         batch = Batch(name, book, Marks(marks.batches, fresh.last_seconds), at_seconds)
         recorded = append(path, batch)
-    return ObserveReport("", source, 1, points, dropped, fresh.known, len(book), recorded, last_seconds=last)
+    return ObserveReport("", source, 1, points, dropped, known, len(book), recorded, last_seconds=last)
 
 
 def source_name(source: str) -> str:
