@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from baremetal_driver import claim, mounted
 from kube_cluster import pod
 from kube_scheduled import POLL_SECONDS, WAIT_SECONDS, Cluster, followed, scheduled
 from ullage.engine.placement.scheduling import Cycle, schedule
@@ -144,6 +145,39 @@ def test_a_pod_that_was_made_anew_is_judged_anew(proxy, cluster, monkeypatch, mo
     asyncio.run(run())
     assert cluster.bound() == set()
     assert "node selector" in cluster.why("a")
+
+
+def test_of_those_who_are_judged_together_only_so_many_have_a_capacity_as_it_is_large(
+    bare, proxy, cluster, namespace
+):
+    storage = "storage.k8s.io/v1"
+    claims = [claim(f"{namespace}/{name}", "published", 60) for name in ("a", "b", "c")]
+    bare.create_many(
+        [
+            {
+                "apiVersion": storage, "kind": "CSIDriver", "metadata": {"name": "publishes"},
+                "spec": {"storageCapacity": True},
+            },
+            {
+                "apiVersion": storage, "kind": "StorageClass", "metadata": {"name": "published"},
+                "provisioner": "publishes", "volumeBindingMode": "WaitForFirstConsumer",
+            },
+            {
+                "apiVersion": storage, "kind": "CSIStorageCapacity", "storageClassName": "published",
+                "metadata": {"name": "room", "namespace": namespace}, "capacity": "130Gi",
+                "nodeTopology": {"matchLabels": {"kubernetes.io/hostname": "only"}},
+            },
+            *claims,
+        ]
+    )  # fmt: skip
+    for name in ("a", "b", "c"):
+        cluster.create(name, **mounted(name))
+    scheduled(
+        proxy,
+        lambda: len(cluster.bound()) == 2,
+        lambda: any("no volume for claim" in cluster.why(name) for name in "abc"),
+    )
+    assert len(cluster.bound()) == 2
 
 
 def test_the_rest_of_a_gang_that_runs_in_part_has_its_room_first(bare, proxy, cluster, namespace):

@@ -16,6 +16,7 @@ from ullage.engine.placement.outcome import Served
 from ullage.engine.placement.scheduling import Bound
 from ullage.engine.storage.extents import group_bytes, volume_bytes
 from ullage.kube.scheduler.overlay import Overlay
+from ullage.kube.scheduler.storage_room import StorageRoom
 from ullage.model.cluster import Node, Snapshot, Workload
 from ullage.model.delta import Delta
 from ullage.model.disk_plan import is_share
@@ -81,9 +82,22 @@ class Holds:
         self._hidden: frozenset[str] = frozenset()
         self._claims: Overlay[Claim] = Overlay(lambda row: row.bound or bool(row.volume or row.selected_node))
         self._volumes: Overlay[PersistentVolume] = Overlay(lambda row: bool(row.claim))
+        self._storage = StorageRoom(now)
 
     def __len__(self) -> int:
         return len(self._held)
+
+    def take_room(self, workload: Workload, bound: Bound, snapshot: Snapshot) -> bool:
+        """Have what a pod needs of published capacities, if it is still there; return whether it was."""
+        claims = list(_made_there(workload, bound, snapshot))
+        has_room = self._storage.has_room(claims, bound.node, snapshot)
+        if has_room:
+            self._storage.hold(workload.key, claims, bound.node, snapshot)
+        return has_room
+
+    def give_room_back(self, key: str) -> None:
+        """Let others have what a pod was to have of published capacities: it is not bound now."""
+        self._storage.let_go(key)
 
     def hold(self, workload: Workload, bound: Bound, snapshot: Snapshot) -> Delta:
         """Take what was decided for granted; return what that changes."""
@@ -104,11 +118,13 @@ class Holds:
             else:
                 row = snapshot.claims.get(claims_of[name])
                 claims.append(self._claims.put(key, claims_of[name], row, selected_node=bound.node))
-        return Delta(
+        self._storage.hold(key, _made_there(workload, bound, snapshot), node.name, snapshot)
+        held = Delta(
             reservations=tuple(entries.values()),
             claims=tuple(row for row in claims if row is not None),
             volumes=tuple(row for row in volumes if row is not None),
         )
+        return self._storage.applied(held)
 
     def _hold_disks(self, workload: Workload, node: Node, served: Iterable[Served]) -> dict[str, LedgerEntry]:
         reservation = reservation_name(workload.namespace, workload.name)
@@ -122,6 +138,7 @@ class Holds:
         """Take note that a pod is not bound after all."""
         self._claims.let_go(key)
         self._volumes.let_go(key)
+        self._storage.let_go(key)
         self.settle(key)
 
     def settle(self, key: str) -> None:
@@ -134,7 +151,7 @@ class Holds:
         """Return what was seen with what is taken for granted."""
         self._note_shown(delta)
         if not (self._held or self._put or self._hidden or len(self._claims) or len(self._volumes)):
-            return delta
+            return self._storage.applied(delta)
         dropped = delta.dropped
         for key in dropped.get("workloads", ()):
             self.let_go(key)
@@ -143,13 +160,14 @@ class Holds:
         self._end()
         put, gone = self._reservations(delta)
         others = {table: keys for table, keys in dropped.items() if table != "reservations"}
-        return msgspec.structs.replace(
+        held = msgspec.structs.replace(
             delta,
             reservations=tuple(put.values()),
             claims=self._claims.applied(delta.claims, dropped.get("claims", ())),
             volumes=self._volumes.applied(delta.volumes, dropped.get("volumes", ())),
             dropped={**others, "reservations": tuple(gone)} if gone else others,
         )
+        return self._storage.applied(held)
 
     def _note_shown(self, delta: Delta) -> None:
         """Take note of the reservations that are there."""
@@ -216,6 +234,15 @@ class Holds:
         gone = (dropped | self._put.keys() | (hidden - self._hidden)) - visible
         self._put, self._hidden = wanted, frozenset(hidden)
         return put, sorted(gone)
+
+
+def _made_there(workload: Workload, bound: Bound, snapshot: Snapshot) -> Iterator[Claim]:
+    """Yield the claims of a pod for which a driver makes volumes on its node."""
+    others = {each.claim for each in bound.chosen} | {each.volume for each in bound.disks}
+    for name in sorted(claim_names(workload) - others):
+        row = snapshot.claims.get(f"{workload.namespace}/{name}")
+        if row is not None and not row.bound:
+            yield row
 
 
 def _is_bound(snapshot: Snapshot, claim: str) -> bool:

@@ -253,12 +253,19 @@ class Scheduler:
     def _assume(self, columns: Columns, done: Cycle, asked: Mapping[str, Workload]) -> Columns:
         """Take for granted what was decided, begin to do it, and return the cluster after it."""
         changed = self._following.mirror.has_changed  # who is not any more as it was judged is judged anew
-        gangs = {gang_key(each) for key, each in asked.items() if each.gang and changed(key)}
+        late = self._without_room(columns, done, asked)
+        gangs = {gang_key(each) for key, each in asked.items() if each.gang and (changed(key) or key in late)}
         bound = [
             each
             for each in done.bound
-            if not changed(each.workload) and gang_key(asked[each.workload]) not in gangs
+            if not changed(each.workload)
+            and each.workload not in late
+            and gang_key(asked[each.workload]) not in gangs
         ]
+        taken = {each.workload for each in bound}
+        for each in done.bound:
+            if each.workload not in taken and asked[each.workload].volumes:
+                self._holds.give_room_back(each.workload)
         rows = [self._assumptions.bind(asked[each.workload], each.node) for each in bound]
         self._line.take(each.workload for each in bound)
         for each in bound:
@@ -280,6 +287,15 @@ class Scheduler:
             if self._nominated.pop(unplaced.workload, ""):
                 self._acts.begin(self._nominate(unplaced.workload, ""))
         return self._advance(Delta(workloads=tuple(rows)))
+
+    def _without_room(self, columns: Columns, done: Cycle, asked: Mapping[str, Workload]) -> set[str]:
+        """Return who was to have what others of the same cycle have of a published capacity: judged anew."""
+        late: set[str] = set()
+        for each in done.bound:
+            workload = asked[each.workload]
+            if workload.volumes and not self._holds.take_room(workload, each, columns.snapshot):
+                late.add(each.workload)
+        return late
 
     # Acting
 
