@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Handler = Callable[["Server", Request], Awaitable[Response]]
 
 SECONDS_MAX: Final = 30.0
-LONG: Final = MappingProxyType({"balance": 180.0, "what_breaks": 60.0, "what_if": 60.0})
+LONG: Final = MappingProxyType({"balance": 300.0, "what_breaks": 60.0, "what_if": 60.0})
 """Pages that may take longer on thousands of nodes, and how long: a browser waits, others are answered."""
 FORM_BYTES_MAX: Final = 4 << 20
 PARAMETERS_MAX: Final = 64

@@ -27,7 +27,7 @@ PAGES: Final = (
     ("Balance", "/balance", "a"),
     ("History", "/history", "h"),
 )
-PATIENCE_SECONDS: Final = 200
+PATIENCE_SECONDS: Final = 320
 _NEXT_THEME: Final[Mapping[Theme, tuple[str, str]]] = {
     "": ("light", "Theme: system"),
     "light": ("dark", "Theme: light"),

@@ -45,11 +45,11 @@
     const options = {
       title, width: Math.max(280, box.clientWidth), height: 230, cursor: { sync: { key: "history" } }, plugins: [committed(told.marks)],
       scales: { x: { range: () => [told.fromSeconds, told.untilSeconds] }, y: { range: (_, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
+      hooks: { ready: [(plot) => plot.setLegend({ idx: times.length - 1 })] },
       axes: [axis(null, false), axis(format, isBytes)],
-      series: [{ label: "when", value: (_, seconds) => { const at = seconds ? new Date(seconds * 1000) : null; return at ? `${day(at)} ${hour(at)}` : "-"; } }, ...lines.map(([label, name, dash]) => ({ label, stroke: color(name), width: 1.75, dash, points: { show: times.length < 2 }, value: (_, value) => format(value) }))],
+      series: [{ label: "when", value: (_, seconds) => { const at = seconds ? new Date(seconds * 1000) : null; return at ? `${day(at)} ${hour(at)}` : "-"; } }, ...lines.map(([label, name, dash]) => ({ label, stroke: color(name), width: 1.75, dash, points: { show: times.length < 2, fill: color("--ground") }, value: (_, value) => format(value) }))],
     };
     const plot = new uPlot(options, [times, ...lines.map((line) => line[3])], box);
-    plot.setLegend({ idx: times.length - 1 });
     plots.push(plot);
   };
   const drawAll = (root, told) => {
