@@ -2,8 +2,8 @@
 
     python tests/usage_example.py     writes examples/usage.csv
 
-Nodes follow the day and the week and grow slowly; of some workloads the pods are known. Everything is integers
-and a small generator of our own, so that the file is the same wherever it is made.
+Nodes follow the day and the week and grow slowly; of some workloads the pods are known. Everything is
+integers and a small generator of our own, so that the file is the same wherever it is made.
 """
 
 from collections.abc import Iterator
