@@ -199,7 +199,7 @@ def test_a_hold_that_nobody_uses_ends_at_its_time_and_its_room_is_given_away(kub
     kube_cluster.namespaces("shop")
     kube_cluster.start("scheduler")
     ullage(
-        "fit", "-c", "kube", "-f", manifest(tmp_path, pod("shop/wanted", cpu="3")), "--commit", "--hold", "8"
+        "fit", "-c", "kube", "-f", manifest(tmp_path, pod("shop/wanted", cpu="3")), "--commit", "--hold", "20"
     )
     kube_cluster.plane.create(pod("shop/other", cpu="3"))
     kube_cluster.wait_until_told("shop/other", "cpu")
