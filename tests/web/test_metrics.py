@@ -12,7 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from ullage import __version__
 from ullage.service.asked import Asked
 from ullage.service.figures import figures
+from ullage.service.usage_records import Recorded, ResourceUse
 from ullage.web.app import Traffic
+from ullage.web.clusters import ObservedState
 from ullage.web.events import Events
 from ullage.web.figures import Known
 from ullage.web.ledgers import Ledgers
@@ -20,6 +22,11 @@ from ullage.web.metrics import QUOTA_TERMS, TERMS, metrics_of
 from ullage.web.routes import Route
 from web.standing import InProcess
 
+NOW = (ResourceUse("cpu", 2.5, 4.0, 8.0),)
+OBSERVED = SimpleNamespace(
+    state=ObservedState("metrics", 60, 50, 7, "it is gone"), recorded=Recorded(now=NOW)
+)
+SENT = SimpleNamespace(state=ObservedState(last_seconds=40, points=3), recorded=Recorded())
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 
 
@@ -36,6 +43,7 @@ def shown(tmp_path_factory):
             events=Events(),
             ledgers=Ledgers(tmp_path_factory.mktemp("state"), pool),
             figures=SimpleNamespace(all=lambda: known),
+            observers=SimpleNamespace(all=lambda: {"demo": OBSERVED, "other": SENT}),
         )
         return metrics_of(server).exposition().decode()
 
@@ -102,6 +110,23 @@ def test_sources_and_the_work_of_the_server_are_shown(shown):
     assert value(shown, "ullage_http_answers_total", status="404", method="GET", path="") == 1
     assert value(shown, "ullage_events_listeners") == 0
     assert value(shown, "ullage_build_info", version=__version__) == 1
+
+
+def test_use_is_shown_beside_what_is_promised_and_who_observes_it(shown):
+    of_cpu = {"cluster": "demo", "resource": "cpu"}
+    assert value(shown, "ullage_usage_used", **of_cpu) == 2.5
+    assert value(shown, "ullage_usage_requested", **of_cpu) == 4
+    assert value(shown, "ullage_usage_limit", **of_cpu) == 8
+    assert value(shown, "ullage_usage_observer_failing", cluster="demo") == 1
+    assert value(shown, "ullage_usage_read_timestamp_seconds", cluster="demo") == 60
+    assert value(shown, "ullage_usage_observation_timestamp_seconds", cluster="demo") == 50
+    assert value(shown, "ullage_usage_points_total", cluster="demo") == 7
+
+
+def test_a_cluster_without_a_source_of_use_has_no_observer_that_could_fail(shown):
+    assert value(shown, "ullage_usage_observation_timestamp_seconds", cluster="other") == 40
+    assert value(shown, "ullage_usage_observer_failing", cluster="other") is None
+    assert value(shown, "ullage_usage_read_timestamp_seconds", cluster="other") is None
 
 
 @pytest.mark.parametrize("file", ["grafana/ullage.json", "prometheus/alerts.yml"])

@@ -66,6 +66,21 @@ DATA_OPTION: Final = click.option(
     help="How often clusters are read again; 0: never.",
 )
 @click.option(
+    "--usage",
+    metavar="[NAME=]SOURCE",
+    multiple=True,
+    help="What is really used in a cluster: metrics, prometheus:URL, host or FILE.csv; may be repeated.",
+)
+@click.option(
+    "--observe",
+    "observe_seconds",
+    type=click.IntRange(0, SECONDS_MAX),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often --usage is read; 0: nothing is recorded, not even what is committed.",
+)
+@click.option(
     "--workers",
     type=click.IntRange(1, WORKERS_MAX),
     default=2,

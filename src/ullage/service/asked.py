@@ -25,7 +25,8 @@ class Asked(Record, frozen=True):
     """The cluster that is asked about: where it is, which policy applies, which part of it is meant.
 
     `ledger` has the promises that count beside what runs; without one, those of the source do. It may have
-    the name of the cluster: where a server answers for both.
+    the name of the cluster: where a server answers for both. `observed` is the file in which use is recorded,
+    where that is not the ledger's.
     """
 
     cluster: str = ""
@@ -37,6 +38,7 @@ class Asked(Record, frozen=True):
     kubeconfig: str = ""
     as_user: str = ""
     ledger: str = ""
+    observed: str = ""
 
     def under_own_policy(self) -> "Asked":
         """Return the same whole cluster under the policy that is its own."""

@@ -28,6 +28,9 @@ REMEDY: Final = (
     "name some with --usage FILE.csv, prometheus:URL, metrics or host, or record it with "
     "`ullage usage observe SOURCE --ledger FILE`"
 )
+SERVER_REMEDY: Final = (
+    "start the server with --usage SOURCE, or send samples: POST /v1/clusters/NAME/usage/samples"
+)
 
 
 def read_usage(source: str, asked: Asked, snapshot: Snapshot | None = None) -> "Book":
@@ -36,14 +39,21 @@ def read_usage(source: str, asked: Asked, snapshot: Snapshot | None = None) -> "
     The snapshot says which pods are whose, and which types resources have.
     """
     if not source:
-        if not asked.ledger:
-            raise InputError("nothing was observed", remedy=REMEDY)
-        return _recorded(file_of(ledger_path(asked.ledger, asked), "usage"), snapshot)
+        return _recorded(recorded_file(asked), snapshot, of_server=bool(asked.observed))
     if _is_database(source):
         return _recorded(Path(source), snapshot)
     if source.lower().endswith(_DOCUMENTS):
         return _stated(source, types_of(asked, snapshot))
     return observed_book(observations(source, asked, snapshot), source, snapshot)
+
+
+def recorded_file(asked: Asked) -> Path:
+    """Return the file in which use is recorded that a question is asked with."""
+    if asked.observed:
+        return Path(asked.observed)  # of a server, which tells nobody where it is
+    if not asked.ledger:
+        raise InputError("nothing was observed", remedy=REMEDY)
+    return file_of(ledger_path(asked.ledger, asked), "usage")
 
 
 def observations(
@@ -139,13 +149,17 @@ def _is_database(source: str) -> bool:
         return False
 
 
-def _recorded(path: Path, snapshot: Snapshot | None) -> "Book":
-    """Return what a ledger has recorded."""
+def _recorded(path: Path, snapshot: Snapshot | None, *, of_server: bool = False) -> "Book":
+    """Return what a ledger has recorded; where a server keeps its own is nobody's business."""
     from ullage.engine.usage.aggregate import add_crowds
     from ullage.engine.usage.homes import Homes
     from ullage.stores.usage import read_book
 
+    if of_server and not path.exists():
+        raise InputError("nothing was observed", remedy=SERVER_REMEDY)
     book = read_book(path)
+    if of_server and not len(book):
+        raise InputError("nothing was observed", remedy=SERVER_REMEDY)
     if not len(book):
         raise InputError("no usage is recorded in it", where=str(path), remedy=REMEDY)
     if snapshot is not None:

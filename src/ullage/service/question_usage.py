@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from ullage.service.questions import Sent
 
 
+def ask_usage_show(sent: "Sent") -> "Answer":
+    """Who uses what."""
+    from ullage.service.usage_show import ShowQuestion, usage_show
+
+    return usage_show(sent.asked, ShowQuestion("", sent.told.subject, sent.told.by or ""))
+
+
 def ask_forecast(sent: "Sent") -> "Answer":
     """When room runs out."""
     from ullage.service.forecast import ForecastQuestion, forecast

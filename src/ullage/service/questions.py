@@ -61,11 +61,17 @@ class Question(NamedTuple):
 
 
 def ask(
-    name: str, values: Mapping[str, Any], *, cluster: str, body: bytes = b"", ledger: str = ""
+    name: str,
+    values: Mapping[str, Any],
+    *,
+    cluster: str,
+    body: bytes = b"",
+    ledger: str = "",
+    observed: str = "",
 ) -> "Answer":
     """Answer a question about a cluster that is held; `ledger` is the file of its promises, if it has any.
 
-    Nothing is read but the ledger and what was sent along.
+    `observed` is that of its use, if it is another. Nothing is read but these and what was sent along.
     """
     from ullage.service.asked import Asked
     from ullage.sources.given import giving
@@ -87,6 +93,7 @@ def ask(
         getattr(told, "selector", ""),
         (TYPES,) if TYPES in parts else (),
         ledger=ledger,
+        observed=observed,
     )
     with giving(parts):
         return question.answer(Sent(asked, told, frozenset(parts)))
@@ -310,12 +317,6 @@ def _ledger_verify(sent: Sent) -> "Answer":
     return ledger_verify(_with_ledger(sent), sent.asked)
 
 
-def _usage_show(sent: Sent) -> "Answer":
-    from ullage.service.usage_show import ShowQuestion, usage_show
-
-    return usage_show(sent.asked, ShowQuestion("", sent.told.subject, sent.told.by or ""))
-
-
 def _schema(sent: Sent) -> "Answer":
     from ullage.service.schema import list_schemas, schema
 
@@ -377,7 +378,9 @@ _ASKED: Final = (
         (POLICY,),
         is_long=True,
     ),
-    Question("usage/show", "Who uses what, against what was asked for", records.UsageShow, _usage_show),
+    Question(
+        "usage/show", "Who uses what, against what was asked for", records.UsageShow, of_usage.ask_usage_show
+    ),
     Question(
         "usage/report",
         "What tenants consumed, and what it costs",

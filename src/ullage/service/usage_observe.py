@@ -141,11 +141,33 @@ def _readings(
 
 def record(asked: Asked, source: str, path: Path) -> ObserveReport:
     """Read a source once and add what is new to a ledger, in one step."""
+    from ullage.stores.opening import bring_up_to_date
+
+    if path.exists():
+        bring_up_to_date(path)  # its promises are read first
+    name = source_name(source) if source else f"cluster:{asked.cluster}"
+    return record_of(asked, source, path, _snapshot(asked, source, path), name=name)
+
+
+def record_of(
+    asked: Asked,
+    source: str,
+    path: Path,
+    snapshot: Snapshot | None,
+    *,
+    name: str,
+    commits: bool = True,
+    crowds: bool = True,
+    still_is: bool = False,
+) -> ObserveReport:
+    """Do the same with a cluster that was read already; `name` is what the source is known by.
+
+    Unless it `commits`, what is committed is left to others; and what crowds use, unless these are wanted.
+    What is committed was so when the cluster was taken, or `still_is` so.
+    """
     from ullage.stores.usage import Batch, Marks, append, read_marks
 
-    name = source_name(source) if source else f"cluster:{asked.cluster}"
     marks = read_marks(path, name)
-    snapshot = _snapshot(asked, source, path)
     fresh = Fresh(marks)
     told = (last for stream, last in marks.last_seconds.items() if stream.measure != COMMITTED)
     since = max(told, default=None)
@@ -153,13 +175,15 @@ def record(asked: Asked, source: str, path: Path) -> ObserveReport:
     read = observations(source, asked, snapshot, since_seconds=since_seconds) if source else iter(())
     at_seconds = now_seconds()
     book = Book()
-    dropped = crowds_of(book, (fresh.of(_checked(each, at_seconds, source)) for each in read), snapshot)
+    new = (fresh.of(_checked(each, at_seconds, source)) for each in read)
+    dropped = crowds_of(book, new, snapshot if crowds else None)
     if source and not fresh.points and not fresh.known:
         raise InputError("nothing was observed", where=source, remedy="see that it has values and times")
     points, known = fresh.points, fresh.known
     last = max(fresh.last_seconds.values(), default=since)
-    if snapshot is not None:
-        for samples in committed_of(snapshot, at_seconds):
+    if snapshot is not None and commits:
+        taken = at_seconds if still_is or snapshot.taken_seconds is None else snapshot.taken_seconds
+        for samples in committed_of(snapshot, taken):
             book.add(fresh.of(samples))
     recorded = 0
     if len(book):
@@ -179,7 +203,7 @@ def source_name(source: str) -> str:
 
 
 def committed_of(snapshot: Snapshot, at_seconds: int) -> Iterator[Samples]:
-    """Yield what is committed now of the cluster, its groups, quotas and classes of drives."""
+    """Yield what is committed at a moment of the cluster, its groups, quotas and classes of drives."""
     from ullage.engine.capacity.summary import summarise_groups, total
     from ullage.engine.quota.use import quota_use
     from ullage.service.disks_list import disks_of, totals_of
@@ -202,14 +226,13 @@ def committed_of(snapshot: Snapshot, at_seconds: int) -> Iterator[Samples]:
             put(f"quota/{use.quota.name}", resource, amount)
     for each in totals_of(disks_of(columns)):
         put(f"drives/{each.drive_class}", STORAGE, each.used_bytes + each.promised_bytes)
-    taken = at_seconds if snapshot.taken_seconds is None else snapshot.taken_seconds
     for resource, amounts in sorted(levels.items()):
         yield Samples(
             resource,
             COMMITTED,
             list(amounts),
             np.arange(len(amounts)),
-            np.full(len(amounts), taken, np.int64),
+            np.full(len(amounts), at_seconds, np.int64),
             np.array(list(amounts.values()), np.int64),
         )
 

@@ -115,6 +115,31 @@ def read_book(path: Path) -> Book:
     return book
 
 
+def read_subjects(path: Path, subjects: Iterable[str], first_day: int = 0) -> Book:
+    """Return what a ledger has recorded of some subjects from a day on."""
+    book = Book()
+    with _reading(path) as connection:
+        for subject in subjects:
+            found = connection.execute(
+                f"SELECT resource, measure, day, {_COLUMNS} FROM usage_streams "  # noqa: S608 - our own names
+                "JOIN usage_days ON stream = number WHERE subject = ? AND day >= ?",
+                (subject, first_day),
+            )
+            for resource, measure, day, *columns in found:
+                book.put(row_of(Stream(subject, resource, measure), day, columns))
+    return book
+
+
+def last_day(path: Path, measure: str) -> int | None:
+    """Return the last day of which a ledger has recorded anything by a measure; None where there is none."""
+    with _reading(path) as connection:
+        (found,) = connection.execute(
+            "SELECT max(day) FROM usage_days JOIN usage_streams ON stream = number WHERE measure = ?",
+            (measure,),
+        ).fetchone()
+    return None if found is None else int(found)
+
+
 def rows(connection: sqlite3.Connection) -> Iterator[DayRow]:
     """Yield what is recorded, by stream and day."""
     for stored in stored_rows(connection):

@@ -66,6 +66,19 @@ class Origin(msgspec.Struct, frozen=True):
         return found.st_ino, found.st_size, found.st_mtime_ns
 
 
+class ObservedState(msgspec.Struct, frozen=True, rename="camel"):
+    """How the use of a cluster is observed: from which kind of source, how lately, and why not any more.
+
+    `read_seconds` is when the source was last read, `last_seconds` the moment that it told of last.
+    """
+
+    source: str = ""
+    read_seconds: int = 0
+    last_seconds: int = 0
+    points: int = 0
+    failure: str = ""
+
+
 class ClusterState(msgspec.Struct, frozen=True, rename="camel"):
     """How a cluster of the server stands.
 
@@ -83,6 +96,7 @@ class ClusterState(msgspec.Struct, frozen=True, rename="camel"):
     failure: str = ""
     workers: int = 0
     waiting: int = 0
+    usage: ObservedState | None = None
 
 
 class Heard(msgspec.Struct, frozen=True):

@@ -49,9 +49,10 @@ class ToRead(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Fork(msgspec.Struct, array_like=True, frozen=True):
-    """That a loader is to start workers."""
+    """That a loader is to start workers; `apart` is the word by which one is told that is none of them."""
 
     count: int = 1
+    apart: str = ""
 
 
 class Ready(msgspec.Struct, array_like=True, tag="ready", frozen=True):
@@ -78,9 +79,10 @@ Told = Ready | Same | Failed
 
 
 class Hello(msgspec.Struct, array_like=True, frozen=True):
-    """What a worker says first: which reading of a cluster it holds."""
+    """What a worker says first: which reading of a cluster it holds, and what it was forked for."""
 
     reading: str
+    apart: str = ""
 
 
 class Asking(msgspec.Struct, array_like=True, frozen=True):

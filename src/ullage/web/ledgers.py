@@ -90,6 +90,10 @@ class Ledgers:
         path = self.path(cluster)
         return str(path) if cluster in self._ready or path.exists() else ""
 
+    def observed(self, cluster: str) -> str:
+        """Return the file in which use of a cluster is recorded, whether it is there or not."""
+        return str(self.path(cluster))
+
     def revision(self, cluster: str) -> int:
         """Return the last revision of a ledger that is known here; 0 where none is."""
         ledger = self._ready.get(cluster)

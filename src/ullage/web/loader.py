@@ -167,14 +167,15 @@ class Forking:
         signal.signal(signal.SIGCHLD, self._reap)
         try:
             while True:
-                for _ in range(min(receive(self._control, _FORK).count, FORKS_MAX)):
-                    self._fork()
+                wanted = receive(self._control, _FORK)
+                for _ in range(min(wanted.count, FORKS_MAX)):
+                    self._fork(wanted.apart)
         finally:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # who ends now keeps its number until we end too
             for worker in self._workers:
                 os.kill(worker, signal.SIGKILL)
 
-    def _fork(self) -> None:
+    def _fork(self, apart: str) -> None:
         require_one_thread()
         sys.stderr.flush()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})  # no worker is reaped before it is known
@@ -188,7 +189,7 @@ class Forking:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
             self._control.close()
         finally:
-            run(self._order, self._held, self._revision)
+            run(self._order, self._held, self._revision, apart)
 
     def _reap(self, *_: object) -> None:
         with contextlib.suppress(ChildProcessError):

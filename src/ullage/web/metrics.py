@@ -35,6 +35,11 @@ QUOTA_TERMS: Final = {
     "borrowed": "What it has beyond min.",
     "lent": "What others have of its min.",
 }
+USAGE_TERMS: Final = {
+    "used": "What is really used, by the last observations.",
+    "requested": "What is promised, beside what is used.",
+    "limit": "What there is for workloads, beside what is used.",
+}
 DRIVE_TERMS: Final = ("size", "used", "promised", "free", "closed")
 Row = tuple[tuple[str, ...], float | None]
 
@@ -51,6 +56,7 @@ def metrics_of(server: "Server") -> Metrics:
     _show_room(metrics, known)
     _show_counts(metrics, known)
     _show_sources(metrics, server)
+    _show_usage(metrics, server)
     _show_traffic(metrics, server)
     return metrics
 
@@ -144,6 +150,49 @@ def _show_sources(metrics: Metrics, server: "Server") -> None:
         "ledger_revision",
         "Steps of the ledger.",
         lambda: {(each.name,): float(server.ledgers.revision(each.name)) for each in server.pool.clusters()},
+    )
+
+
+def _show_usage(metrics: Metrics, server: "Server") -> None:
+    def amounts(term: str) -> Callable[[], ByLabels]:
+        return lambda: {
+            (name, row.resource): float(getattr(row, term))
+            for name, each in server.observers.all().items()
+            for row in each.recorded.now
+        }
+
+    def states(read: Callable[[Any], float]) -> Callable[[], ByLabels]:
+        return lambda: {(name,): float(read(each.state)) for name, each in server.observers.all().items()}
+
+    def observing(read: Callable[[Any], float]) -> Callable[[], ByLabels]:
+        return lambda: {
+            (name,): float(read(each.state))
+            for name, each in server.observers.all().items()
+            if each.state.source
+        }
+
+    for term, text in USAGE_TERMS.items():
+        metrics.gauge(f"usage_{term}", text, amounts(term), ("cluster", "resource"))
+    metrics.gauge(
+        "usage_observer_failing",
+        "Whether the source of use could not be read.",
+        observing(lambda each: bool(each.failure)),
+        ("cluster",),
+    )
+    metrics.gauge(
+        "usage_read_timestamp_seconds",
+        "When the source of use was last read.",
+        observing(lambda each: each.read_seconds),
+        ("cluster",),
+    )
+    metrics.gauge(
+        "usage_observation_timestamp_seconds",
+        "The moment of the last observation.",
+        states(lambda each: each.last_seconds),
+        ("cluster",),
+    )
+    metrics.counter(
+        "usage_points", "Observations that were recorded.", states(lambda each: each.points), ("cluster",)
     )
 
 

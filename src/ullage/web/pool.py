@@ -14,7 +14,15 @@ from typing import Final
 
 import msgspec
 
-from ullage.web.clusters import ClusterFolder, ClusterState, Heard, Origin, check_name, uploaded
+from ullage.web.clusters import (
+    ClusterFolder,
+    ClusterState,
+    Heard,
+    ObservedState,
+    Origin,
+    check_name,
+    uploaded,
+)
 from ullage.web.frames import EndedError, Hello, read
 from ullage.web.http import Problem
 from ullage.web.logs import Log
@@ -27,7 +35,9 @@ from ullage.web.work import Done, Work
 CLUSTERS_MAX: Final = 64
 HELLO_SECONDS_MAX: Final = 10.0
 FOLDER: Final = "clusters"
-LONG: Final = frozenset(("snapshot", "figures", "page/balance", "page/what_breaks"))
+LONG: Final = frozenset(
+    ("snapshot", "figures", "page/balance", "page/what_breaks", "page/usage", "usage/status", "usage/series")
+)
 """Work that may take seconds, beside the questions that say so of themselves."""
 SEARCH_SECONDS_MAX: Final = 2
 _HELLO: Final = msgspec.msgpack.Decoder(Hello)
@@ -138,6 +148,16 @@ class Pool:
         long = takes_long(work) if is_long is None else is_long
         return await cluster.ask(work, seconds_max=seconds_max, is_long=long, began=began)
 
+    async def ask_apart(self, name: str, work: Work, *, seconds_max: float) -> Done:
+        """Return what a process of its own answers that knows a cluster: it may write, and take its time."""
+        cluster = self._cluster(name)
+        return await cluster.apart.ask(cluster.held(), work, seconds_max)
+
+    def observed(self, name: str, state: ObservedState) -> None:
+        """Take note of how the use of a cluster is observed; it may be gone by now."""
+        if name in self._clusters:
+            self._clusters[name].observed = state
+
     # Clusters.
 
     async def put(self, name: str, document: bytes) -> ClusterState:
@@ -200,8 +220,11 @@ class Pool:
                 hello = await read(reader, _HELLO)
             for cluster in (*self._clusters.values(), *([self._arriving] if self._arriving else [])):
                 reading = cluster.readings.get(hello.reading)
-                if reading is not None:
+                if reading is not None and hello.apart:
+                    await cluster.apart.serve(reading, hello.apart, reader, writer)
+                elif reading is not None:
                     await cluster.serve_worker(reading, reader, writer)
+                if reading is not None:
                     return
 
 

@@ -1,9 +1,12 @@
 """What went wrong, as RFC 9457 has it: the line of the command line, and its parts for programs."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ullage.model.errors import InputError
 from ullage.web.http import Problem
+
+if TYPE_CHECKING:
+    from ullage.web.work import Work
 
 RETRY_SECONDS: Final = 1
 UNPROCESSABLE: Final = 422
@@ -22,6 +25,16 @@ def of_input(error: InputError, status: int = UNPROCESSABLE) -> Problem:
 def busy(what: str, retry_seconds: int = RETRY_SECONDS) -> Problem:
     """Return the problem of having too much to do: ask again later."""
     return Problem(503, what, retryAfterSeconds=retry_seconds)
+
+
+def ended(work: "Work") -> Problem:
+    """Return the problem of a worker that has ended within some work."""
+    return Problem(
+        500,
+        "the process that was to answer has ended",
+        "perhaps for want of memory: ask about less at a time; other questions are answered",
+        where=work.name,
+    )
 
 
 def defect(where: str) -> Problem:

@@ -90,6 +90,8 @@ class Reading:
         self.order = order
         self.revision = 0
         self.workers: set[Worker] = set()
+        self.apart: set[Worker] = set()
+        """Those that do one thing, and answer nobody else."""
         self.is_retired = False
         self.is_ended = False
         self.called = asyncio.Event()
@@ -115,10 +117,10 @@ class Reading:
             status = await asyncio.to_thread(self._process.wait)
             return Failed(f"the process that read it has ended ({ending(status)})")
 
-    def fork(self, count: int = 1) -> None:
-        """Ask for more workers; they will call."""
+    def fork(self, count: int = 1, apart: str = "") -> None:
+        """Ask for more workers, or for one with something of its own to do; they will call."""
         if self._writer is not None and not self._writer.is_closing():
-            self._writer.write(packed(Fork(count)))
+            self._writer.write(packed(Fork(count, apart)))
 
     async def ended(self) -> str:
         """Wait until the loader is gone, and return how it ended."""
@@ -132,7 +134,7 @@ class Reading:
     def retire(self) -> None:
         """Let the loader end as soon as none of its workers is there any more."""
         self.is_retired = True
-        if not self.workers:
+        if not self.workers and not self.apart:
             self.stop()
 
     def stop(self) -> None:
@@ -146,7 +148,7 @@ class Reading:
         self.stop()
         if self._process is None:
             return
-        for worker in self.workers:
+        for worker in (*self.workers, *self.apart):
             worker.kill()
         if self.revision:  # it waits for orders, and ends those too that have not called yet
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -11,12 +11,13 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, NamedTuple
 
-from ullage.web.clusters import ClusterFolder, ClusterState, Heard, Known, Origin, failures
+from ullage.web.apart import Apart
+from ullage.web.clusters import ClusterFolder, ClusterState, Heard, Known, ObservedState, Origin, failures
 from ullage.web.frames import Answered, EndedError, Failed, Ready, Told, ToRead
 from ullage.web.http import Problem
 from ullage.web.line import Line
 from ullage.web.logs import Log
-from ullage.web.problems import busy
+from ullage.web.problems import busy, ended
 from ullage.web.reading import Reading, Worker
 from ullage.web.work import Done, Work
 
@@ -63,6 +64,8 @@ class ServedCluster:
         self.origin = origin
         self.folder = folder
         self.readings: dict[str, Reading] = {}
+        self.apart = Apart()
+        self.observed: ObservedState | None = None
         self._bounds, self._socket, self._tell, self._log = around
         self._line: Line[Worker] = Line(around.bounds.workers)
         self._current: Reading | None = None
@@ -99,6 +102,7 @@ class ServedCluster:
             self._failure,
             len(self._current.workers) if self._current else 0,
             self._line.waiting,
+            self.observed,
         )
 
     # Reading.
@@ -307,16 +311,21 @@ class ServedCluster:
             delay_seconds = 0.0 if worker.answers else RETRY_SECONDS[0]
             asyncio.get_running_loop().call_later(delay_seconds, reading.fork)
         elif not reading.workers:
-            reading.stop()
+            reading.retire()
             self._let_go(reading)
+
+    def held(self) -> Reading:
+        """Return the reading that is answered from; raises a Problem where there has been none yet."""
+        if self._current is None:
+            why = f"cannot be read: {self._failure}" if self._failure else "is being read for the first time"
+            raise busy(f"cluster {self.name} {why}", NOT_READ_SECONDS)
+        return self._current
 
     async def ask(
         self, work: Work, *, seconds_max: float, is_long: bool, began: Callable[[], None] | None = None
     ) -> Done:
         """Return what a worker answers; raises a Problem where none does, or not in time."""
-        if self._current is None:
-            why = f"cannot be read: {self._failure}" if self._failure else "is being read for the first time"
-            raise busy(f"cluster {self.name} {why}", NOT_READ_SECONDS)
+        self.held()
         clock = asyncio.get_running_loop().time
         end_seconds = clock() + seconds_max
         if self._looking is None:
@@ -386,13 +395,3 @@ class ServedCluster:
             worker.end()
         else:
             self._line.give(worker)
-
-
-def ended(work: Work) -> Problem:
-    """Return the problem of a worker that has ended within some work."""
-    return Problem(
-        500,
-        "the process that was to answer has ended",
-        "perhaps for want of memory: ask about less at a time; other questions are answered",
-        where=work.name,
-    )

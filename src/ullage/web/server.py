@@ -18,6 +18,7 @@ from ullage.web.jobs import Jobs
 from ullage.web.ledgers import Ledgers
 from ullage.web.logs import Log
 from ullage.web.metrics import metrics_of
+from ullage.web.observing import Observers
 from ullage.web.plans import Plans
 from ullage.web.pool import Pool
 from ullage.web.security import Security
@@ -43,6 +44,7 @@ class Server:
         self.ledgers = Ledgers(
             settings.folder, self.pool, in_cluster=_in_cluster(settings), told=self.events.ledger_moved
         )
+        self.observers = Observers(settings, self.pool, self.ledgers, self.log)
         self.jobs = Jobs(self.pool)
         self.history = History(self.state)
         self.figures = Figures(self.pool, self.ledgers, self.history, log=self.log)
@@ -64,6 +66,8 @@ class Server:
             await self.jobs.stop()
         with self._logged("figures"):
             await self.figures.stop()
+        with self._logged("observers"):
+            await self.observers.stop()
         with self._logged("ledgers"):
             await asyncio.gather(*self._forgetting, return_exceptions=True)
             await self.ledgers.close()
@@ -90,6 +94,7 @@ class Server:
         if heard.kind == "revision":
             self.ledgers.moved(state.name)
             self.figures.moved()
+            self.observers.moved(state.name)
         elif heard.kind == "removed":
             self.figures.forget(state.name)
             forgetting = asyncio.create_task(self._forget(state.name))
@@ -97,6 +102,8 @@ class Server:
             forgetting.add_done_callback(self._forgetting.discard)
 
     async def _forget(self, cluster: str) -> None:
+        with self._logged(f"who observes {cluster}"):
+            await self.observers.forget(cluster)
         with self._logged(f"the ledger of {cluster}"):
             await self.ledgers.forget(cluster)
 

@@ -11,6 +11,7 @@ from ullage.model.errors import InputError
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 REFRESH_SECONDS: Final = 60
 WORKERS: Final = 2
+OBSERVE_SECONDS: Final = 60
 STOP_SECONDS: Final = 20
 CLUSTERS_MAX: Final = 1000
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?")
@@ -26,8 +27,18 @@ class Listed(NamedTuple):
     context: str = ""
 
 
+class Watched(NamedTuple):
+    """A source of use, and the cluster of the command line that it is of."""
+
+    name: str
+    source: str
+
+
 class Settings(NamedTuple):
-    """All that a server is told; a `refresh_seconds` of 0 reads a source once."""
+    """All that a server is told; a `refresh_seconds` of 0 reads a source once.
+
+    Use is read every `observe_seconds`; 0 records nothing, not even what is committed.
+    """
 
     folder: Path
     clusters: tuple[Listed, ...] = ()
@@ -44,6 +55,8 @@ class Settings(NamedTuple):
     tls_key: str = ""
     stop_seconds: int = STOP_SECONDS
     logs_requests: bool = False
+    usage: tuple[Watched, ...] = ()
+    observe_seconds: int = OBSERVE_SECONDS
 
     @property
     def is_local(self) -> bool:
@@ -65,6 +78,7 @@ def settings_of(
     tls_key: str = "",
     require_token: bool = False,
     log_requests: bool = False,
+    usage: Sequence[str] = (),
     **more: Any,
 ) -> Settings:
     """Return the settings that a command line means."""
@@ -87,6 +101,7 @@ def settings_of(
         tls_certificate=tls_cert,
         tls_key=tls_key,
         logs_requests=log_requests,
+        usage=_watched(usage, listed),
         **more,
     )
 
@@ -118,6 +133,34 @@ def _listed(text: str) -> Listed:
             f"{text!r} names no cluster that can be served", where="-c", remedy="write -c NAME=SOURCE"
         )
     return Listed(name, source, context)
+
+
+def _watched(named: Sequence[str], clusters: Sequence[Listed]) -> tuple[Watched, ...]:
+    """Return the source of use of each cluster that has one."""
+    known = [each.name for each in clusters]
+    found: dict[str, Watched] = {}
+    for text in named:
+        name, equal, source = text.partition("=")
+        if not equal or name not in known:
+            name, source = known[0] if len(known) == 1 else "", text
+        if not name:
+            raise InputError(
+                f"{text!r} is of no cluster of {', '.join(known) or 'the command line'}",
+                where="--usage",
+                remedy="name clusters with -c, and write --usage NAME=SOURCE",
+            )
+        if not source or source == "-":
+            raise InputError(
+                f"{text!r} names no source of use",
+                where="--usage",
+                remedy="use metrics, prometheus:URL, host or FILE.csv",
+            )
+        if name in found:
+            raise InputError(
+                f"cluster {name} has two sources of use", where="--usage", remedy="name one for each cluster"
+            )
+        found[name] = Watched(name, source)
+    return tuple(found.values())
 
 
 def _address(listen: str) -> tuple[str, int]:

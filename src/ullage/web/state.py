@@ -79,7 +79,18 @@ _PLANS_AND_HISTORY: Final = (
     ) STRICT""",
     "CREATE INDEX marks_of_cluster ON marks (cluster, at_seconds)",
 )
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _PLANS_AND_HISTORY)
+_SAMPLES_SENT: Final = (
+    """CREATE TABLE samples_sent (
+        cluster TEXT NOT NULL,
+        key TEXT NOT NULL,
+        at_seconds INTEGER NOT NULL,
+        digest TEXT NOT NULL,
+        answer TEXT NOT NULL,
+        PRIMARY KEY (cluster, key)
+    ) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX samples_sent_at ON samples_sent (at_seconds)",
+)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _PLANS_AND_HISTORY, _SAMPLES_SENT)
 """What has to be done after the version before, for each version; none is edited once files of it exist."""
 Result = TypeVar("Result")
 

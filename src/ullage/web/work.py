@@ -12,13 +12,15 @@ import msgspec
 class Work(msgspec.Struct, array_like=True):
     """One thing to do: `question/fit`, `page/nodes`, `snapshot`; parameters by name, and a body.
 
-    `ledger` is the file of the promises that count, empty where there are none.
+    `ledger` is the file of the promises that count, empty where there are none; `observed` the one in which
+    use is recorded, whether it is there or not.
     """
 
     name: str
     parameters: dict[str, Any] = {}
     body: bytes = b""
     ledger: str = ""
+    observed: str = ""
 
 
 class Done(msgspec.Struct, array_like=True):

@@ -80,7 +80,14 @@ def _question(name: str, work: Work, held: "Held") -> Done:
     from ullage.service.questions import ask
     from ullage.sources.given import giving
 
-    found = ask(name, work.parameters, cluster=held.name, body=work.body, ledger=work.ledger)
+    found = ask(
+        name,
+        work.parameters,
+        cluster=held.name,
+        body=work.body,
+        ledger=work.ledger,
+        observed=work.observed,
+    )
     with giving({}):
         documents = found.data() if found.is_stream else [found.data()]
         text = "".join(to_json(each) for each in documents)
@@ -95,7 +102,7 @@ def _page(name: str, work: Work, held: "Held") -> Done:
     view = PAGES.get(name)
     if view is None:
         raise Problem(404, f"there is no page {name!r}")
-    asked = Asked(held.name, ledger=work.ledger)
+    asked = Asked(held.name, ledger=work.ledger, observed=work.observed)
     with giving({"-": work.body}):
         return Done(body=view(asked, work.parameters, work.body), content=HTML)
 
@@ -140,6 +147,14 @@ def _ledger(name: str, work: Work, held: "Held") -> Done:
     return Done(body=MESSAGES[name](work.ledger, work.parameters), content=MEDIA)
 
 
+def _usage(name: str, work: Work, held: "Held") -> Done:
+    from ullage.service.asked import Asked
+    from ullage.service.usage_work import WORKS
+
+    asked = Asked(held.name, ledger=work.ledger, observed=work.observed)
+    return Done(body=WORKS[name](asked, work.parameters, work.body))
+
+
 _KINDS: Final[dict[str, Callable[[str, Work, "Held"], Done]]] = {
     "question": _question,
     "page": _page,
@@ -147,14 +162,15 @@ _KINDS: Final[dict[str, Callable[[str, Work, "Held"], Done]]] = {
     "figures": _figures,
     "offers": _offers,
     "ledger": _ledger,
+    "usage": _usage,
 }
 
 
-def run(order: ToRead, held: "Held", revision: int) -> NoReturn:
+def run(order: ToRead, held: "Held", revision: int, apart: str = "") -> NoReturn:
     """Answer until nobody asks any more; the end of the process, whatever happens."""
     status = 1
     try:
-        _serve(order, held, revision)
+        _serve(order, held, revision, apart)
         status = 0
     except EndedError:
         status = 0
@@ -165,15 +181,16 @@ def run(order: ToRead, held: "Held", revision: int) -> NoReturn:
         os._exit(status)
 
 
-def _serve(order: ToRead, held: "Held", revision: int) -> None:
+def _serve(order: ToRead, held: "Held", revision: int, apart: str) -> None:
     before_bytes = _bytes(_RESIDENT)
     if order.worker_bytes_max:
         most = _bytes(_DATA) + order.worker_bytes_max
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-    warm(held, TOUCHED)
+    if not apart:
+        warm(held, TOUCHED)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.connect(order.socket)
-        send(connection, Hello(order.reading))
+        send(connection, Hello(order.reading, apart))
         while True:
             asking = receive(connection, _ASKING)
             signal.alarm(math.ceil(asking.seconds_max) + ALARM_SECONDS)

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 SECONDS_MAX: Final = 30.0
 BODY_BYTES_MAX: Final = 32 << 20
 CLUSTER_BYTES_MAX: Final = 256 << 20
-MEDIA: Final = "application/yaml, application/json, application/x-yaml, text/yaml, text/csv, application/octet-stream"
+MEDIA: Final = (
+    "application/yaml, application/json, application/x-yaml, text/yaml, text/csv, application/octet-stream"
+)
 _PATH: Final = "/v1/clusters/{cluster}/"
 _HEADERS: Final = {
     "Prefer": "respond-async: answer with a job at once.",
@@ -45,7 +47,8 @@ def _answering(question: Question) -> "Callable[[Server, Request], Awaitable[Res
         cluster = request.values["cluster"]
         parameters: dict[str, Any] = msgspec.to_builtins(query_of(question.parameters, request))
         server.pool.revision(cluster)
-        work = Work(f"question/{question.name}", parameters, request.body, server.ledgers.place(cluster))
+        place, observed = server.ledgers.place(cluster), server.ledgers.observed(cluster)
+        work = Work(f"question/{question.name}", parameters, request.body, place, observed)
         if wants_job(request):
             return accepted(server.jobs.begin(cluster, work, request.who))
         done = await server.pool.ask(cluster, work, seconds_max=SECONDS_MAX)

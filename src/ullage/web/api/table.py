@@ -18,6 +18,7 @@ from ullage.web.api import (
     plans,
     questions,
     sessions,
+    usage,
 )
 from ullage.web.routes import Routes
 
@@ -26,6 +27,7 @@ MODULES: Final = (
     sessions,
     clusters,
     questions,
+    usage,
     jobs,
     ledger,
     ledger_records,

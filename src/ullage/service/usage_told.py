@@ -1,0 +1,174 @@
+"""Use as a server tells it apart from the question `usage show`: of one subject, over time, and just now.
+
+Only what is asked about is read from the file, which may hold months of fifty thousand containers. Crowds of
+which nothing was recorded as such are added up from all that was.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from ullage.engine.capacity.summary import summarise_groups, total
+from ullage.engine.usage.book import Stream
+from ullage.engine.usage.decaying import status_with_prediction
+from ullage.engine.usage.levels import DAY_SECONDS, MISSING
+from ullage.engine.usage.promised import Promised, promised_to
+from ullage.model.errors import InputError
+from ullage.model.usage import COMMITTED, MEASURES, USAGE, kind_of
+from ullage.service.asked import Asked, read_cluster, unknown
+from ullage.service.figures import in_units
+from ullage.service.held import columns_of
+from ullage.service.observed import read_usage, recorded_file
+from ullage.service.usage_records import ResourceUse, SubjectSeries, UsageSeries
+from ullage.sources.usage_documents import status_document
+
+if TYPE_CHECKING:
+    from ullage.engine.usage.book import Book
+    from ullage.engine.usage.buckets import Integers
+    from ullage.model.cluster import Snapshot
+    from ullage.model.resources import ResourceTypes
+
+FRESH_SECONDS: Final = 3600
+"""So long before the last observation of all, a node that was silent since counts as gone."""
+
+
+class SeriesQuestion(NamedTuple):
+    """Which points are meant: of a subject, perhaps of one resource or measure, in a span of time."""
+
+    subject: str
+    resource: str = ""
+    measure: str = ""
+    from_seconds: int = 0
+    to_seconds: int = 0
+    points_max: int = 500
+
+
+def subject_status(asked: Asked, subject: str) -> dict[str, Any]:
+    """Return the status of one subject as a document, with what it was promised."""
+    snapshot = read_cluster(asked)
+    book = _book_of(asked, snapshot, subject)
+    status = status_with_prediction(book, subject)
+    if status is None:
+        raise unknown("observed subject", subject, sorted({each.subject for each in book.streams()}))
+    types = snapshot.resource_types
+    last = max(book.figures(each).last_seconds for each in book.streams_of(subject) if each.measure == USAGE)
+    promised = promised_to(columns_of(snapshot), book).get(subject, Promised())
+    stated = {"requests": promised.request, "limits": promised.limit}
+    document = status_document(status, types, last or None)
+    return {**document, **{name: types.print(amounts) for name, amounts in stated.items() if amounts}}
+
+
+def subject_series(asked: Asked, question: SeriesQuestion) -> SubjectSeries:
+    """Return the points of a subject in a span of time."""
+    snapshot = read_cluster(asked)
+    subject = question.subject
+    if question.measure and question.measure not in MEASURES:
+        raise InputError(f"no measure {question.measure!r}", remedy=f"use one of {', '.join(MEASURES)}")
+    if kind_of(subject) == "container":
+        raise InputError(f"{subject} has no points over time", remedy="ask about its pod")
+    first_day = question.from_seconds // DAY_SECONDS
+    book = _book_of(asked, snapshot, subject, first_day)
+    meant = [
+        each
+        for each in book.streams_of(subject)
+        if question.resource in {"", each.resource} and question.measure in {"", each.measure}
+    ]
+    return SubjectSeries(
+        snapshot.name,
+        subject,
+        question.from_seconds,
+        question.to_seconds,
+        tuple(_series(book, each, question, snapshot.resource_types) for each in meant),
+    )
+
+
+def use_now(asked: Asked) -> tuple[ResourceUse, ...]:
+    """Return what a cluster uses by its last observations, of each resource that was observed of late."""
+    from ullage.stores.usage import last_day, read_subjects
+
+    path = recorded_file(asked)
+    day = last_day(path, USAGE) if path.exists() else None
+    if day is None:
+        return ()
+    snapshot = read_cluster(asked)
+    nodes = [f"node/{each.name}" for each in snapshot.nodes]
+    book = read_subjects(path, [*nodes, "cluster"], day - 1)
+    whole = total(summarise_groups(columns_of(snapshot)), "cluster")
+    types = snapshot.resource_types
+    used = _last_levels(book)
+    return tuple(
+        ResourceUse(
+            name,
+            in_units(name, amount, types),
+            in_units(name, whole.committed.of(name), types),
+            in_units(name, whole.allocatable.of(name), types),
+        )
+        for name, amount in sorted(used.items())
+    )
+
+
+def _last_levels(book: "Book") -> dict[str, int]:
+    """Return the sums of what nodes used last; where none was observed, what was said of the cluster."""
+    levels = list(_levels(book))
+    end = max((at for _, at, _ in levels), default=0)
+    fresh = [(stream, amount) for stream, at, amount in levels if at > end - FRESH_SECONDS]
+    found: dict[str, int] = {}
+    of_nodes = {stream.resource for stream, _ in fresh if stream.subject != "cluster"}
+    for stream, amount in fresh:
+        if (stream.subject == "cluster") != (stream.resource in of_nodes):
+            found[stream.resource] = found.get(stream.resource, 0) + amount
+    return found
+
+
+def _levels(book: "Book") -> Iterator[tuple[Stream, int, int]]:
+    """Yield the last level of every stream of use, and when it was."""
+    for stream in book.streams(measure=USAGE):
+        days = book.days(stream)
+        slots = book.slots(stream, days[-1], 1)
+        places = np.flatnonzero(slots != MISSING)
+        if len(places):
+            at = days[-1] * DAY_SECONDS + int(places[-1]) * book.slot_seconds(stream)
+            yield stream, at, int(slots[places[-1]])
+
+
+def _book_of(asked: Asked, snapshot: "Snapshot", subject: str, first_day: int = 0) -> "Book":
+    """Return what was recorded of a subject, by itself or by those that belong to it."""
+    from ullage.stores.usage import read_subjects
+
+    path = recorded_file(asked)
+    book = read_subjects(path, [subject], first_day)
+    if any(each.measure != COMMITTED for each in book.streams()):
+        return book
+    return read_usage("", asked, snapshot)
+
+
+def _series(book: "Book", stream: Stream, question: SeriesQuestion, types: "ResourceTypes") -> UsageSeries:
+    """Return the peaks of a stream, in steps that are as long as the bound on points wants them."""
+    seconds = book.slot_seconds(stream)
+    days = [day for day in book.days(stream) if _is_in(day, question)]
+    slots = [book.slots(stream, day, 1) for day in days]
+    begins = [day * DAY_SECONDS for day in days]
+    times: Integers = np.concatenate(
+        [np.arange(len(each)) * seconds + begin for each, begin in zip(slots, begins, strict=True)] or [_NONE]
+    )
+    amounts: Integers = np.concatenate(slots or [_NONE])
+    kept = (amounts != MISSING) & (times + seconds > question.from_seconds) & (times <= question.to_seconds)
+    times, amounts = times[kept], amounts[kept]
+    step = seconds
+    if len(times):
+        span = int(times[-1]) - int(times[0]) + seconds
+        step = max(1, -(-span // (question.points_max * seconds))) * seconds
+        first = int(times[0])
+        places = (times - first) // step
+        starts = np.flatnonzero(np.concatenate(([True], places[1:] != places[:-1])))
+        times, amounts = first + places[starts] * step, np.maximum.reduceat(amounts, starts)
+    values = [in_units(stream.resource, each, types) for each in amounts.tolist()]
+    return UsageSeries(stream.resource, stream.measure, step, times.tolist(), values)
+
+
+_NONE: Final = np.empty(0, np.int64)
+
+
+def _is_in(day: int, question: SeriesQuestion) -> bool:
+    return (day + 1) * DAY_SECONDS > question.from_seconds and day * DAY_SECONDS <= question.to_seconds
