@@ -19,7 +19,7 @@ from ullage.model.usage import COMMITTED, MEASURES, USAGE, kind_of
 from ullage.service.asked import Asked, read_cluster, unknown
 from ullage.service.figures import in_units
 from ullage.service.held import columns_of
-from ullage.service.observed import read_usage, recorded_file
+from ullage.service.observed import SERVER_REMEDY, read_usage, recorded_file
 from ullage.service.usage_records import ResourceUse, SubjectSeries, UsageSeries
 from ullage.sources.usage_documents import status_document
 
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from ullage.model.cluster import Snapshot
     from ullage.model.resources import ResourceTypes
 
+SECONDS_MAX: Final = 253_402_300_799
 FRESH_SECONDS: Final = 3600
-"""So long before the last observation of all, a node that was silent since counts as gone."""
+"""So long before the last observation of a resource, a node that was silent since counts as gone."""
 
 
 class SeriesQuestion(NamedTuple):
@@ -49,6 +50,8 @@ def subject_status(asked: Asked, subject: str) -> dict[str, Any]:
     snapshot = read_cluster(asked)
     book = _book_of(asked, snapshot, subject)
     status = status_with_prediction(book, subject)
+    if not len(book):
+        raise InputError("nothing was observed", remedy=SERVER_REMEDY)
     if status is None:
         raise unknown("observed subject", subject, sorted({each.subject for each in book.streams()}))
     types = snapshot.resource_types
@@ -60,15 +63,14 @@ def subject_status(asked: Asked, subject: str) -> dict[str, Any]:
 
 
 def subject_series(asked: Asked, question: SeriesQuestion) -> SubjectSeries:
-    """Return the points of a subject in a span of time."""
+    """Return the points of a subject in a span of time; where nothing was observed there are none."""
     snapshot = read_cluster(asked)
     subject = question.subject
     if question.measure and question.measure not in MEASURES:
         raise InputError(f"no measure {question.measure!r}", remedy=f"use one of {', '.join(MEASURES)}")
     if kind_of(subject) == "container":
         raise InputError(f"{subject} has no points over time", remedy="ask about its pod")
-    first_day = question.from_seconds // DAY_SECONDS
-    book = _book_of(asked, snapshot, subject, first_day)
+    book = _book_of(asked, snapshot, subject, question.from_seconds // DAY_SECONDS)
     meant = [
         each
         for each in book.streams_of(subject)
@@ -111,8 +113,10 @@ def use_now(asked: Asked) -> tuple[ResourceUse, ...]:
 def _last_levels(book: "Book") -> dict[str, int]:
     """Return the sums of what nodes used last; where none was observed, what was said of the cluster."""
     levels = list(_levels(book))
-    end = max((at for _, at, _ in levels), default=0)
-    fresh = [(stream, amount) for stream, at, amount in levels if at > end - FRESH_SECONDS]
+    ends: dict[str, int] = {}
+    for stream, at, _ in levels:
+        ends[stream.resource] = max(at, ends.get(stream.resource, 0))
+    fresh = [(stream, amount) for stream, at, amount in levels if at > ends[stream.resource] - FRESH_SECONDS]
     found: dict[str, int] = {}
     of_nodes = {stream.resource for stream, _ in fresh if stream.subject != "cluster"}
     for stream, amount in fresh:
@@ -134,37 +138,51 @@ def _levels(book: "Book") -> Iterator[tuple[Stream, int, int]]:
 
 def _book_of(asked: Asked, snapshot: "Snapshot", subject: str, first_day: int = 0) -> "Book":
     """Return what was recorded of a subject, by itself or by those that belong to it."""
-    from ullage.stores.usage import read_subjects
+    from ullage.engine.usage.book import Book
+    from ullage.stores.usage import last_day, read_subjects
 
     path = recorded_file(asked)
+    if not path.exists():
+        return Book()
     book = read_subjects(path, [subject], first_day)
-    if any(each.measure != COMMITTED for each in book.streams()):
+    if any(each.measure != COMMITTED for each in book.streams()) or last_day(path, USAGE) is None:
         return book
     return read_usage("", asked, snapshot)
 
 
+def peaks_of(book: "Book", stream: Stream, first_day: int, points_max: int) -> list[tuple[int, int]]:
+    """Return the peaks of a stream from a day on, as (time, amount), at most so many."""
+    question = SeriesQuestion(stream.subject, "", "", first_day * DAY_SECONDS, SECONDS_MAX, points_max)
+    times, amounts, _ = _peaks(book, stream, question)
+    return list(zip(times.tolist(), amounts.tolist(), strict=True))
+
+
 def _series(book: "Book", stream: Stream, question: SeriesQuestion, types: "ResourceTypes") -> UsageSeries:
-    """Return the peaks of a stream, in steps that are as long as the bound on points wants them."""
+    times, amounts, step = _peaks(book, stream, question)
+    values = [in_units(stream.resource, each, types) for each in amounts.tolist()]
+    return UsageSeries(stream.resource, stream.measure, step, times.tolist(), values)
+
+
+def _peaks(book: "Book", stream: Stream, question: SeriesQuestion) -> "tuple[Integers, Integers, int]":
+    """Return the peaks of a stream with their times, in steps as long as the bound on points wants them."""
     seconds = book.slot_seconds(stream)
     days = [day for day in book.days(stream) if _is_in(day, question)]
     slots = [book.slots(stream, day, 1) for day in days]
-    begins = [day * DAY_SECONDS for day in days]
     times: Integers = np.concatenate(
-        [np.arange(len(each)) * seconds + begin for each, begin in zip(slots, begins, strict=True)] or [_NONE]
+        [np.arange(len(each)) * seconds + day * DAY_SECONDS for each, day in zip(slots, days, strict=True)]
+        or [_NONE]
     )
     amounts: Integers = np.concatenate(slots or [_NONE])
     kept = (amounts != MISSING) & (times + seconds > question.from_seconds) & (times <= question.to_seconds)
     times, amounts = times[kept], amounts[kept]
-    step = seconds
-    if len(times):
-        span = int(times[-1]) - int(times[0]) + seconds
-        step = max(1, -(-span // (question.points_max * seconds))) * seconds
-        first = int(times[0])
-        places = (times - first) // step
-        starts = np.flatnonzero(np.concatenate(([True], places[1:] != places[:-1])))
-        times, amounts = first + places[starts] * step, np.maximum.reduceat(amounts, starts)
-    values = [in_units(stream.resource, each, types) for each in amounts.tolist()]
-    return UsageSeries(stream.resource, stream.measure, step, times.tolist(), values)
+    if not len(times):
+        return times, amounts, seconds
+    first = int(times[0])
+    span = int(times[-1]) - first + seconds
+    step = max(1, -(-span // (question.points_max * seconds))) * seconds
+    places = (times - first) // step
+    starts = np.flatnonzero(np.concatenate(([True], places[1:] != places[:-1])))
+    return first + places[starts] * step, np.maximum.reduceat(amounts, starts), step
 
 
 _NONE: Final = np.empty(0, np.int64)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Handler = Callable[["Server", Request], Awaitable[Response]]
 
 SECONDS_MAX: Final = 30.0
-LONG: Final = MappingProxyType({"balance": 300.0, "what_breaks": 60.0, "what_if": 60.0})
+LONG: Final = MappingProxyType({"balance": 300.0, "what_breaks": 60.0, "usage": 60.0, "what_if": 60.0})
 """Pages that may take longer on thousands of nodes, and how long: a browser waits, others are answered."""
 FORM_BYTES_MAX: Final = 4 << 20
 PARAMETERS_MAX: Final = 64
@@ -125,7 +125,7 @@ async def drawn(
         if headers and shell.revision and is_known(request.headers.get("if-none-match", ""), known):
             return Response(200, b"", HTML, headers)
         told: dict[str, Any] = {**parameters, PARAMETER: msgspec.json.encode(shell).decode()}
-        work = Work(f"page/{name}", told, body, ledger)
+        work = Work(f"page/{name}", told, body, ledger, server.ledgers.observed(shell.cluster))
         done = await server.pool.ask(
             shell.cluster,
             work,
@@ -141,7 +141,7 @@ async def drawn(
 
 def takes_long(name: str, parameters: Mapping[str, str], body: bytes) -> bool:
     """Whether drawing a page may take seconds, so that quick ones are not to wait behind it."""
-    return name in {"balance", "what_breaks"} or bool(body) or "risk" in parameters
+    return name in {"balance", "what_breaks", "usage"} or bool(body) or "risk" in parameters
 
 
 def refused(shell: Shell, problem: Problem, *, looks_again: bool = False) -> Response:
@@ -273,6 +273,7 @@ ROUTES: Final = (
     _route("/quotas", _page("quotas"), "The page: quotas."),
     _route("/drives", _page("drives"), "The page: drives."),
     _route("/balance", _page("balance"), "The page: moves."),
+    _route("/usage", _page("usage"), "The page: what is really used."),
     _route("/explain/{kind}/{name}", explain, "The page: what stands behind a number."),
     _route("/explain/{kind}/{namespace}/{name}", explain, "The page: what stands behind a workload."),
     _route("/history", history, "The page: what was."),

@@ -60,7 +60,10 @@ def history_page(
         Commit(time_text(each.at_seconds), each.who, each.action, each.subject, each.outcome, each.revision)
         for each in audited
     ]
-    return draw("history", shell, spans=SPANS, span=span, source=source, audited=commits, plans=plans)
+    used = source.replace("/history?", "/usage/series?measure=usage&")
+    return draw(
+        "history", shell, spans=SPANS, span=span, source=source, used=used, audited=commits, plans=plans
+    )
 
 
 def time_text(seconds: int) -> str:

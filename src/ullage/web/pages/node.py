@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 
 from ullage.render.view import BarRow, Bars, Segment, Terms, Tone
 from ullage.service.asked import read_cluster
-from ullage.service.explain import explain
+from ullage.service.explain import explain_node
+from ullage.service.used import usage_of
 from ullage.service.words import findings_block
 from ullage.web.pages.kept import kept_status
 from ullage.web.pages.links import Links
+from ullage.web.pages.observed import UseMarks, marks_of, of_node
 from ullage.web.pages.shell import draw, shell_of, terminal
 
 if TYPE_CHECKING:
+    from ullage.engine.usage.book import Book
     from ullage.model.resources import ResourceTypes
     from ullage.service.asked import Asked
     from ullage.service.status import NodeStatus
@@ -22,9 +25,10 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
     """Return everything about a node."""
     shell = shell_of(parameters)
     name = parameters.get("node", "")
-    found = explain(asked, f"node/{name}").page()
-    _, report = kept_status(asked)
     snapshot = read_cluster(asked)
+    book = of_node(asked, snapshot, name)
+    found = explain_node(snapshot, name, asked, book=book).page()
+    _, report = kept_status(asked)
     status = next(each for each in report.nodes if each.name == name)
     bars = {row.label: row for row in node_bars(status, snapshot.resource_types).rows}
     mine = [each for each in report.findings if each.subject == f"node/{name}"]
@@ -36,11 +40,17 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
         page=found,
         node=status,
         findings=findings_block("", mine),
+        use=[] if book is None else node_marks(book, status, snapshot.resource_types),
         sums=[(block, bars.get(block.title)) for block in sums],
         rest=[block for block in found.blocks if not isinstance(block, Terms)],
         legend=node_bars(status, snapshot.resource_types).legend,
         command=terminal(shell, f"explain {shlex.quote(f'node/{name}')}"),
     )
+
+
+def node_marks(book: "Book", node: "NodeStatus", types: "ResourceTypes") -> list[UseMarks]:
+    """Return what a node uses of each resource, beside what is committed there and what it has."""
+    return marks_of(usage_of(book, f"node/{node.name}"), node.committed, node.capacity, types)
 
 
 def node_bars(node: "NodeStatus", types: "ResourceTypes") -> Bars:

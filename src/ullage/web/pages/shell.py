@@ -25,6 +25,7 @@ PAGES: Final = (
     ("Quotas", "/quotas", "q"),
     ("Drives", "/drives", "d"),
     ("Balance", "/balance", "a"),
+    ("Usage", "/usage", "u"),
     ("History", "/history", "h"),
 )
 PATIENCE_SECONDS: Final = 320

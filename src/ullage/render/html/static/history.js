@@ -5,7 +5,19 @@
   const UNITS = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
   const FIRST = ["cpu", "memory"];
   const STEPS = Array.from({ length: 62 }, (_, power) => 2 ** power);
-  const LINES = [["limit", "--muted", [6, 4]], ["committed", "--bar-strong", []], ["ullage", "--bar-ok", []]];
+  const LINES = [["limit", "--muted", [6, 4]], ["committed", "--bar-strong", []], ["ullage", "--bar-ok", []], ["used", "--bar-warn", []]];
+  // What was really used, at the moments of the history: the last peak before each, unless that is long ago.
+  const used = (told, times) => times.map((at) => {
+    let found = null;
+    for (let place = 0; place < told.times.length && told.times[place] <= at; place += 1) found = at - told.times[place] < Math.max(7200, 2 * told.stepSeconds) ? told.values[place] : null;
+    return found;
+  });
+  const withUsed = (told, observed) => {
+    for (const one of told.series) {
+      const mine = (observed.series || []).find((each) => each.resource === one.resource && each.times.length);
+      if (mine) one.terms.used = used(mine, told.times);
+    }
+  };
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const shown = (value, isBytes) => {
     if (value === null || value === undefined) return "-";
@@ -60,7 +72,7 @@
     const ordered = [...told.series].sort((one, other) => rank(one.resource) - rank(other.resource));
     for (const one of ordered) {
       const isBytes = BYTES.test(one.resource);
-      const lines = LINES.map(([term, name, dash]) => [term, name, dash, one.terms[term]]);
+      const lines = LINES.filter(([term]) => one.terms[term]).map(([term, name, dash]) => [term, name, dash, one.terms[term]]);
       const last = (term) => shown(one.terms[term][one.terms[term].length - 1], isBytes);
       draw(place(`${one.resource}: committed ${last("committed")}, ullage ${last("ullage")} of ${last("limit")} now`), one.resource, told, lines, (value) => shown(value, isBytes), isBytes);
     }
@@ -69,9 +81,11 @@
   };
   for (const root of document.querySelectorAll("[data-history]")) {
     const note = document.querySelector("[data-history-note]");
-    fetch(root.dataset.history, { headers: { Accept: "application/json" } }).then((answer) => answer.json()).then((told) => {
+    const fetched = (address) => fetch(address, { headers: { Accept: "application/json" } }).then((answer) => answer.json());
+    Promise.all([fetched(root.dataset.history), fetched(root.dataset.used).catch(() => ({}))]).then(([told, observed]) => {
       if (!told.times || !told.times.length) { note.textContent = told.title || "Nothing was kept of this time yet: the first sample comes with the next reading."; return; }
       note.hidden = true;
+      withUsed(told, observed);
       drawAll(root, told);
       document.addEventListener("ullage:theme", () => drawAll(root, told));
       let width = root.clientWidth;
