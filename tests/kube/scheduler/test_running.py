@@ -49,7 +49,8 @@ def test_who_takes_over_lists_anew_how_room_was_given_away_and_goes_on(kube_clus
     kube_cluster.plane.create(pod("default/after"))
     kube_cluster.wait_until_placed("default/after")
     kinds = {"Plan", "Pod", "PersistentVolumeClaim", "PersistentVolume", "CSIStorageCapacity"}
-    assert lists(ports[1]) == before + len(kinds)
+    disks = {"AvailableCapacityReservation", "AvailableCapacity", "LogicalVolumeGroup"}
+    assert lists(ports[1]) == before + len(kinds | disks)
 
 
 def test_only_pods_that_name_one_of_its_names_are_placed(kube_cluster: KubeCluster):

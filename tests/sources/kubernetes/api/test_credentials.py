@@ -10,6 +10,7 @@ import pytest
 from plane.certificate import self_signed
 from ullage.model.errors import InputError
 from ullage.sources.kubernetes.api.credentials import (
+    FAILED_SECONDS_MAX,
     PROGRAM_SECONDS_MAX,
     TOKEN_SECONDS_MAX,
     Credentials,
@@ -94,6 +95,22 @@ def test_a_program_may_give_a_token_but_no_certificate():
     assert header(exec=plugin('{"token":"p"}')) == "Authorization: Bearer p\r\n"
     with pytest.raises(InputError, match="a certificate where a process that stays needs a token"):
         header(exec=plugin('{"clientCertificateData":"c","clientKeyData":"k"}'))
+
+
+def test_a_program_that_has_failed_is_asked_again_a_moment_later(tmp_path):
+    """Each request would ask it, and all else waits for it."""
+    now = 1000.0
+    asked = tmp_path / "asked"
+    script = f"open({str(asked)!r}, 'a').write('x'); raise SystemExit(1)"
+    entry = ExecEntry(
+        api_version="client.authentication.k8s.io/v1", command=sys.executable, args=["-c", script]
+    )
+    found = Credentials(access(UserEntry(exec=entry)), lambda: now)
+    for wanted in ("x", "x", "xx"):
+        with pytest.raises(InputError):
+            found.header()
+        assert asked.read_text() == wanted
+        now += FAILED_SECONDS_MAX * 0.6
 
 
 def test_a_program_is_asked_again_after_a_longer_while_or_when_its_token_is_doubted(tmp_path):

@@ -28,7 +28,7 @@ TOKEN_SECONDS_MAX: Final = 60
 PROGRAM_SECONDS_MAX: Final = 600
 """How long the token of a program is: asking it stops all else, and clouds give 15 minutes or more."""
 FAILED_SECONDS_MAX: Final = 1.0
-"""How long it is not looked again for a proof that could not be had: a program may take its time to fail."""
+"""How long a program is not asked again that gave no token: all else waits until it has failed."""
 _HTTPS_PORT: Final = 443
 _HTTP_PORT: Final = 80
 _TOKEN_CHARACTERS_MAX: Final = 1 << 16
@@ -83,7 +83,8 @@ class Credentials:
         try:
             header = self._read()
         except InputError as error:
-            self._failure, self._failed_until = error, self._now() + FAILED_SECONDS_MAX
+            if self._access.user.exec is not None:
+                self._failure, self._failed_until = error, self._now() + FAILED_SECONDS_MAX
             raise
         self._failure = None
         return header
