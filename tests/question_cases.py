@@ -228,6 +228,17 @@ PROMISED = [
     Case("disks/list", "demo", {}, "-c demo"),
 ]
 
+OBSERVED = [
+    Case("usage/show", "demo"),
+    Case("usage/show", "demo", {"by": "pod", "namespace": "web"}, "--by pod -n web"),
+    Case("usage/show", "demo", {"subject": "node/n3"}, "node/n3"),
+    Case("usage/report", "demo", {"period": "week"}, "--period week"),
+    Case("forecast", "demo", {"horizonDays": 30, "by": "quota"}, "--horizon 30 --by quota"),
+    Case("advise/ratio", "demo", {"group": ["general"]}, "--group general"),
+    Case("advise/requests", "demo", {"namespace": "web"}, "-n web"),
+]
+"""What needs observations: those of a ledger."""
+
 
 def promise_twice(ledger):
     """Make a ledger in which two things are promised to one owner."""

@@ -65,13 +65,15 @@ def running(*command, **options):
 def served(tmp_path_factory):
     """The port of a server of the demo, whose figures were counted."""
     folder = tmp_path_factory.mktemp("server")
-    words = ("serve", "-c", "demo", "--listen", "0", "--data", str(folder))
+    usage = ("--usage", str(ROOT / "examples" / "usage.csv"))
+    words = ("serve", "-c", "demo", "--listen", "0", "--data", str(folder), *usage)
     with running(sys.executable, "-m", "ullage", *words, stdout=subprocess.PIPE) as process:
         port = int(ADDRESS.search(process.stdout.readline())[1])
 
         def counted():
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-                return b"ullage_cluster_ullage{" in answer.read()
+                told = answer.read()
+            return b"ullage_cluster_ullage{" in told and b"ullage_usage_used{" in told
 
         until(counted)
         yield port
@@ -190,6 +192,12 @@ CASES = {
     "UllageDown": {'up{job="ullage",instance="i"}': "0x60"},
     "UllageSourceFails": {'ullage_cluster_source_failing{cluster="c"}': "1x60"},
     "UllageClusterSilent": {'ullage_cluster_figures_timestamp_seconds{cluster="c"}': "0x60"},
+    "UllageObserverFails": {'ullage_usage_observer_failing{cluster="c"}': "1x60"},
+    "UllageObserverSilent": {
+        'ullage_usage_observation_timestamp_seconds{cluster="c",instance="i"}': "0x60",
+        'ullage_usage_observer_failing{cluster="c",instance="i"}': "0x60",
+        'ullage_usage_observation_timestamp_seconds{cluster="sent",instance="i"}': "0x60",
+    },
     "UllageQuestionsWait": {'ullage_cluster_questions_waiting{cluster="c"}': "17x60"},
     "UllageAnswersFail": {
         'ullage_http_answers_total{instance="i",path="/a",status="200"}': "0+90x60",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from ullage.service.usage_records import Recorded
-from ullage.web.clusters import ObservedState
+from ullage.web.clusters import ClusterState, ObservedState
 from ullage.web.http import Problem
 from ullage.web.problems import busy
 from ullage.web.work import Work
@@ -33,6 +33,7 @@ READING_SECONDS_MAX: Final = 300.0
 SENT_SECONDS_MAX: Final = 120.0
 SENT_AT_ONCE_MAX: Final = 4
 """So many wait to have recorded what they sent; others are told to come again."""
+NOT_THERE: Final = 404
 LIVE: Final = "kube"
 NEVER_CHANGE: Final = ("demo", "synthetic")
 """Clusters that are made up have no history."""
@@ -57,10 +58,10 @@ class Observers:
         self._log = log
         self._known: dict[str, Observer] = {}
 
-    def moved(self, cluster: str) -> None:
+    def moved(self, state: ClusterState) -> None:
         """Take note that a cluster has a new revision: what is committed may be something else."""
         if self._seconds:
-            self.of(cluster).start(commits=self._pool.state(cluster).source not in NEVER_CHANGE)
+            self.of(state.name).start(commits=state.source not in NEVER_CHANGE)
 
     def of(self, cluster: str) -> "Observer":
         """Return who observes a cluster."""
@@ -169,6 +170,8 @@ class Observer:
             if self._source and time.monotonic() >= due:
                 due = time.monotonic() + await self._look()
             wait = max(0.05, due - time.monotonic()) if self._source else self._seconds
+            if self._commits and self._committed is None:
+                wait = min(wait, RETRY_SECONDS[0])
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait):
                     await self._wake.wait()
@@ -205,6 +208,8 @@ class Observer:
             async with self._one_at_a_time:
                 found = await self._around.do(self._cluster, "committed", READING_SECONDS_MAX)
         except Problem as problem:
+            if problem.status == NOT_THERE:
+                return  # one that is being uploaded is there in a moment
             self._around.say(
                 "cannot record what is committed", cluster=self._cluster, why=self._told(problem.title)
             )

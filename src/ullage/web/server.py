@@ -94,7 +94,7 @@ class Server:
         if heard.kind == "revision":
             self.ledgers.moved(state.name)
             self.figures.moved()
-            self.observers.moved(state.name)
+            self.observers.moved(state)
         elif heard.kind == "removed":
             self.figures.forget(state.name)
             forgetting = asyncio.create_task(self._forget(state.name))

@@ -1,20 +1,31 @@
 """Every question over HTTP is answered with the bytes that the command line prints."""
 
 import urllib.parse
+from pathlib import Path
 
 import pytest
 
-from question_cases import CASES, DUMP, GANETI, PROMISED, SENT, TRACED, Case, dump, promise_twice
+from question_cases import (
+    CASES,
+    DUMP,
+    GANETI,
+    OBSERVED,
+    PROMISED,
+    SENT,
+    TRACED,
+    Case,
+    dump,
+    promise_twice,
+)
 from ullage.cli.main import run
 from ullage.service.questions import QUESTIONS
 from web_client import started, until_ready
 
 pytestmark = pytest.mark.slow
 
+ROOT = Path(__file__).resolve().parents[3]
 NOW = "1795000000"
 NAMES = {"demo": "demo", "": "demo", GANETI: "machines", TRACED: "traced", DUMP: "dumped"}
-BY_USAGE = {"usage/show", "forecast", "advise/ratio", "advise/requests"}
-"""Questions that need observations: see the tests of the usage of a server."""
 
 
 @pytest.fixture(scope="module")
@@ -108,5 +119,27 @@ def test_the_ledger_of_a_cluster_counts(promising, printed, case):
     assert asked(server, case) == printed(case.name, [*case.words.split(), "--ledger", str(ledger)])
 
 
+@pytest.fixture(scope="module")
+def observing(folder, tmp_path_factory):
+    """A server whose demo cluster was sent observations, and the ledger that has them."""
+    data = tmp_path_factory.mktemp("observations")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("ULLAGE_NOW", NOW)
+        with serving(folder, data) as server:
+            until_ready(server)
+            samples = (ROOT / "examples" / "usage.csv").read_bytes()
+            path = "/v1/clusters/demo/usage/samples"
+            sent = server.ask("POST", path, {"Content-Type": "text/csv"}, samples)
+            assert sent.data["points"] == samples.count(b"\n") - 1
+            yield server, data / "clusters" / "demo" / "ledger.db"
+
+
+@pytest.mark.parametrize("case", OBSERVED, ids=Case.line)
+def test_what_was_observed_counts_as_in_a_ledger_of_the_command_line(observing, printed, case):
+    server, ledger = observing
+    words = ["-c", "demo", *case.words.split(), "--ledger", str(ledger)]
+    assert asked(server, case) == printed(case.name, words)
+
+
 def test_no_question_is_left_out():
-    assert {case.name for case in (*CASES, *SENT, *PROMISED)} | BY_USAGE == set(QUESTIONS)
+    assert {case.name for case in (*CASES, *SENT, *PROMISED, *OBSERVED)} == set(QUESTIONS)

@@ -32,13 +32,13 @@ def page_of(answer: "Answer") -> "Page":
     """Return an answer for the page: the short form of it, and no word of the command line."""
     page = (answer.shortened or answer.page)()
     verdict = msgspec.structs.replace(page.verdict, text=in_plain_words(page.verdict.text))
-    blocks, unsimulated = map(_plain, page.blocks), map(in_plain_words, page.not_simulated)
+    blocks, unsimulated = map(in_words, page.blocks), map(in_plain_words, page.not_simulated)
     return msgspec.structs.replace(
         page, verdict=verdict, blocks=tuple(blocks), not_simulated=tuple(unsimulated)
     )
 
 
-def _plain(block: "Block") -> "Block":
+def in_words(block: "Block") -> "Block":
     """Return a block without words of the command line in what it says beside its numbers."""
     if isinstance(block, Findings):
         rows = (msgspec.structs.replace(row, remedy=in_plain_words(row.remedy)) for row in block.rows)

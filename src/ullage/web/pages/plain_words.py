@@ -36,6 +36,9 @@ _WORDS: Final = (
     (re.compile(r"as check --nodes-lost 1 judges"), "as What breaks judges"),
     (re.compile(r"--placement preferences weighs it, and takes longer"), "a terminal can weigh it"),
     (re.compile(r"\s*-o (?:wide|json|yaml) (?:shows|has) all"), " the command below tells all"),
+    (re.compile(r"\(ullage advise ratio\)"), "(Usage, Advice on ratios)"),
+    (re.compile(r"\bullage advise requests\b"), "Advice on requests"),
+    (re.compile(r"record it with `ullage usage observe`, or name a --usage that has it"), "have it observed"),
     (re.compile(r"/openapi\.json lists what there is"), "the menu leads to every page"),
     (re.compile(r"--by finding shows all"), "the command below tells all"),
 )

@@ -7,23 +7,24 @@ to all that is known of it.
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import quote, urlencode
 
 from ullage.model.errors import InputError
 from ullage.render.json_text import to_yaml
 from ullage.render.view import Chart, Mark, Page
+from ullage.service.answer import Answer
 from ullage.service.asked import read_cluster
 from ullage.service.clock import told_time
 from ullage.service.words import findings_block
-from ullage.web.pages.answers import page_of
+from ullage.web.pages.answers import in_words, page_of
 from ullage.web.pages.links import Links
 from ullage.web.pages.observed import LASTING, marks_of
-from ullage.web.pages.shell import Shell, draw, shell_of, terminal
+from ullage.web.pages.shell import Shell, draw, shell_of
 
 if TYPE_CHECKING:
     from ullage.engine.usage.book import Book
     from ullage.model.cluster import Snapshot
     from ullage.model.resources import ResourceTypes
-    from ullage.service.answer import Answer
     from ullage.service.asked import Asked
     from ullage.service.usage_show import SubjectUsage, UsageReport
 
@@ -95,7 +96,13 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
         found = _subject(asked, snapshot, subject) if subject else _VIEWS[view](asked, snapshot)
     except InputError as error:
         return draw("usage", shell, **{**around, "problem": error.what, "ways": ways_of(shell)})
-    return draw("usage", shell, **{**around, **found, "command": terminal(shell, found["words"])})
+    return draw("usage", shell, **{**around, **found, "command": asking(shell, found["words"])})
+
+
+def asking(shell: Shell, path: str) -> str:
+    """Return the command that asks this server the same: what was observed is known to it alone."""
+    cluster = quote(shell.cluster, safe="")
+    return f"curl -s {shlex.quote(f'{shell.origin}/v1/clusters/{cluster}/{path}')}"
 
 
 def ways_of(shell: Shell) -> list[tuple[str, str]]:
@@ -127,12 +134,12 @@ def _use(asked: "Asked", snapshot: "Snapshot") -> dict[str, Any]:
     last = max((each.last_seconds for each in (*whole.subjects, *report.subjects)), default=0)
     findings = usage_report(snapshot, book, ShowQuestion(), asked).findings
     return {
-        "words": "usage",
+        "words": "usage/show?by=workload",
         "marks": marks,
         "until": told_time(last),
         "wasted": wasted(report, types),
         "at_risk": at_risk(report, types),
-        "findings": findings_block("", findings[:ROWS_SHOWN]),
+        "findings": in_words(findings_block("", findings[:ROWS_SHOWN])),
         "more_findings": max(0, len(findings) - ROWS_SHOWN),
         "plots": [_chart(book, whole.subjects[0], each.resource, types) for each in marks],
         "unsimulated": report.not_simulated,
@@ -206,9 +213,9 @@ def _subject(asked: "Asked", snapshot: "Snapshot", subject: str) -> dict[str, An
     ]
     with_slots = not subject.startswith("container/")
     plots = [_chart(book, report.subjects[0], each.resource, types) for each in marks] if with_slots else []
-    found = usage_show_page(report, types, asked, question)
+    found = page_of(Answer(lambda: usage_show_page(report, types, asked, question), dict))
     return {
-        "words": f"usage show {shlex.quote(subject)}",
+        "words": f"usage/show?{urlencode({'subject': subject}, safe='/')}",
         "subject": subject,
         "marks": marks,
         "plots": plots,
@@ -248,14 +255,14 @@ def _ratio(asked: "Asked", snapshot: "Snapshot") -> dict[str, Any]:
     from ullage.service.advise_ratio import RatioQuestion, advise_ratio
 
     del snapshot
-    return {**_answered(advise_ratio(asked, RatioQuestion())), "words": "advise ratio"}
+    return {**_answered(advise_ratio(asked, RatioQuestion())), "words": "advise/ratio"}
 
 
 def _requests(asked: "Asked", snapshot: "Snapshot") -> dict[str, Any]:
     from ullage.service.advise_requests import RequestsQuestion, advise_requests
 
     answer = advise_requests(asked, RequestsQuestion())
-    found = {**_answered(answer), "words": "advise requests"}
+    found = {**_answered(answer), "words": "advise/requests"}
     workloads: Sequence[Mapping[str, Any]] = answer.data()["workloads"]
     found["patches"] = [_patch(each) for each in workloads if each.get("patch")][:PATCHES_SHOWN]
     del snapshot
