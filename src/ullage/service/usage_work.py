@@ -21,7 +21,7 @@ def _source(asked: "Asked", parameters: Parameters, body: bytes) -> bytes:  # no
     return msgspec.json.encode(record_source(asked, parameters["source"], access))
 
 
-def _sent(asked: "Asked", parameters: Parameters, body: bytes) -> bytes:  # noqa: ARG001
+def _sent(asked: "Asked", parameters: Parameters, body: bytes) -> bytes:  # noqa: ARG001 - as all of them
     from ullage.service.usage_recording import BODY, record_sent
     from ullage.sources.given import giving
 
@@ -29,19 +29,19 @@ def _sent(asked: "Asked", parameters: Parameters, body: bytes) -> bytes:  # noqa
         return msgspec.json.encode(record_sent(asked))
 
 
-def _committed(asked: "Asked", parameters: Parameters, body: bytes) -> bytes:  # noqa: ARG001
+def _committed(asked: "Asked", parameters: Parameters, body: bytes) -> bytes:  # noqa: ARG001 - as all of them
     from ullage.service.usage_recording import record_committed
 
     return msgspec.json.encode(record_committed(asked, is_live=parameters.get("is_live", False)))
 
 
-def _status(asked: "Asked", parameters: Parameters, body: bytes) -> bytes:  # noqa: ARG001
+def _status(asked: "Asked", parameters: Parameters, body: bytes) -> bytes:  # noqa: ARG001 - as all of them
     from ullage.service.usage_told import subject_status
 
     return msgspec.json.encode(subject_status(asked, parameters["subject"]))
 
 
-def _series(asked: "Asked", parameters: Parameters, body: bytes) -> bytes:  # noqa: ARG001
+def _series(asked: "Asked", parameters: Parameters, body: bytes) -> bytes:  # noqa: ARG001 - as all of them
     from ullage.service.usage_told import SeriesQuestion, subject_series
 
     found = subject_series(asked, SeriesQuestion(**parameters))
