@@ -135,6 +135,7 @@ def test_keys_lead_everywhere_and_the_theme_stays(seen):
         ("n", "/nodes"),
         ("b", "/what-breaks"),
         ("q", "/quotas"),
+        ("u", "/usage"),
         ("h", "/history"),
         ("o", "/"),
     ):

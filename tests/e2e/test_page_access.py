@@ -15,6 +15,7 @@ PATHS = (
     "/quotas",
     "/drives",
     "/balance",
+    "/usage",
     "/history",
     "/explain/quota/ml",
     "/explain/resource/memory",

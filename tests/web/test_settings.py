@@ -54,3 +54,26 @@ def test_state_lies_in_the_users_folder_for_data(monkeypatch):
     assert data_folder("") == Path("/data/ullage/server")
     assert data_folder("here") == Path("here")
     assert Settings(Path("x")).is_local
+
+
+def test_a_source_of_use_is_of_the_cluster_that_it_names_or_of_the_only_one():
+    alone = settings_of(["demo"], "0", "d", usage=["prometheus:http://x?a=b"])
+    assert alone.usage == (("demo", "prometheus:http://x?a=b"),)
+    both = settings_of(["a=demo", "b=kube"], "0", "d", usage=["b=metrics", "a=host"])
+    assert both.usage == (("b", "metrics"), ("a", "host"))
+
+
+@pytest.mark.parametrize(
+    ("clusters", "usage"),
+    [
+        (["a=demo", "b=demo"], ["metrics"]),
+        ([], ["metrics"]),
+        (["a=demo"], ["a="]),
+        (["a=demo"], ["-"]),
+        (["a=demo"], ["metrics", "a=host"]),
+        (["a=demo", "b=demo"], ["c=metrics"]),
+    ],
+)
+def test_a_source_of_use_that_is_of_no_cluster_or_none_is_refused(clusters, usage):
+    with pytest.raises(InputError):
+        settings_of(clusters, "0", "d", usage=usage)

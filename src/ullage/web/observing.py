@@ -128,7 +128,9 @@ class Observer:
         self._failures = 0
         self._stamp: tuple[int, ...] = ()
         self._commits = True
-        self._committed: tuple[float, int] | None = None
+        self._moves = 0
+        """How often the cluster has moved; `_committed` is when it was recorded, after which moves and steps."""
+        self._committed: tuple[float, int, int] | None = None
         self._wake = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
         self._sending = 0
@@ -137,7 +139,8 @@ class Observer:
 
     def start(self, *, commits: bool = True) -> None:
         """Begin, or look at once whether there is news; what never changes has nothing that it `commits`."""
-        self._commits, self._committed = commits, None
+        self._commits = commits
+        self._moves += 1
         self._wake.set()
         if self._task is None:
             self._task = asyncio.create_task(self._run())
@@ -170,7 +173,7 @@ class Observer:
             if self._source and time.monotonic() >= due:
                 due = time.monotonic() + await self._look()
             wait = max(0.05, due - time.monotonic()) if self._source else self._seconds
-            if self._commits and self._committed is None:
+            if self._commits and (self._committed is None or self._committed[1] != self._moves):
                 wait = min(wait, RETRY_SECONDS[0])
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait):
@@ -200,9 +203,9 @@ class Observer:
 
     async def _commit(self) -> None:
         """Record what is committed, if that may be news."""
-        revision = self._around.ledger_revision(self._cluster)
+        moves, revision = self._moves, self._around.ledger_revision(self._cluster)
         known, now = self._committed, time.monotonic()
-        if known is not None and known[1] == revision and now < known[0] + COMMITTED_SECONDS:
+        if known is not None and known[1:] == (moves, revision) and now < known[0] + COMMITTED_SECONDS:
             return
         try:
             async with self._one_at_a_time:
@@ -214,7 +217,7 @@ class Observer:
                 "cannot record what is committed", cluster=self._cluster, why=self._told(problem.title)
             )
         else:
-            self._committed = now, revision
+            self._committed = now, moves, revision
             if found.now:
                 self.recorded = found
 

@@ -10,7 +10,10 @@ from ullage.web.http import Principal, Problem, Request
 from web_client import Started, started, until_ready
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
-PAGES = ("/", "/nodes", "/nodes/n1", "/what-if", "/what-breaks", "/quotas", "/drives", "/balance", "/history")
+PAGES = (
+    *("/", "/nodes", "/nodes/n1", "/what-if", "/what-breaks", "/quotas", "/drives", "/balance"),
+    *("/usage", "/history"),
+)
 
 
 @pytest.fixture(scope="module")
