@@ -129,7 +129,7 @@ class Observer:
         self._stamp: tuple[int, ...] = ()
         self._commits = True
         self._moves = 0
-        """How often the cluster has moved; `_committed` is when it was recorded, after which moves and steps."""
+        """How often the cluster has moved; `_committed` says when, and after which moves and steps."""
         self._committed: tuple[float, int, int] | None = None
         self._wake = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
