@@ -11,7 +11,7 @@ def test_a_token_is_printed_once_and_listed_without_its_secret(ask, tmp_path):
     assert len(secret) >= 43
     shown = ask("token", "list", "--data", tmp_path)
     assert "grafana" in shown.out
-    assert secret.rpartition("_")[2] not in shown.out
+    assert secret.split("_", 2)[2] not in shown.out
     assert secret.encode() not in (tmp_path / "server.db").read_bytes()
     listed = json.loads(ask("token", "list", "--data", tmp_path, "-o", "json").out)
     assert listed == {
