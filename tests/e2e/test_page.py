@@ -42,7 +42,11 @@ def test_from_a_finding_to_the_arithmetic_behind_it(seen):
 def test_nodes_are_found_by_typing_and_sorted_by_their_heads(seen):
     seen.go("/nodes")
     page = seen.page
-    page.keyboard.press("/")
+    for _ in range(20):
+        page.keyboard.press("/")
+        if page.evaluate("document.activeElement.name") == "q":
+            break
+        page.wait_for_timeout(500)
     page.keyboard.type("g")
     page.wait_for_url(re.compile(r"q=g"))
     page.locator("#found h2", has_text="3 nodes").wait_for()

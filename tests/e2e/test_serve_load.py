@@ -58,7 +58,7 @@ async def end_of(reader, writer):
     """Return the answer that a connection ends with, None where it ends without one."""
     try:
         return await read_reply_late(reader)
-    except (asyncio.IncompleteReadError, ConnectionResetError):
+    except (asyncio.IncompleteReadError, ConnectionError):
         return None
     finally:
         await closed(writer)

@@ -6,24 +6,6 @@ pytestmark = pytest.mark.slow
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 QUOTA = {"apiVersion": "ullage.dev/v1", "kind": "Quota", "metadata": {"name": "ours"}, "spec": {}}
-POD = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "guest", "namespace": "ullage-system"},
-    "spec": {
-        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
-        "containers": [
-            {
-                "name": "main",
-                "image": "none",
-                "securityContext": {
-                    "allowPrivilegeEscalation": False,
-                    "capabilities": {"drop": ["ALL"]},
-                },
-            }
-        ],
-    },
-}
 
 
 def called(answer, action):
@@ -71,53 +53,3 @@ def test_what_processes_left_behind_goes_too(cluster, ullage):
         "Lease ullage-operator",
         "Namespace ullage-system",
     }
-
-
-GONE_SECONDS_MAX = 240
-NAMED = {"name": "guest", "namespace": "ullage-system"}
-GUESTS = {
-    "a pod": ("/api/v1", "pods", POD),
-    "a map": ("/api/v1", "configmaps", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": NAMED}),
-    "a lease": (
-        "/apis/coordination.k8s.io/v1",
-        "leases",
-        {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": NAMED},
-    ),
-    "a quota of nos": (
-        "/apis/nos.nebuly.com/v1alpha1",
-        "elasticquotas",
-        {
-            "apiVersion": "nos.nebuly.com/v1alpha1",
-            "kind": "ElasticQuota",
-            "metadata": NAMED,
-            "spec": {"min": {}},
-        },
-    ),
-}
-
-
-def wait_until_gone(cluster):
-    """Wait until the namespace of an installation before is gone, which takes the server a while."""
-    cluster.wait_for(
-        "/api/v1/namespaces",
-        lambda found: "ullage-system" not in {item["metadata"]["name"] for item in found["items"]},
-        seconds=GONE_SECONDS_MAX,
-    )
-
-
-def test_a_namespace_in_which_others_have_something_stays(cluster, ullage):
-    wait_until_gone(cluster)
-    ullage("install", "--apply")
-    webhook_away(cluster)
-    for name, (base, plural, guest) in GUESTS.items():
-        cluster.create(guest)
-        answer = ullage("uninstall", "--apply")
-        notes = [each["note"] for each in answer["objects"] if each["kind"] == "Namespace"]
-        assert notes == [f"{guest['kind']} guest of others is in it"], name
-        cluster.delete(f"{base}/namespaces/ullage-system/{plural}/guest")
-    assert "Namespace ullage-system" in called(ullage("uninstall", "--apply", "--purge"), "deleted")
-
-
-def test_where_nothing_is_installed_there_is_nothing_to_delete(cluster, ullage):
-    wait_until_gone(cluster)
-    assert ullage("uninstall", "--apply").get("objects", []) == []
