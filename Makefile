@@ -15,6 +15,7 @@ BIN := .venv/bin
 UV := $(BIN)/uv
 INSTALLED := .venv/.installed
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --dist=loadgroup
+FAILED := .venv/.failed
 FAST := not slow and not browser and not faults
 TEST_SELECTION := -m "not faults"
 
@@ -41,8 +42,11 @@ check: $(INSTALLED) reference ## lint, types, import contracts and the fast test
 	$(BIN)/lint-imports
 	$(PYTEST) -m "$(FAST)"
 
+# Many of these tests wait for real processes, side by side. What fails there is shown, and run once more alone:
+# a defect fails again, what had to wait too long on a busy machine does not.
 test: $(INSTALLED) test-packages reference plane helm ## every test, and half a minute of fuzzing
-	@$(PYTEST) $(TEST_SELECTION) || [ $$? -eq 5 ]
+	@$(PYTEST) $(TEST_SELECTION) --failed-to=$(FAILED) || case $$? in 5) ;; \
+		1) echo "again, alone:"; cat $(FAILED); $(BIN)/python -m pytest @$(FAILED) ;; *) exit 1 ;; esac
 	@$(MAKE) --no-print-directory fuzz-short
 
 faults: $(INSTALLED) plane ## the processes on Kubernetes while everything around them fails, and with each right taken away

@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -30,6 +31,19 @@ settings.register_profile("ci", derandomize=True, database=None, **UNTIMED)
 settings.register_profile("explore", max_examples=2000, **UNTIMED)
 settings.register_profile("mutation", derandomize=True, database=None, max_examples=25, **UNTIMED)
 settings.load_profile("ci")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--failed-to", type=Path, help="the file that gets the names of failed tests")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name the failed tests as pytest takes them, without the group that xdist puts behind them."""
+    path = config.getoption("failed_to")
+    if path is not None:
+        reports = [*terminalreporter.getreports("failed"), *terminalreporter.getreports("error")]
+        names = {re.sub(r"@\w+$", "", report.nodeid): None for report in reports}
+        path.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
 
 
 @pytest.fixture(scope="session")

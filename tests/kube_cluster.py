@@ -186,18 +186,25 @@ class KubeCluster:
 
     def wait_until_placed(self, *keys: str, seconds: float = WAIT_SECONDS) -> dict[str, str]:
         """Return where pods are as soon as all of them have a node."""
-        until(lambda: set(keys) <= self.placed().keys(), f"{keys} have nodes: {self.told(*keys)}", seconds)
+        until(
+            lambda: set(keys) <= self.placed().keys(),
+            lambda: f"all have nodes, but these: {self.without_node(*keys)}",
+            seconds,
+        )
         return self.placed()
 
     def why(self, key: str) -> str:
         """Return why a pod has no node, as its condition says; empty where nothing says so yet."""
-        conditions = self.pods()[key]["status"].get("conditions", ())
-        said = [each for each in conditions if each["type"] == "PodScheduled" and each["status"] == "False"]
-        return said[0].get("message", "") if said else ""
+        return _why(self.pods()[key])
 
-    def told(self, *keys: str) -> dict[str, str]:
+    def without_node(self, *keys: str) -> dict[str, str]:
+        """Return which of these pods have no node, and why."""
         pods = self.pods()
-        return {key: self.why(key) for key in keys if key in pods}
+        return {
+            key: _why(pods[key]) if key in pods else "there is no such pod"
+            for key in keys
+            if key not in pods or not pods[key]["spec"].get("nodeName")
+        }
 
     def wait_until_told(self, key: str, text: str, seconds: float = WAIT_SECONDS) -> str:
         """Return why a pod has no node as soon as that holds a text."""
@@ -268,11 +275,12 @@ def documents(text: str) -> list[dict[str, Any]]:
     return [each for each in yaml.safe_load_all(text) if each]
 
 
-def until(holds: Callable[[], bool], what: str, seconds: float = WAIT_SECONDS) -> None:
-    """Return as soon as something holds."""
+def until(holds: Callable[[], bool], what: str | Callable[[], str], seconds: float = WAIT_SECONDS) -> None:
+    """Return as soon as something holds; what that is may be a text as of the time it does not."""
     began = time.monotonic()
     while not holds():
-        assert time.monotonic() - began < seconds, f"not so after {seconds} s: {what}"
+        if time.monotonic() - began >= seconds:
+            raise AssertionError(f"not so after {seconds} s: {what if isinstance(what, str) else what()}")
         time.sleep(POLL_SECONDS)
 
 
@@ -282,6 +290,12 @@ def stays(holds: Callable[[], bool], what: str, seconds: float = 2.0) -> None:
     while time.monotonic() - began < seconds:
         assert holds(), f"no longer so: {what}"
         time.sleep(POLL_SECONDS)
+
+
+def _why(pod_object: Mapping[str, Any]) -> str:
+    conditions = pod_object["status"].get("conditions", ())
+    said = [each for each in conditions if each["type"] == "PodScheduled" and each["status"] == "False"]
+    return said[0].get("message", "") if said else ""
 
 
 def _is_established(definition: Mapping[str, Any]) -> bool:

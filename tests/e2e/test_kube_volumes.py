@@ -68,7 +68,8 @@ def settled(cluster: KubeCluster) -> None:
 
 def test_pods_that_come_at_once_share_no_byte_and_open_the_fewest_drives(kube_cluster):
     for name in kube_cluster.nodes(6):
-        kube_cluster.plane.create_many(drives(name, HDD=[100] * 4, SSD=[100] * 2))
+        # wherever the others go, six HDDs stay free, hence on two nodes, and an SSD on one of these
+        kube_cluster.plane.create_many(drives(name, HDD=[100] * 4, SSD=[100] * 6))
     kube_cluster.start("scheduler")
     shares = [(f"share{index}", ("hdd-group", 20)) for index in range(40)]
     whole = [(f"fast{index}", ("ssd", 90)) for index in range(10)]
@@ -182,8 +183,8 @@ def test_pods_whose_reservations_are_called_the_same_run_one_after_the_other(kub
     scheduler.signal(signal.SIGSTOP)
     kube_cluster.plane.create_many([pod(key, cpu="50m", spec=mounted("data")) for key in sorted(keys)])
     scheduler.signal(signal.SIGCONT)
-    until(lambda: any(kube_cluster.told(*keys).values()), "one of them is told what it waits for")
-    (second,) = (key for key, why in kube_cluster.told(*keys).items() if why)
+    until(lambda: any(kube_cluster.without_node(*keys).values()), "one of them is told what it waits for")
+    (second,) = (key for key, why in kube_cluster.without_node(*keys).items() if why)
     (first,) = keys - {second}
     assert f"reservation a-b-c is that of pod {first}" in kube_cluster.why(second)
     until(
