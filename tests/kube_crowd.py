@@ -41,7 +41,7 @@ def prepared(cluster: KubeCluster) -> Witness:
     return Witness(cluster.plane, nodes=dict.fromkeys(names, NODE_MILLI), namespaces={LIMITED: LIMIT_MILLI})
 
 
-def crowd(count: int = PODS) -> list[dict[str, Any]]:
+def crowd(count: int = PODS, scheduler: str = "ullage") -> list[dict[str, Any]]:
     """Return pods of two namespaces: of every ten one wants a zone, and a few want a node of their own."""
     made = []
     for number in range(count):
@@ -55,7 +55,7 @@ def crowd(count: int = PODS) -> list[dict[str, Any]]:
             term = {"labelSelector": {"matchLabels": SOLO}, "topologyKey": "kubernetes.io/hostname"}
             spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
         cpu = f"{(100, 200)[number % 2]}m"
-        made.append(pod(f"{namespace}/p{number:03d}", labels=labels, spec=spec, cpu=cpu))
+        made.append(pod(f"{namespace}/p{number:03d}", scheduler, labels=labels, spec=spec, cpu=cpu))
     return made
 
 

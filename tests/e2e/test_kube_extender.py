@@ -4,12 +4,10 @@ import re
 import time
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-import yaml
 
 from baremetal_driver import (
     RESERVATIONS,
@@ -21,53 +19,16 @@ from baremetal_driver import (
     mounted,
     storage_classes,
 )
-from kube_cluster import (
-    KubeCluster,
-    KubeProcess,
-    elastic_quota,
-    free_port_numbers,
-    gpu_pod,
-    pod,
-    stays,
-    until,
-)
-from plane.plane import Plane
+from kube_cluster import KubeCluster, elastic_quota, free_port_numbers, gpu_pod, pod, stays, until
+from kube_extended import KUBE_SCHEDULER, Extended
 from plane.proxy import Proxy
-from plane.settings import CONTROLLERS, KWOK, SCHEDULER
+from plane.settings import CONTROLLERS
 
 GPU_MEMORY = "nos.nebuly.com/gpu-memory"
-KUBE_SCHEDULER = "default-scheduler"
 LIMITS = {"a": 40, "b": 10, "c": 30}
 REFUSED = re.compile(r"ullage_extender_refused(_total)?[ {]")
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "kubernetes.md"
 
 pytestmark = pytest.mark.slow
-
-
-def settings(port: int) -> dict[str, Any]:
-    """What the guide tells kube-scheduler, with an extender of this host."""
-    blocks = re.findall(r"^```yaml\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    (found,) = (each for each in blocks if "KubeSchedulerConfiguration" in each)
-    written = yaml.safe_load(found)
-    written["extenders"][0]["urlPrefix"] = f"http://127.0.0.1:{port}"
-    return {name: written[name] for name in ("percentageOfNodesToScore", "profiles", "extenders")}
-
-
-class Extended(KubeCluster):
-    """A cluster whose kube-scheduler asks our extender."""
-
-    def __init__(self, program, *parts: str) -> None:
-        super().__init__(program)
-        (self.port,) = free_port_numbers(1)
-        self.plane = Plane(program, (KWOK, SCHEDULER, *parts), scheduler=settings(self.port))
-
-    def start_extender(self, *arguments: str, port: int = 0, server: str = "") -> KubeProcess:
-        """Start an extender where kube-scheduler asks, or at another port; perhaps behind a proxy."""
-        return self.start(
-            "extender", "--extender-host", "127.0.0.1", "--advertise-host", "127.0.0.1",
-            "--extender-port", str(port or self.port), *arguments,
-            ready="serves kube-scheduler", server=server,
-        )  # fmt: skip
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Bodies within bounds: of size, of time, and of what is held of all of them."""
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,7 +25,9 @@ def arriving(parts, *, wait_seconds=0.0, headers=CHUNKED):
             return {"type": "http.disconnect"}
         return {"type": "http.request", "body": part, "more_body": bool(left)}
 
-    return Incoming(receive, headers)
+    incoming = Incoming(receive)
+    incoming.begin(headers)
+    return incoming
 
 
 def read(bodies, incoming, bytes_max=1 << 30):
@@ -126,15 +129,24 @@ def test_a_body_that_has_arrived_is_read_at_once_within_its_size():
     class Cycle:
         """A request as uvicorn has it: its whole body is there."""
 
-        more_body = False
+        more_body = disconnected = response_complete = False
+
+        def __init__(self):
+            self.body = bytearray(b"x" * 9)
+            self.flow = SimpleNamespace(resume_reading=lambda: None)
 
         async def receive(self):
-            return {"type": "http.request", "body": b"x" * 9, "more_body": False}
+            raise AssertionError("nothing is waited for")
 
-    incoming = Incoming(Cycle().receive, CHUNKED)
-    assert incoming.has_arrived
-    assert not arriving([b"x"]).has_arrived
+    def whole():
+        incoming = Incoming(Cycle().receive)
+        incoming.begin(CHUNKED)
+        return incoming
+
+    assert arriving([b"x"]).arrived() is None
+    incoming = whole()
     assert read(Bodies(grace_seconds=0.0), incoming) == b"x" * 9
+    assert incoming.is_whole
     with pytest.raises(Problem) as caught:
-        read(Bodies(), Incoming(Cycle().receive, CHUNKED), bytes_max=8)
+        read(Bodies(), whole(), bytes_max=8)
     assert caught.value.status == 413

@@ -94,6 +94,24 @@ def test_a_connection_is_used_again_and_again(tmp_path):
     assert asyncio.run(work()) == [200] * 25
 
 
+def test_what_would_be_more_than_one_header_is_never_sent(tmp_path):
+    async def split(server, request):
+        del server, request
+        return Response(headers=(("location", "/x\r\nset-cookie: a=b"),))
+
+    async def work():
+        async with running(tmp_path, Route("GET", "/split", split, None, "Two.")) as server:
+            reader, writer = await connected(server)
+            writer.write(head("GET", "/split"))
+            found = await ended(reader)
+            await closed(writer)
+            return found
+
+    found = asyncio.run(work())
+    assert b"set-cookie" not in found
+    assert found.startswith(b"HTTP/1.1 500 ")
+
+
 def test_headers_behind_a_body_are_dropped(tmp_path):
     async def echo(server, request):
         del server

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from ullage.model.errors import InputError
-from ullage.model.ledger import Bind, Capacity, Hold, Reserve, Supply, Together
+from ullage.model.ledger import Bind, Capacity, Expire, Hold, Reserve, Supply, Together
 from ullage.model.resources import Resources
 from ullage.service.ledger_file import read_ledger
 from ullage.stores.entry_pages import Wanted
@@ -49,6 +49,30 @@ class World:
 
     async def submit(self, command, **options):
         return await self.ledgers.submit("mine", command, **options)
+
+
+def test_a_cluster_that_moves_is_not_asked_what_it_offers_before_anybody_wanted_to_know(tmp_path):
+    asked = []
+
+    async def story(world):
+        plain = world.pool.ask
+
+        async def ask(cluster, work, *, seconds_max):
+            asked.append(work.name)
+            return await plain(cluster, work, seconds_max=seconds_max)
+
+        world.pool.ask = ask
+        await world.submit(Expire())  # which opens the ledger
+        world.become("8", "a", "b")
+        await asyncio.sleep(0.05)
+        before = list(asked)
+        await world.submit(reserve("r"))
+        world.become("9", "a", "b")
+        await asyncio.sleep(0.05)
+        return before
+
+    assert told(tmp_path, story) == []
+    assert asked == ["offers", "offers"]
 
 
 def told(tmp_path, story):

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 from ullage.model.errors import InputError
 from ullage.web.bodies import Bodies, GoneError, Incoming
 from ullage.web.caching import is_known
+from ullage.web.connections import Head, header_text, sent_at_once
 from ullage.web.forms import media_type
 from ullage.web.http import HTML, JSON, PROBLEM, Problem, Request, Response, Streamed
 from ullage.web.problems import busy, defect, of_input
@@ -36,6 +37,7 @@ ALWAYS: Final = frozenset(("/health",))
 """What is answered however much there is to do."""
 PROMPT: Final = frozenset(("/health", "/ready"))
 _BASE: Final = tuple((name.encode(), told.encode()) for name, told in HEADERS)
+_BASE_TEXT: Final = header_text(_BASE)
 _ONCE: Final = frozenset(("host", "authorization", "content-type", "origin", "sec-fetch-site"))
 _HTML: Final = HTML.partition(";")[0]
 _EMPTY: Final = frozenset((204, 304))
@@ -87,12 +89,12 @@ class App:
         begun = time.monotonic()
         traffic = self._server.traffic
         path = scope["raw_path"].decode("ascii")
-        incoming = Incoming(receive, {})
+        incoming = Incoming(receive)
         route: Route | None = None
         closes = False
         try:
             headers = _headers(scope["headers"])
-            incoming = Incoming(receive, headers)
+            incoming.begin(headers)
             asking = Asking(scope["method"], path, scope["query_string"], headers, incoming)
             route, answer = await self._answer(asking)
         except GoneError:
@@ -253,20 +255,23 @@ async def _send(send: Any, answer: Response, asked: Mapping[str, str], method: s
     tag = next((told for name, told in answer.headers if name == "etag"), "")
     if tag and status == 200 and method in {"GET", "HEAD"} and is_known(asked.get("if-none-match", ""), tag):
         status, body = 304, b""
-    headers = list(_BASE)
+    headers = []
     if status not in _EMPTY:
         headers.append((b"content-type", answer.content.encode()))
-        headers.append((b"content-length", str(len(body)).encode()))
+        headers.append((b"content-length", b"%d" % len(body)))
     is_kept = False
     for name, told in answer.headers:
         is_kept = is_kept or name == "cache-control"
         headers.append((name.encode(), told.encode("latin-1")))
     if not is_kept:
         headers.append((b"cache-control", b"no-cache" if tag else b"no-store"))
+    sent = b"" if method == "HEAD" else body
+    if not closes and sent_at_once(send, Head(status, _BASE_TEXT, headers), sent):
+        return status
     if closes:
         headers.append((b"connection", b"close"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else body})
+    await send({"type": "http.response.start", "status": status, "headers": [*_BASE, *headers]})
+    await send({"type": "http.response.body", "body": sent})
     return status
 
 

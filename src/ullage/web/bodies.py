@@ -28,8 +28,14 @@ class GoneError(Exception):
 class Incoming:
     """What arrives of one request, and whether all of it has."""
 
-    def __init__(self, receive: Any, headers: Mapping[str, str]) -> None:
+    headers: Mapping[str, str] = {}
+    is_whole = True
+
+    def __init__(self, receive: Any) -> None:
         self._receive = receive
+
+    def begin(self, headers: Mapping[str, str]) -> None:
+        """Take note of what the head of the request says."""
         self.headers = headers
         self.is_whole = not has_body(headers)
 
@@ -40,10 +46,15 @@ class Incoming:
             self.is_whole = True
         return message
 
-    @property
-    def has_arrived(self) -> bool:
-        """Whether uvicorn has the whole body already, as it mostly has of small ones: nobody has to wait."""
-        return getattr(getattr(self._receive, "__self__", None), "more_body", True) is False
+    def arrived(self) -> bytes | None:
+        """Return the whole body where uvicorn has it already, as it mostly has of small ones."""
+        cycle: Any = getattr(self._receive, "__self__", None)
+        if getattr(cycle, "more_body", True) or cycle.disconnected or cycle.response_complete:
+            return None
+        found, cycle.body = bytes(cycle.body), bytearray()
+        cycle.flow.resume_reading()
+        self.is_whole = True
+        return found
 
     async def pass_over(self) -> bool:
         """Read what is sent in vain, for a moment; return whether that was all of it."""
@@ -73,15 +84,18 @@ class Bodies:
             raise _too_large(bytes_max)
         if length > SMALL_BYTES_MAX and self.held_bytes + length > self._held_bytes_max:
             raise busy("too many large bodies are being read")
-        if incoming.has_arrived:
-            return await self._read(incoming, bytes_max, None)
+        arrived = incoming.arrived()
+        if arrived is not None:
+            if len(arrived) > bytes_max:
+                raise _too_large(bytes_max)
+            return arrived
         try:
             async with asyncio.timeout(self._grace_seconds) as limit:
                 return await self._read(incoming, bytes_max, limit)
         except TimeoutError:
             raise Problem(408, "the body did not arrive in time", "send it faster, or less of it") from None
 
-    async def _read(self, incoming: Incoming, bytes_max: int, limit: asyncio.Timeout | None) -> bytes:
+    async def _read(self, incoming: Incoming, bytes_max: int, limit: asyncio.Timeout) -> bytes:
         parts: list[bytes] = []
         size, more = 0, True
         due = window = int(self._grace_seconds * BYTES_PER_SECOND_MIN)
@@ -99,7 +113,7 @@ class Bodies:
                 if more:
                     if size > SMALL_BYTES_MAX and self.held_bytes > self._held_bytes_max:
                         raise busy("too many large bodies are being read")
-                    if limit is not None and size >= due:
+                    if size >= due:
                         limit.reschedule(asyncio.get_running_loop().time() + self._grace_seconds)
                         due = size + window
         finally:

@@ -7,13 +7,14 @@ what the system still has to send counts too, for it is taken over by the megaby
 """
 
 import fcntl
+import re
 import socket
 import struct
 import termios
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from ullage.web.http import PROBLEM, Problem
 
@@ -27,6 +28,8 @@ READING_BYTES_MIN: Final = 128 << 10
 """What of an answer has to be read in so many seconds."""
 UNREAD_BYTES_MAX: Final = 256 << 20
 """What may be left to read of all answers together, before those who have read longest are let go."""
+_NO_TEXT: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+"""What would end a header, or is no text."""
 _INTEGER: Final = struct.Struct("i")
 _AT_ONCE: Final = struct.pack("ii", 1, 0)
 
@@ -145,6 +148,41 @@ class Connection(HttpToolsProtocol):
         """Return what has not arrived yet of our answers: what we hold, and what the system does."""
         queued = fcntl.ioctl(self.transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4))
         return self.held_bytes + int(_INTEGER.unpack(queued)[0])
+
+
+class Head(NamedTuple):
+    """What comes before a body: a status, headers as text that all answers have, and those of this one."""
+
+    status: int
+    text: bytes
+    headers: Sequence[tuple[bytes, bytes]]
+
+
+def header_text(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Return headers as they are sent; raises a ValueError where one is more than that."""
+    pairs = list(headers)
+    if any(_NO_TEXT.search(told) for _, told in pairs):
+        raise ValueError("a header would be more than one")
+    return b"".join([b"%b: %b\r\n" % pair for pair in pairs])
+
+
+def sent_at_once(send: Any, head: Head, body: bytes) -> bool:
+    """Send an answer in one piece, where uvicorn would take two; False where that has to do it.
+
+    That is where the answer has to wait, or the connection is to be closed behind it, or is gone.
+    """
+    cycle = getattr(send, "__self__", None)
+    if not isinstance(cycle, RequestResponseCycle) or cycle.response_started or not cycle.keep_alive:
+        return False
+    if cycle.flow.write_paused or cycle.disconnected:
+        return False
+    text = header_text((*cycle.default_headers, *head.headers))
+    cycle.response_started = cycle.response_complete = True
+    cycle.waiting_for_100_continue = False
+    cycle.transport.write(b"".join((STATUS_LINE[head.status], head.text, text, b"\r\n", body)))
+    cycle.message_event.set()
+    cycle.on_response()
+    return True
 
 
 def look_at_all(connections: Iterable[Any], now: float) -> None:

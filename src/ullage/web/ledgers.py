@@ -145,7 +145,7 @@ class Ledgers:
     def moved(self, cluster: str) -> None:
         """Take note that a cluster has a new revision: what it offers may be something else."""
         ledger = self._ready.get(cluster)
-        if ledger is not None:
+        if ledger is not None and ledger.has_looked:
             ledger.look_again()
 
     async def forget(self, cluster: str) -> None:
@@ -262,6 +262,11 @@ class _ClusterLedger:
             if self._offers is not None:
                 self._offers.untold(decision)
         return outcome
+
+    @property
+    def has_looked(self) -> bool:
+        """Whether anybody has wanted to know what the cluster offers; the first who does has it looked up."""
+        return self._offers is not None or self._looking is not None
 
     async def is_due(self) -> bool:
         """Whether the time of a promise has come; and take note of where the ledger is."""

@@ -7,6 +7,7 @@ that lasts is closed in order. SIGHUP reads the certificate again: new connectio
 import asyncio
 import contextlib
 import fcntl
+import gc
 import logging
 import os
 import resource
@@ -36,6 +37,8 @@ BACKLOG: Final = 2048
 HANDSHAKE_SECONDS_MAX: Final = 10.0
 LOOK_SECONDS: Final = 1.0
 LOCK: Final = "lock"
+GARBAGE_OBJECTS: Final = 20_000
+"""After so many new objects cycles are looked for: requests leave none, and the usual 700 are made by a few."""
 FILES_MIN: Final = CONNECTIONS_MAX + 1000
 """So many files have to be open at once: connections, and all else."""
 
@@ -44,6 +47,7 @@ def run(settings: Settings, ready: Callable[[str], None] = lambda _: None) -> No
     """Serve until told to end; `ready` is told the address. Raises an InputError where it cannot start."""
     check(settings)
     allow_files()
+    gc.set_threshold(GARBAGE_OBJECTS)
     with locked(settings.folder), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_run(settings, ready))
 
