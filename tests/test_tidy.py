@@ -170,6 +170,18 @@ def test_names_are_whole_words():
     assert not found, listed("write the word out", found)
 
 
+def test_a_private_name_stays_in_its_module():
+    found = [
+        f"{name}:{node.lineno}: {alias.name}"
+        for name, _, tree in python_files(SOURCE)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name.startswith("_") and not alias.name.startswith("__")
+    ]
+    assert not found, listed("give it a public name", found)
+
+
 def test_the_model_and_the_engine_write_no_floats():
     found = [
         f"{name}:{node.lineno}"

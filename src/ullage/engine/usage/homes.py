@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ullage.engine.quota.book import Book as QuotaBook
 from ullage.engine.quota.validation import in_force
-from ullage.engine.usage.owners import Owner, _former, owner_of
+from ullage.engine.usage.owners import Owner, former_owner, owner_of
 from ullage.model.cluster import Snapshot, Workload
 from ullage.model.settings import rules_for
 
@@ -53,7 +53,7 @@ class Homes:
 
     def _of_pod(self, namespace: str, name: str) -> Iterator[str]:
         workload = self._snapshot.workloads.get(f"{namespace}/{name}" if namespace else name)
-        owner = _former(self._owners, namespace, name) if workload is None else owner_of(workload)
+        owner = former_owner(self._owners, namespace, name) if workload is None else owner_of(workload)
         if owner is not None:
             yield workload_subject(owner)
         if namespace:

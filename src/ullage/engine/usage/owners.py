@@ -94,7 +94,7 @@ def crews(snapshot: Snapshot, observed: Iterable[tuple[str, str]]) -> list[Crew]
     for namespace, name in observed:
         key = f"{namespace}/{name}" if namespace else name
         if key not in snapshot.workloads:
-            owner = _former(by_name, namespace, name)
+            owner = former_owner(by_name, namespace, name)
             if owner is not None:
                 gone.setdefault(owner, []).append(name)
     return [
@@ -110,7 +110,7 @@ def crews(snapshot: Snapshot, observed: Iterable[tuple[str, str]]) -> list[Crew]
 _PATTERNS: Final = {kind: re.compile(f"(.+?){ending}") for kind, ending in _BEHIND.items()}
 
 
-def _former(owners: dict[tuple[str, str, str], Owner], namespace: str, name: str) -> Owner | None:
+def former_owner(owners: dict[tuple[str, str, str], Owner], namespace: str, name: str) -> Owner | None:
     """Return the owner that made a pod of this name, as far as its name tells."""
     for kind, pattern in _PATTERNS.items():
         match = pattern.fullmatch(name)
