@@ -30,6 +30,16 @@ def test_a_line_with_seasons_goes_on_as_it_was():
     np.testing.assert_allclose(told, whole[:, 30 * DAY :], rtol=1e-6)
 
 
+@pytest.mark.parametrize("days", [14, 17, 21, 30])
+@pytest.mark.parametrize("per_day", [0.0, -3.0])
+def test_what_rises_through_the_week_and_falls_back_is_a_season_and_no_trend(days, per_day):
+    by_day = np.repeat([0.0, 5, 10, 15, 20, 25, 30], DAY)
+    whole = line(days + 7, 500.0, per_day) + np.resize(by_day, (days + 7) * DAY)
+    found = fit(whole[:, : days * DAY])
+    np.testing.assert_allclose(found.slope_per_hour * DAY, per_day, atol=1e-9)
+    np.testing.assert_allclose(found.project(7 * DAY)[:, 0], whole[:, days * DAY :], rtol=1e-9)
+
+
 def test_a_quarter_of_days_may_be_wrong():
     wrong = line(12)
     wrong[:, 2 * DAY : 4 * DAY] = 0
