@@ -12,19 +12,9 @@ from ullage.engine.usage.book import Book, Stream
 from ullage.model.errors import InputError
 from ullage.stores import usage as module
 from ullage.stores.backup import backup
-from ullage.stores.opening import open_to_read
 from ullage.stores.protocol import StoreBusyError
 from ullage.stores.sqlite import SqliteLedger
-from ullage.stores.usage import (
-    Batch,
-    Marks,
-    append,
-    has_usage,
-    put_meters,
-    read_book,
-    read_marks,
-    read_meters,
-)
+from ullage.stores.usage import Batch, Marks, append, has_usage, read_book, read_marks
 from ullage.stores.verify import verify
 from usage_builders import DAY, book, every
 
@@ -264,11 +254,3 @@ def test_verify_finds_a_row_that_was_changed(ledger, statement, wrong):
     (finding,) = verify(ledger)
     assert (finding.code, finding.severity, finding.subject) == ("usage-row-wrong", "error", "node/n1")
     assert wrong in finding.message
-
-
-def test_meters_are_kept_by_name(ledger):
-    put_meters(ledger, [("b", "1"), ("a", "2")])
-    put_meters(ledger, [("b", "3")])
-    assert read_meters(ledger) == {"a": "2", "b": "3"}
-    with contextlib.closing(open_to_read(ledger)) as connection:
-        assert connection.execute("SELECT count(*) FROM journal").fetchone() == (0,)

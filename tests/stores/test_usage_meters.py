@@ -1,5 +1,7 @@
 """Meters in a ledger: exact, all of a change or nothing, and nothing twice whoever records."""
 
+import contextlib
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -8,8 +10,10 @@ from ullage.engine.capacity.metering import Reading
 from ullage.engine.usage.metering_counters import Account, CounterName, Meters
 from ullage.engine.usage.metering_rows import rows_of
 from ullage.model.errors import InputError
+from ullage.stores.protocol import StoreUnavailableError
 from ullage.stores.sqlite import SqliteLedger
 from ullage.stores.usage_meters import change_meters, read_meters
+from ullage.stores.verify import verify
 
 START = 1_772_000_000
 NAME = CounterName("a", "network/x")
@@ -93,3 +97,44 @@ def test_many_who_record_at_the_same_time_lose_nothing(tmp_path):
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(record, range(4)))
     assert passed(path) == 4 * 20
+
+
+@pytest.mark.parametrize(
+    ("statement", "subject", "wrong"),
+    [
+        (
+            "UPDATE usage_meters SET meter = '[' WHERE name LIKE '%counter%'",
+            "counter/a/network/x",
+            "as we write",
+        ),
+        (
+            "UPDATE usage_meters SET meter = '[]' WHERE name LIKE '%hours%'",
+            "hours/a/network/20509",
+            "as it was",
+        ),
+        ("DELETE FROM usage_meters WHERE name LIKE '%hours%'", "a/network", "counted 5, its hours only 0"),
+        ("DELETE FROM usage_meters WHERE name LIKE '%version%'", "version", "there can be no meters"),
+    ],
+)
+def test_verify_finds_a_meter_that_was_changed(tmp_path, statement, subject, wrong):
+    path = tmp_path / "ledger.db"
+    add(path, NAME, (START, 0), (START + 60, 5), (START + 6000, 5))
+    assert verify(path) == []
+    change(path, statement)
+    (finding,) = verify(path)
+    assert (finding.code, finding.severity, finding.subject) == ("usage-meter-wrong", "error", subject)
+    assert wrong in finding.message
+
+
+def test_meters_that_are_damaged_are_told_to_be_so(tmp_path):
+    path = tmp_path / "ledger.db"
+    add(path, NAME, (START, 0), (START + 60, 5), (START + 6000, 5))
+    change(path, """UPDATE usage_meters SET meter = '[["x","1","0"]]' WHERE name LIKE '%hours%'""")
+    with pytest.raises(StoreUnavailableError, match="is damaged"):
+        read_meters(path)
+
+
+def change(path, statement):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute(statement).rowcount == 1
+        connection.commit()

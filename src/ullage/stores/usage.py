@@ -156,20 +156,6 @@ def stored_rows(connection: sqlite3.Connection) -> Iterator[tuple[Stream, int, S
         yield Stream(subject, resource, measure), day, columns
 
 
-def read_meters(path: Path) -> dict[str, str]:
-    """Return the meters that are kept, by name, each as the text that was put in."""
-    with _reading(path) as connection:
-        return dict(connection.execute("SELECT name, meter FROM usage_meters ORDER BY name"))
-
-
-def put_meters(path: Path, meters: Iterable[tuple[str, str]], *, create: bool = True) -> None:
-    """Keep meters, each in place of the one of its name, all of them or none."""
-    with failures(path), contextlib.closing(open_to_write(path, create=create)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.executemany("INSERT OR REPLACE INTO usage_meters VALUES (?, ?)", meters)
-        connection.execute("COMMIT")
-
-
 @contextlib.contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     check(path)

@@ -26,8 +26,8 @@ def read_meters(path: Path) -> Meters | None:
     """Return the meters that a ledger has; None where it has none."""
     check(path)
     with failures(path), contextlib.closing(open_to_read(path)) as connection:
-        rows = _rows(connection)
-    return meters_of(rows) if rows.pop(VERSION, None) else None
+        rows = stored_meters(connection)
+        return meters_of(rows) if rows.pop(VERSION, None) else None
 
 
 def change_meters(
@@ -39,7 +39,7 @@ def change_meters(
     """
     with failures(path), contextlib.closing(open_to_write(path, create=create)) as connection:
         for _ in range(TRIES_MAX):
-            before = _rows(connection)
+            before = stored_meters(connection)
             version = before.pop(VERSION, "0")
             meters = meters_of(before) if before else new()
             answer = change(meters)
@@ -53,7 +53,8 @@ def change_meters(
     raise StoreBusyError("others were metering all the time", where=str(path), remedy="try again")
 
 
-def _rows(connection: sqlite3.Connection) -> dict[str, str]:
+def stored_meters(connection: sqlite3.Connection) -> dict[str, str]:
+    """Return all rows as they are stored, by name."""
     return dict(connection.execute("SELECT name, meter FROM usage_meters"))
 
 

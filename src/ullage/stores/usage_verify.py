@@ -1,4 +1,4 @@
-"""Proof that what a ledger recorded of usage can be read, and that each row adds up."""
+"""Proof that what a ledger recorded of usage can be read, and that each row and all meters add up."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -9,14 +9,21 @@ import msgspec
 from ullage.engine.usage.book import DayRow
 from ullage.engine.usage.buckets import edges_of
 from ullage.engine.usage.levels import DAY_SECONDS, MISSING
+from ullage.engine.usage.metering_check import problems_of
 from ullage.model.verdict import Finding
 from ullage.stores.usage import row_of, stored_rows
+from ullage.stores.usage_meters import VERSION, stored_meters
 
 _REMEDY: Final = "restore a backup from before; promises are not touched by it"
 
 
 def usage_findings(connection: sqlite3.Connection) -> Iterator[Finding]:
-    """Yield every row that is not as it was written."""
+    """Yield every row and every meter that is not as it was written."""
+    yield from _row_findings(connection)
+    yield from _meter_findings(connection)
+
+
+def _row_findings(connection: sqlite3.Connection) -> Iterator[Finding]:
     for stream, day, columns in stored_rows(connection):
         where = f"{stream.subject} on day {day}"
         try:
@@ -26,6 +33,19 @@ def usage_findings(connection: sqlite3.Connection) -> Iterator[Finding]:
         if wrong:
             message = f"{stream.measure} of {stream.resource} of {where}: {wrong}"
             yield Finding("usage-row-wrong", "error", stream.subject, message, _REMEDY)
+
+
+def _meter_findings(connection: sqlite3.Connection) -> Iterator[Finding]:
+    rows = stored_meters(connection)
+    version = rows.pop(VERSION, "0")
+    if rows and not (version.isascii() and version.isdecimal() and version.strip("0")):
+        yield _meter_wrong("version", f"after {version!r} writings there can be no meters")
+    for subject, what in problems_of(rows):
+        yield _meter_wrong(subject, what)
+
+
+def _meter_wrong(subject: str, what: str) -> Finding:
+    return Finding("usage-meter-wrong", "error", subject, f"meter {subject}: {what}", _REMEDY)
 
 
 def problem_of(row: DayRow) -> str:

@@ -55,21 +55,29 @@ def rows_of(meters: Meters) -> dict[str, str]:
 
 
 def meters_of(rows: Mapping[str, str]) -> Meters:
-    """Return the meters of rows; of none at all, new ones."""
-    gap_and_late = _NUMBERS.decode(rows[SETTINGS])[0] if SETTINGS in rows else ()
-    meters = Meters(*(int(each) for each in gap_and_late))
+    """Return the meters of rows; of none at all, new ones. A msgspec.DecodeError where one is not ours."""
+    meters = Meters()
     for name, text in rows.items():
-        kind, *key = _KEY.decode(name)
-        if kind == "counter":
-            meters.counters[CounterName(*key)] = _counted(_COUNTER.decode(text))
-        elif kind == "hours":
-            hours = meters.hours.setdefault(Account(*key[:2]), {})
-            for hour, *found in _numbers(text):
-                hours[hour] = Hour(*found)
-        elif kind == "spans":
-            spans = meters.spans.setdefault(Account(*key[:2]), [])
-            spans.extend(Span(*found) for found in _numbers(text))
+        try:
+            _take(meters, name, text)
+        except (ValueError, TypeError, IndexError):
+            raise msgspec.DecodeError(f"the meter {name} is not as we write them") from None
     return meters
+
+
+def _take(meters: Meters, name: str, text: str) -> None:
+    kind, *key = _KEY.decode(name)
+    if name == SETTINGS:
+        meters.gap_seconds, meters.late_seconds = (int(each) for each in _NUMBERS.decode(text)[0])
+    elif kind == "counter":
+        meters.counters[CounterName(*key)] = _counted(_COUNTER.decode(text))
+    elif kind == "hours":
+        hours = meters.hours.setdefault(Account(*key[:2]), {})
+        for hour, *found in _numbers(text):
+            hours[hour] = Hour(*found)
+    elif kind == "spans":
+        spans = meters.spans.setdefault(Account(*key[:2]), [])
+        spans.extend(Span(*found) for found in _numbers(text))
 
 
 def _counter_text(counted: Counted) -> str:
