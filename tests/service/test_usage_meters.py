@@ -62,6 +62,16 @@ def test_metering_is_of_files(tmp_path):
         usage_meter(str(path), "kube")
 
 
+@pytest.mark.parametrize("source", ["prometheus", "prometheus:", "prometheus:?window=1h"])
+def test_a_prometheus_without_an_address_is_that_of_the_live_cluster(source, tmp_path):
+    ledger = tmp_path / "ledger.db"
+    with pytest.raises(InputError, match="/nowhere/other"):
+        usage_meter(source, str(ledger), Asked(kubeconfig="/nowhere/other"))
+    with pytest.raises(InputError, match="/nowhere/other"):
+        usage_report(Asked(kubeconfig="/nowhere/other"), UsageReportQuestion(counters=source))
+    assert not ledger.exists()
+
+
 @pytest.mark.slow
 def test_counters_of_a_real_prometheus_are_reported_and_recorded_to_the_last_byte(tmp_path):
     begin = int(time.time()) // 3600 * 3600 - 3 * 3600

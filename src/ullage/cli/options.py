@@ -140,6 +140,11 @@ USAGE_OPTION: Final = click.option(
     "host (default: $ULLAGE_USAGE, else what the ledger has recorded).",
 )
 HOLD_SECONDS_MAX: Final = 10 * 366 * 86_400
+_LIVE_CLUSTER: Final = (
+    click.option("--context", metavar="NAME", default="", help="The kube context of a live cluster."),
+    click.option("--kubeconfig", metavar="FILE", default="", help="The kubeconfig of a live cluster."),
+    click.option("--as", "as_user", metavar="USER", default="", help="Impersonate on a live cluster."),
+)
 _CLUSTER: Final = (
     CLUSTER_OPTION,
     POLICY_OPTION,
@@ -159,9 +164,7 @@ _CLUSTER: Final = (
         type=click.Path(),
         help="Resource types that count too (kind ResourceTypes); may be given more than once.",
     ),
-    click.option("--context", metavar="NAME", default="", help="The kube context of a live cluster."),
-    click.option("--kubeconfig", metavar="FILE", default="", help="The kubeconfig of a live cluster."),
-    click.option("--as", "as_user", metavar="USER", default="", help="Impersonate on a live cluster."),
+    *_LIVE_CLUSTER,
     TOKEN_FILE_OPTION,
     CA_OPTION,
 )
@@ -226,6 +229,13 @@ def asks(
     for option in reversed((*_CLUSTER, *([ledger] if ledger else []))):
         printed = option(printed)
     return printed
+
+
+def of_live_cluster(function: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options that say which live cluster is meant, and as whom it is read."""
+    for option in reversed(_LIVE_CLUSTER):
+        function = option(function)
+    return function
 
 
 def _meant(cluster: str, live: list[str], *, quiet: bool) -> str:

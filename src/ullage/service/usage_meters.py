@@ -9,7 +9,7 @@ from ullage.model.resources import ResourceTypes
 from ullage.render import view
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked
-from ullage.service.clock import told_time
+from ullage.service.clock import now_seconds, told_time
 from ullage.service.ledger_file import file_of, ledger_path, told_path
 from ullage.service.words import fact_table, plural
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from ullage.engine.capacity.metering import Reading
     from ullage.engine.usage.metering_counters import CounterName, Meters
 
-PROMETHEUS: Final = "prometheus:"
+PROMETHEUS: Final = "prometheus"
+NOWHERE: Final = Asked()
 
 
 class MeterReport(Record, frozen=True):
@@ -32,28 +33,44 @@ class MeterReport(Record, frozen=True):
     last_seconds: int | None = None
 
 
-def metered(source: str, gap_seconds: int) -> "Meters":
+def metered(source: str, gap_seconds: int, asked: Asked = NOWHERE) -> "Meters":
     """Return what the readings of a source come to."""
     from ullage.engine.usage.metering_counters import Meters
 
     meters = Meters(gap_seconds=gap_seconds)
-    for name, readings, wraps_at in read_readings(source):
+    for name, readings, wraps_at in read_readings(source, asked):
         meters.add(name, readings, wraps_at)
     return meters
 
 
-def read_readings(source: str) -> "Iterator[tuple[CounterName, list[Reading], int | None]]":
-    """Yield the readings of counters of a source: a table, or `prometheus:URL`."""
-    if source.startswith(PROMETHEUS):
-        from ullage.sources.usage.prometheus_counters import read_counters as read_scraped
-
-        for name, readings in read_scraped(source.removeprefix(PROMETHEUS)):
+def read_readings(
+    source: str, asked: Asked = NOWHERE
+) -> "Iterator[tuple[CounterName, list[Reading], int | None]]":
+    """Yield the readings of counters of a source: a table, or a Prometheus."""
+    word, _, rest = source.partition(":")
+    if word == PROMETHEUS:
+        for name, readings in _scraped(rest, asked):
             yield name, readings, None
         return
     from ullage.sources.usage.counters_csv import read_counters
 
     for name, found in read_counters(source).items():
         yield name, found.readings, found.wraps_at
+
+
+def _scraped(url: str, asked: Asked) -> "Iterator[tuple[CounterName, list[Reading]]]":
+    """Return what a Prometheus has: the one at an address, else the one that the live cluster runs."""
+    address, _, said = url.partition("?")
+    if address:
+        from ullage.sources.usage.prometheus_counters import read_counters
+
+        return read_counters(url)
+    from ullage.sources.kubernetes.kubeconfig import find_access
+    from ullage.sources.usage.prometheus_discovery import read_discovered_counters
+    from ullage.sources.usage.prometheus_parts import window_of
+
+    access = find_access(asked.context, asked.kubeconfig)
+    return read_discovered_counters(access, window_of(said, now_seconds()), as_user=asked.as_user)
 
 
 def recorded(asked: Asked) -> "Meters | None":
@@ -66,13 +83,16 @@ def recorded(asked: Asked) -> "Meters | None":
     return read_meters(place)
 
 
-def usage_meter(source: str, ledger: str) -> Answer:
-    """Record readings of counters in the file of a ledger, and answer how many they were."""
+def usage_meter(source: str, ledger: str, asked: Asked = NOWHERE) -> Answer:
+    """Record readings of counters in the file of a ledger, and answer how many they were.
+
+    The question says which cluster is live, where the source is of it.
+    """
     from ullage.stores.usage_meters import change_meters
 
     path = file_of(ledger_path(ledger), "metering")
     path.parent.mkdir(parents=True, exist_ok=True)
-    found = list(read_readings(source))
+    found = list(read_readings(source, asked))
 
     def change(meters: "Meters") -> MeterReport:
         late = sum(meters.add(name, readings, wraps_at) for name, readings, wraps_at in found)

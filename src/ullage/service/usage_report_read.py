@@ -70,7 +70,8 @@ def _meters(asked: Asked, question: UsageReportQuestion) -> "Meters | None":
     """Return what counters come to: of the readings that are named, else those that the ledger has."""
     from ullage.service.usage_meters import metered, recorded
 
-    meters = metered(question.counters, question.gap_seconds) if question.counters else recorded(asked)
+    named = question.counters
+    meters = metered(named, question.gap_seconds, asked) if named else recorded(asked)
     if meters is not None:
         meters.settle()
     return meters

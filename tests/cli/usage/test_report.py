@@ -74,6 +74,14 @@ def test_metering_and_a_report_from_the_ledger(ask, tmp_path, matches_golden):
     assert json.loads(found.out)["rows"] == json.loads(direct.out)["rows"]
 
 
+def test_whose_prometheus_is_metered_is_said_as_for_every_live_cluster(ask, tmp_path):
+    ledger = ("--ledger", tmp_path / "ledger.db")
+    result = ask("usage", "meter", "prometheus", *ledger, "--kubeconfig", "/nowhere/other", "--context", "x")
+    assert (result.code, result.out) == (1, "")
+    assert "/nowhere/other" in result.err
+    assert result.err.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("words", "what"),
     [

@@ -5,12 +5,14 @@ import pytest
 from network_host import host
 from plane.plane import Plane
 from ullage.model.errors import InputError
+from ullage.service.asked import Asked
+from ullage.service.usage_meters import usage_meter
 from ullage.sources.given import giving
 from ullage.sources.kubernetes.kubeconfig import find_access
 from ullage.sources.kubernetes.live_server import ApiServer
 from ullage.sources.usage.prometheus_discovery import discover_prometheus, read_discovered
 from ullage.sources.usage.prometheus_parts import Window
-from usage_exporter import MIB, cadvisor, history
+from usage_exporter import MIB, Metric, cadvisor, history
 from usage_prometheus import prometheus
 
 BEGIN = 1_700_006_400
@@ -29,6 +31,8 @@ def bare(plane_program):
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
     metrics = cadvisor("shop", "web-1", "app", lambda minute: 30.0 * minute, lambda _: 5 * MIB)
+    known = {"namespace": "shop", "pod": "web-1", "interface": "eth0", "id": "/web-1", "job": "kubelet"}
+    metrics = [*metrics, Metric("container_network_transmit_bytes_total", known, lambda minute: 7 * minute)]
     folder = tmp_path_factory.mktemp("prometheus")
     with host() as other, prometheus(folder, history(metrics, BEGIN, 60), where=other) as url:
         yield url
@@ -82,6 +86,17 @@ def test_it_is_found_by_its_labels_and_read_through_the_api_server(bare, running
     assert ("pod/shop/web-1", "cpu", 500) in found
 
 
+def test_its_counters_are_metered_without_its_address(bare, running, tmp_path, monkeypatch):
+    monkeypatch.setenv("ULLAGE_NOW", str(BEGIN + 3600))
+    asked = Asked(kubeconfig=str(bare.kubeconfig("admin")))
+    with bare.scratch() as namespace:
+        serve(bare, namespace, "prometheus-k8s", {NAME: "prometheus", PART: "prometheus"}, running)
+        for source, readings in (("prometheus", 60), ("prometheus:?window=30m", 30)):
+            found = usage_meter(source, str(tmp_path / f"{readings}.db"), asked).data()
+            assert (found["counters"], found["source"]) == (1, source)
+            assert abs(found["readings"] - readings) <= 1
+
+
 def test_what_joins_many_goes_before_a_single_one_and_what_does_not_answer_is_passed_over(bare, running):
     with bare.scratch() as namespace:
         serve(bare, namespace, "gone", {NAME: "thanos", PART: "query"})
@@ -99,11 +114,11 @@ def test_where_none_answers_it_says_which_were_tried(bare):
         serve(bare, namespace, "gone", {"app": "prometheus"})
         told = refusal(bare)
     assert f"no Prometheus answers: tried {namespace}/gone (" in told
-    assert "; name it: --usage prometheus:http://HOST:PORT" in told
+    assert "; name it: prometheus:http://HOST:PORT" in told
 
 
 def test_where_none_is_it_says_how_to_name_one(bare):
-    assert "no Service looks like a Prometheus; name it: --usage prometheus:http://HOST:PORT" in refusal(bare)
+    assert "no Service looks like a Prometheus; name it: prometheus:http://HOST:PORT" in refusal(bare)
 
 
 def test_who_may_not_list_services_is_told(bare):

@@ -38,7 +38,7 @@ prices from a file (kind PriceList). What is estimated is marked, what is unknow
     metavar="SOURCE",
     default="",
     type=click.Path(),
-    help="Readings of counters: FILE.csv of tenant,counter,time,value[,epoch][,wraps], or prometheus:URL "
+    help="Readings of counters: FILE.csv of tenant,counter,time,value[,epoch][,wraps], or prometheus[:URL] "
     "(default: those that the ledger has).",
 )
 @click.option(

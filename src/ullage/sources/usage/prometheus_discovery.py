@@ -6,12 +6,15 @@ several (Thanos, VictoriaMetrics, Mimir) before a single Prometheus.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
 import msgspec
 
+from ullage.engine.capacity.metering import Reading
 from ullage.engine.usage.book import Samples
+from ullage.engine.usage.metering_counters import CounterName
 from ullage.model.cluster import Snapshot
 from ullage.sources.given import refuse_others
 from ullage.sources.kubernetes.kubeconfig import Access
@@ -19,12 +22,13 @@ from ullage.sources.kubernetes.live_server import FORBIDDEN, OK, ApiServer
 from ullage.sources.kubernetes.wire import Wire
 from ullage.sources.places import one_line
 from ullage.sources.usage.prometheus import observe
+from ullage.sources.usage.prometheus_counters import counters_of
 from ullage.sources.usage.prometheus_parts import Window
 from ullage.sources.usage.prometheus_server import Reply
 
 SERVICES_MAX: Final = 500
 TRIED_MAX: Final = 20
-_INSTEAD: Final = "name it: --usage prometheus:http://HOST:PORT"
+_INSTEAD: Final = "name it: prometheus:http://HOST:PORT"
 _PORT_NAMES: Final = ("web", "http-web", "http", "http-query", "server", "api")
 _NAME: Final = "app.kubernetes.io/name"
 _PART: Final = "app.kubernetes.io/component"
@@ -106,10 +110,24 @@ def read_discovered(
     access: Access, window: Window, snapshot: Snapshot | None = None, *, as_user: str = ""
 ) -> Iterator[Samples]:
     """Yield what the Prometheus of a cluster has, wherever it runs there; an InputError where none does."""
+    with _discovered(access, as_user) as server:
+        yield from observe(server, window, snapshot)
+
+
+def read_discovered_counters(
+    access: Access, window: Window, *, as_user: str = ""
+) -> Iterator[tuple[CounterName, list[Reading]]]:
+    """Yield readings of the counters of pods from the Prometheus of a cluster; refused where none runs."""
+    with _discovered(access, as_user) as server:
+        yield from counters_of(server, window)
+
+
+@contextmanager
+def _discovered(access: Access, as_user: str) -> Iterator[ProxiedServer]:
     refuse_others("prometheus")
     server = ApiServer(access, as_user=as_user)
     try:
-        yield from observe(discover_prometheus(server), window, snapshot)
+        yield discover_prometheus(server)
     finally:
         server.close()
 
