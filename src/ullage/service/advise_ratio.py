@@ -8,6 +8,7 @@ from statistics import median_low
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.engine.columns import Columns
+from ullage.engine.steps import Steps, part_of
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
@@ -15,6 +16,7 @@ from ullage.model.resources import Amount
 from ullage.model.settings import print_fraction
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_cluster
+from ullage.service.progress import listener
 from ullage.service.rebalance import check_groups
 
 if TYPE_CHECKING:
@@ -151,6 +153,7 @@ def ratio_report(snapshot: Snapshot, book: "Book", question: RatioQuestion) -> R
     columns = Columns(snapshot)
     names = [group.name for group in snapshot.groups if any(n.group == group.name for n in snapshot.nodes)]
     meant = [name for name in names if not question.groups or name in question.groups]
+    steps = [part_of(listener(), number, len(meant)) for number in range(len(meant))]
     return RatioReport(
         cluster=snapshot.name,
         revision=snapshot.revision,
@@ -158,12 +161,16 @@ def ratio_report(snapshot: Snapshot, book: "Book", question: RatioQuestion) -> R
         risk=question.risk,
         with_swap=question.with_swap,
         seed=question.seed,
-        groups=tuple(_advice(columns, book, name, question) for name in meant),
+        groups=tuple(
+            _advice(columns, book, name, question, told) for name, told in zip(meant, steps, strict=True)
+        ),
         not_simulated=(*NOT_SIMULATED, *snapshot.unknowns),
     )
 
 
-def _advice(columns: Columns, book: "Book", group: str, question: RatioQuestion) -> GroupAdvice:
+def _advice(
+    columns: Columns, book: "Book", group: str, question: RatioQuestion, steps: Steps | None
+) -> GroupAdvice:
     from ullage.engine.usage.ratio import DAYS_MIN, RATIO_MAX, STEP, curve_of
     from ullage.engine.usage.ratio_evidence import group_evidence
 
@@ -173,7 +180,7 @@ def _advice(columns: Columns, book: "Book", group: str, question: RatioQuestion)
     lacking = found.lacking
     if found.evidence is not None:
         more = [] if current is None or not 1 <= current <= RATIO_MAX else [current]
-        curve = curve_of(found.evidence, seed=question.seed, more=more)
+        curve = curve_of(found.evidence, seed=question.seed, more=more, steps=steps)
         if curve.days < DAYS_MIN:
             lacking = f"{curve.days} days were observed for the most part, {DAYS_MIN} are needed"
     advised = {swap: Fraction(1) for swap in (False, True)}

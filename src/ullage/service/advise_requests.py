@@ -17,6 +17,7 @@ from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_cluster, unknown
 from ullage.service.held import columns_of
 from ullage.service.observed import read_usage
+from ullage.service.progress import listener
 from ullage.service.wanted import PODS, wanted_shape
 from ullage.service.words import canonical_map
 
@@ -174,7 +175,7 @@ def advise_requests(asked: Asked, question: RequestsQuestion) -> Answer:
     check_namespace(snapshot, asked.namespace)
     book = read_usage(question.usage, asked, snapshot)
     wanted = tuple(each.lower() for each in question.workloads)
-    advice = advise(snapshot, book, rules, asked.namespace, wanted)
+    advice = advise(snapshot, book, rules, asked.namespace, wanted, steps=listener())
     _check_found(wanted, advice, snapshot, asked)
     types = snapshot.resource_types
     report = requests_report(snapshot, advice, question)

@@ -18,6 +18,7 @@ from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_cluster, unknown
 from ullage.service.check import BudgetStatus, budget_status
 from ullage.service.moves import MoveStatus, left_behind
+from ullage.service.progress import listener
 
 MOVES_MAX: Final = 200
 """Moves that are proposed unless more are asked for."""
@@ -152,7 +153,7 @@ def balance_report(snapshot: Snapshot, question: BalanceQuestion) -> BalanceRepo
 
         return machine_drain(snapshot, names)
     placement = question.placement or rules_for(snapshot.policy, snapshot.resource_types).placement
-    return _report(snapshot, drain(Columns(snapshot), names, placement), placement)
+    return _report(snapshot, drain(Columns(snapshot), names, placement, listener()), placement)
 
 
 def _report(snapshot: Snapshot, found: Drain, placement: str) -> BalanceReport:

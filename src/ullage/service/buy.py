@@ -19,6 +19,7 @@ from ullage.model.errors import InputError
 from ullage.model.resources import NOTHING, Resources
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_meant
+from ullage.service.progress import listener
 from ullage.service.wanted import Choice, Wanted, with_objects
 from ullage.sources.catalog import read_catalog
 
@@ -152,7 +153,12 @@ def buy_of(
             remedy="leave it out, and ask `ullage check --nodes-lost` after the purchase",
         )
     found = purchase(
-        snapshot, wanted.batches, catalog, nodes_lost=question.nodes_lost, seconds_max=question.seconds
+        snapshot,
+        wanted.batches,
+        catalog,
+        nodes_lost=question.nodes_lost,
+        seconds_max=question.seconds,
+        steps=listener(),
     )
     report = buy_report(snapshot, found, wanted, catalog, question.nodes_lost)
     return Answer(

@@ -40,6 +40,7 @@ from ullage.service.check_swap import swap_findings, swap_needs
 from ullage.service.fit import EXACT_SECONDS
 from ullage.service.held import columns_of
 from ullage.service.observed import read_usage
+from ullage.service.progress import listener
 from ullage.service.words import plural
 
 if TYPE_CHECKING:
@@ -284,7 +285,7 @@ class _Asking:
 
     def loss(self, lose: Sequence[str], nodes: Sequence[str]) -> LossStatus:
         """Return what the loss of named nodes means."""
-        report = self.looks.at_loss(self._made(), self._made().of(nodes))
+        report = self.looks.at_loss(self._made(), self._made().of(nodes, listener()))
         broken = self._budgets.broken_by(nodes)
         what = " and ".join(each.replace("/", " ", 1) for each in lose)
         detail = f"{len(report.moves)} of {plural(report.displaced, 'workload')} placed anew"
@@ -303,7 +304,8 @@ class _Asking:
     def survey(self, nodes_lost: int, group: str) -> SurveyStatus:
         """Return what every loss of so many nodes means."""
         inside = [each.name for each in self._columns.nodes if each.group == group] if group else None
-        survey = self.looks.at_survey(self._made(), self._made().every(nodes_lost, inside))
+        every = self._made().every(nodes_lost, inside, listener())
+        survey = self.looks.at_survey(self._made(), every)
         nodes_lost = survey.nodes_lost
         broken = self._budgets.worst(nodes_lost, None if inside is None else set(inside))
         count = len(self._columns.nodes) if inside is None else len(inside)

@@ -6,6 +6,8 @@ from typing import Final
 from ullage.engine.columns import Columns
 from ullage.engine.redundancy.drive_losses import DriveLoss, Homeless, drive_loss
 from ullage.engine.redundancy.losses import is_unowned
+from ullage.engine.redundancy.side_by_side import TRIED
+from ullage.engine.steps import tell
 from ullage.engine.storage.hollow_promises import promised_words, promises_on, to_release
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
@@ -13,6 +15,7 @@ from ullage.model.ledger_entry import LedgerEntry
 from ullage.model.quantity import readable_bytes
 from ullage.model.verdict import Finding
 from ullage.service.check_findings import OWNED
+from ullage.service.progress import listener
 from ullage.service.words import plural, several
 
 EMPTY_VOLUMES: Final = "the data: who starts again does so with empty volumes"
@@ -75,7 +78,9 @@ def drive_loss_of(
 ) -> tuple[DriveLossStatus, list[Finding], str]:
     """Return what the loss of drives means, what is worth saying about it, and what was tried in words."""
     snapshot = columns.snapshot
+    tell(listener(), TRIED, 0, 1)
     loss = drive_loss(snapshot, drives, placement)
+    tell(listener(), TRIED, 1, 1)
     users = sorted({key for volume in loss.volumes for key in volume.workloads})
     bare = [key for key in users if is_unowned(snapshot.workloads[key])]
     findings = [

@@ -11,6 +11,8 @@ from typing import Final
 from ullage.engine.balance.host_losses import HostLosses
 from ullage.engine.redundancy.loss_proofs import look_exactly
 from ullage.engine.redundancy.losses import Losses, LossReport, Survey
+from ullage.engine.steps import counted
+from ullage.service.progress import listener
 
 TIMES_MAX: Final = 5
 """How many times the seconds of one look all looks of a check may take."""
@@ -53,7 +55,10 @@ class ExactLooks:
     def at_survey(self, losses: Losses | HostLosses, survey: Survey) -> Survey:
         """Return a survey with exact looks at the losses it tells; those with a way out no longer fail."""
         before = self._looked
-        reports = [self.at_loss(losses, each) for each in survey.worst]
+        looks = self._seconds_max > 0 and not isinstance(losses, HostLosses)
+        told = listener() if looks else None
+        worst = counted(survey.worst, len(survey.worst), "losses looked at exactly", told)
+        reports = [self.at_loss(losses, each) for each in worst]
         saved = tuple(each for each in reports if not each.losers)
         self.undecided |= survey.failing > len(survey.worst)
         return survey._replace(

@@ -24,6 +24,7 @@ from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
 from ullage.model.resources import ResourceType
 from ullage.model.verdict import Finding, Severity
+from ullage.service.progress import listener
 from ullage.service.words import plural, several
 
 MEMORY: Final = "memory"
@@ -131,9 +132,8 @@ def machines_of(snapshot: Snapshot, *, balances: bool) -> Machines:
 
 def _after_balance(snapshot: Snapshot, fleet: Fleet, names: tuple[str, ...]) -> Iterator[GroupRedundancy]:
     """Yield groups as they are after the balance that would be proposed for them."""
-    found = {
-        each.group: each.moves for each in rebalance(snapshot, Wishes(moves_max=MOVES_MAX, groups=names))
-    }
+    wishes = Wishes(moves_max=MOVES_MAX, groups=names)
+    found = {each.group: each.moves for each in rebalance(snapshot, wishes, told=listener())}
     after = after_moves(fleet, (move for moves in found.values() for move in moves))
     for group in health_of(after).groups:
         name = fleet.cluster.groups[group.group].name

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from ullage.engine.steps import counted
 from ullage.engine.usage.book import Book, Stream
 from ullage.engine.usage.decaying import predicted_summary
 from ullage.engine.usage.forecast import (
@@ -37,6 +38,7 @@ from ullage.service.forecast import (
 )
 from ullage.service.forecast_bounds import Bound
 from ullage.service.forecast_growth import parse_growth, parse_level
+from ullage.service.progress import listener
 from ullage.service.words import plural
 
 BANDS_MAX: Final = 100
@@ -71,12 +73,13 @@ def outlooks_of(book: Book, bounds: Sequence[Bound], question: ForecastQuestion)
         by_stream.setdefault(Stream(bound.subject, bound.resource, bound.measure), []).append(bound)
     streams = list(by_stream)
     end_hour = end_hour_of(book, streams)
-    values = hourly_peaks(book, streams, end_hour)
+    steps = listener()
+    values = hourly_peaks(book, streams, end_hour, steps=steps)
     level = parse_level(question.level)
     known = _Known(
         streams,
         values,
-        forecast(values, level),
+        forecast(values, level, steps),
         end_hour,
         parse_growth(question.growth),
         question.horizon_days,
@@ -84,7 +87,8 @@ def outlooks_of(book: Book, bounds: Sequence[Bound], question: ForecastQuestion)
     dates = _dates(known, [by_stream[each] for each in streams])
     banded = _soonest(known, dates)
     outlooks = tuple(
-        _outlook(known, row, dates[row], book, has_band=row in banded) for row in range(len(streams))
+        _outlook(known, row, dates[row], book, has_band=row in banded)
+        for row in counted(range(len(streams)), len(streams), "series told", steps)
     )
     return Found(outlooks, end_hour * HOUR_SECONDS)
 

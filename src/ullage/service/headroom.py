@@ -18,6 +18,7 @@ from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_meant
 from ullage.service.fit import NodeCount
 from ullage.service.held import columns_of
+from ullage.service.progress import listener
 from ullage.service.wanted import PODS, Wanted, read_wanted, shape_notes, wanted_shape, with_objects
 from ullage.service.words import canonical_map
 
@@ -167,7 +168,7 @@ def headroom_report(
     """Return every number of the answer."""
     snapshot = columns.snapshot
     placement = question.placement or rules_for(snapshot.policy, snapshot.resource_types).placement
-    found = count_more(columns, wanted.batches, placement=placement)
+    found = count_more(columns, wanted.batches, placement=placement, steps=listener())
     return HeadroomReport(
         cluster=snapshot.name,
         revision=snapshot.revision,

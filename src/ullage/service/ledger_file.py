@@ -12,6 +12,7 @@ from ullage.model.ledger_entry import LedgerEntry
 from ullage.service.clock import now_seconds
 from ullage.service.ledger_cluster import ClusterPlace, cluster_place, open_ledger
 from ullage.service.ledger_server import ServerPlace, open_server_ledger, server_place
+from ullage.service.progress import listener
 
 if TYPE_CHECKING:
     import sqlite3
@@ -149,7 +150,7 @@ def verified(place: Place) -> "tuple[int, list[Finding]]":
 
     with reading(place) as connection:
         steps = head_of(connection).revision
-    return steps, verify(place)
+    return steps, verify(place, listener())
 
 
 def live_entries(named: str, asked: "Asked | None" = None) -> tuple[LedgerEntry, ...]:

@@ -12,6 +12,7 @@ from ullage.model.cluster import Snapshot
 from ullage.model.plan import Plan, Step
 from ullage.service.balance import BalanceReport, Wave
 from ullage.service.moves import MoveStatus, move_status
+from ullage.service.progress import listener
 
 NOT_SIMULATED: Final = ("how long moves take", "whether instances can be migrated while they run")
 
@@ -20,7 +21,7 @@ def machine_drain(snapshot: Snapshot, names: Sequence[str]) -> BalanceReport:
     """Return how these nodes are emptied of instances and standbys, with all that is known about it."""
     fleet = fleet_of(snapshot)
     wanted = [host.number for host in fleet.hosts if host.name in set(names)]
-    found = drain_hosts(fleet, wanted)
+    found = drain_hosts(fleet, wanted, listener())
     moves = _moves(snapshot, found)
     waves: dict[int, list[Step]] = {}
     for move in moves:

@@ -19,6 +19,7 @@ from ullage.engine.quota.outcome import JobOutcome, Outcome
 from ullage.engine.quota.recorded import capacity_changes, recorded
 from ullage.engine.quota.replay import Replay
 from ullage.engine.quota.replay_figures import Figures, figures_of, renamed, total_of
+from ullage.engine.steps import Steps, part_of
 from ullage.model.cluster import Quota, Snapshot
 from ullage.model.errors import InputError
 from ullage.model.policy import Layer
@@ -26,6 +27,7 @@ from ullage.model.resources import NOTHING
 from ullage.model.table import Table
 from ullage.service.answer import Answer
 from ullage.service.asked import Asked, check_namespace, policy_for, read_as_it_is, read_types
+from ullage.service.progress import listener
 
 EVERY_SECONDS: Final = 300
 UNDER_NO_QUOTA: Final = "no quota"
@@ -116,7 +118,10 @@ def compared(recording: Recording, asked: Asked, choice: Choice) -> Comparison:
         (snapshot, _accounts(recording, snapshot))
         for snapshot in (recording.snapshot, *([other] if other is not None else []))
     ]
-    replays = [_replay(recording, accounts, choice) for _, accounts in plays]
+    replays = [
+        _replay(recording, accounts, choice, part_of(listener(), number, len(plays)))
+        for number, (_, accounts) in enumerate(plays)
+    ]
     end = max([recording.end_seconds, *(replay.now_seconds for replay in replays)])
     groups = _groups(recording, [accounts[0] for _, accounts in plays])
     names = sorted({name for _, accounts in plays for name in accounts[0].book.resources})
@@ -231,7 +236,9 @@ def _changes(accounts: Sequence[Accounts], every_seconds: int) -> list[CapacityC
     return capacity_changes(accounts[1:] or accounts, every_seconds)
 
 
-def _replay(recording: Recording, accounts: Sequence[Accounts], choice: Choice) -> Replay:
+def _replay(
+    recording: Recording, accounts: Sequence[Accounts], choice: Choice, steps: Steps | None
+) -> Replay:
     changes = _changes(accounts, choice.every_seconds)
     setting = setting_of(accounts[0])._replace(capacity=changes[0].capacity)
     jobs = jobs_of(accounts[0], recording.arrivals)
@@ -239,7 +246,7 @@ def _replay(recording: Recording, accounts: Sequence[Accounts], choice: Choice) 
     if run_min is None:
         run_min = accounts[0].run_time.least_seconds
     replay = Replay(setting, jobs, changes=changes[1:], run_min_seconds=run_min)
-    replay.run()
+    replay.run(steps)
     return replay
 
 

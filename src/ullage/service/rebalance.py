@@ -12,6 +12,7 @@ from ullage.service.check import OTHER_PLACEMENTS
 from ullage.service.check_exact import ExactLooks
 from ullage.service.fit import EXACT_SECONDS
 from ullage.service.moves import MoveStatus, left_behind, move_status
+from ullage.service.progress import listener
 from ullage.service.score_terms import BY_HTOOLS_NAME, LOADS, weights_of
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def rebalance_report(
     for node in snapshot.nodes:
         counts[node.group] += 1
     looks = ExactLooks(EXACT_SECONDS)
-    balanced = rebalance(snapshot, wishes, looks.at_loss)
+    balanced = rebalance(snapshot, wishes, looks.at_loss, listener())
     found = tuple(_group(snapshot, each, counts[each.group]) for each in balanced)
     together = _together([each.redundancy for each in found])
     by_rules = has_rules(snapshot)

@@ -17,6 +17,7 @@ from ullage.model.settings import rules_for
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked
 from ullage.service.moves import MoveStatus, done_to, drain_moves
+from ullage.service.progress import listener
 from ullage.service.rebalance import check_groups
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def rolling_report(snapshot: Snapshot, question: "BalanceQuestion") -> RollingRe
 def _by_rules(snapshot: Snapshot, question: "BalanceQuestion") -> tuple[list[Turn], list[StuckNode]]:
     placement = question.placement or rules_for(snapshot.policy, snapshot.resource_types).placement
     columns = Columns(snapshot)
-    found = in_turns(columns, names_of(columns, question.groups), placement)
+    found = in_turns(columns, names_of(columns, question.groups), placement, listener())
     turns = [Turn(number, each.nodes, drain_moves(each.waves)) for number, each in enumerate(found.drains, 1)]
     return turns, [StuckNode(each.node, each.refusals) for each in found.stuck]
 
@@ -106,7 +107,7 @@ def _by_room(snapshot: Snapshot, groups: Sequence[str]) -> tuple[list[Turn], lis
         fleet.scope = tuple(
             number for number in fleet.scope if names[fleet.hosts[number].group] in set(groups)
         )
-    found = maintenance(fleet)
+    found = maintenance(fleet, listener())
     turns = [
         Turn(
             number,

@@ -20,6 +20,7 @@ from ullage.model.settings import rules_for
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked
 from ullage.service.moves import MoveStatus, drain_moves, left_behind, move_status
+from ullage.service.progress import listener
 from ullage.service.rebalance import check_groups
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def squeeze_report(snapshot: Snapshot, question: "BalanceQuestion") -> SqueezeRe
 def _by_rules(snapshot: Snapshot, question: "BalanceQuestion") -> tuple[SqueezeGroup, ...]:
     placement = question.placement or rules_for(snapshot.policy, snapshot.resource_types).placement
     columns = Columns(snapshot)
-    found = not_needed(columns, names_of(columns, question.groups), placement)
+    found = not_needed(columns, names_of(columns, question.groups), placement, listener())
     reason = "" if found.nodes else "what runs on each node finds no place on the others, or may not go"
     return (SqueezeGroup(", ".join(question.groups), found.nodes, (), reason, drain_moves(found.waves)),)
 
@@ -117,7 +118,7 @@ def _by_room(snapshot: Snapshot, wanted: Sequence[str]) -> tuple[SqueezeGroup, .
 
 def _squeezed(snapshot: Snapshot, fleet: "Fleet", name: str) -> SqueezeGroup:
     options = SqueezeOptions()
-    found = squeeze(fleet, options)
+    found = squeeze(fleet, options, listener())
     moves = found_moves(snapshot, fleet, jobsets(found.steps), fleet.score())
     return SqueezeGroup(
         name,

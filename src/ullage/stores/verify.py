@@ -19,6 +19,7 @@ from ullage.engine.ledger.audit import audit
 from ullage.engine.ledger.decide import decide
 from ullage.engine.ledger.state import LedgerState
 from ullage.engine.ledger.view import Key, key_of
+from ullage.engine.steps import Steps, counted
 from ullage.model.ledger import Decision
 from ullage.model.verdict import Finding
 from ullage.stores import codec
@@ -50,20 +51,20 @@ class _Replayed:
             self.capacities.update((capacity.name, revision) for capacity in decision.capacities)
 
 
-def verify(path: Path) -> list[Finding]:
+def verify(path: Path, steps: Steps | None = None) -> list[Finding]:
     """Return what is wrong or worth knowing, the file first, then the journal, then what is promised."""
     with failures(path), contextlib.closing(open_to_read(path)) as connection:
-        return list(islice(_findings(connection), FINDINGS_MAX))
+        return list(islice(_findings(connection, steps), FINDINGS_MAX))
 
 
-def _findings(connection: sqlite3.Connection) -> Iterator[Finding]:
+def _findings(connection: sqlite3.Connection, steps: Steps | None) -> Iterator[Finding]:
     damaged = [*_pages(connection)]
     yield from damaged
     if damaged:
         return  # what such a file says is not worth comparing
     replayed = _Replayed()
     try:
-        yield from _journal(connection, replayed)
+        yield from _journal(connection, replayed, steps)
         yield from _entries(connection, replayed)
         yield from _capacities(connection, replayed)
         yield from _waiting(connection, replayed.state)
@@ -83,11 +84,13 @@ def _pages(connection: sqlite3.Connection) -> Iterator[Finding]:
         yield _wrong("ledger-file-damaged", table, f"{table} names a row of {parent} that is not there")
 
 
-def _journal(connection: sqlite3.Connection, replayed: _Replayed) -> Iterator[Finding]:
+def _journal(connection: sqlite3.Connection, replayed: _Replayed, steps: Steps | None) -> Iterator[Finding]:
     kept = {revision for (revision,) in connection.execute("SELECT revision FROM checkpoints")}
-    for *row, row_hash in connection.execute(
+    (total,) = connection.execute("SELECT count(*) FROM journal").fetchone()
+    rows = connection.execute(
         "SELECT revision, at_seconds, key, command, decision, hash FROM journal ORDER BY revision"
-    ):
+    )
+    for *row, row_hash in counted(rows, total, "steps decided again", steps):
         revision, at_seconds, _, command, decision = row
         subject = f"revision {revision}"
         state = replayed.state

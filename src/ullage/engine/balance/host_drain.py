@@ -8,7 +8,7 @@ evacuates a node. Machines that are still to come leave last, in the same ways: 
 on is not empty, though it holds nothing of them.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ullage.engine.balance.candidates import Step
@@ -21,6 +21,7 @@ from ullage.engine.balance.moves import Move, Moved
 from ullage.engine.balance.requests import EvacuationMode
 from ullage.engine.balance.rescoring import Rescoring
 from ullage.engine.balance.state import Failure
+from ullage.engine.steps import Steps, counted
 from ullage.model.plan import Refusal
 
 MAKE_ROOM: Final = "free room on other nodes of its group, or add a node"
@@ -34,9 +35,9 @@ class HostDrain(NamedTuple):
     fleet: Fleet
 
 
-def drain_hosts(fleet: Fleet, numbers: Collection[int]) -> HostDrain:
+def drain_hosts(fleet: Fleet, numbers: Collection[int], steps: Steps | None = None) -> HostDrain:
     """Return how these hosts, by number, are emptied together."""
-    return _Draining(fleet, frozenset(numbers)).run()
+    return _Draining(fleet, frozenset(numbers)).run(steps)
 
 
 class _Draining:
@@ -48,13 +49,14 @@ class _Draining:
         self._steps: list[Step] = []
         self._refusals: list[Refusal] = []
 
-    def run(self) -> HostDrain:
+    def run(self, steps: Steps | None) -> HostDrain:
         """Return the moves, and who stays."""
         parts = [leaving(self._fleet, number) for number in sorted(self._drained)]
-        for number in (each for part in parts for each in (*part.mirrored, *part.relocated, *part.anew)):
+        first = [each for part in parts for each in (*part.mirrored, *part.relocated, *part.anew)]
+        for number in counted(first, len(first), "instances moved", steps):
             self._take(number, self._leave(number))
         kept = {number for host in self._drained for number in self._fleet.states[host].standbys}
-        self._take_standbys(sorted(kept))
+        self._take_standbys(counted(sorted(kept), len(kept), "standbys moved", steps))
         coming = [machine.number for machine in self._fleet.machines if machine.forthcoming]
         for number in coming:
             if self._fleet.places[number].primary in self._drained:
@@ -62,7 +64,7 @@ class _Draining:
         self._take_standbys(coming)
         return HostDrain(tuple(self._steps), tuple(self._refusals), self._fleet)
 
-    def _take_standbys(self, numbers: Sequence[int]) -> None:
+    def _take_standbys(self, numbers: Iterable[int]) -> None:
         """Bring standbys of these machines elsewhere that are where they may not stay."""
         for number in numbers:
             primary, standby = self._fleet.places[number]

@@ -23,6 +23,8 @@ from ullage.engine.balance.moves import Move
 from ullage.engine.balance.state import Failure
 from ullage.engine.redundancy.losses import REPORTED_MAX, Loser, LossReport, Survey
 from ullage.engine.redundancy.losses import Move as Moved
+from ullage.engine.redundancy.side_by_side import TRIED
+from ullage.engine.steps import Steps, counted
 from ullage.model.errors import InputError
 from ullage.model.quantity import readable_bytes
 
@@ -59,14 +61,16 @@ class HostLosses:
         self._fleet = fleet
         self._numbers = {host.name: host.number for host in fleet.hosts}
 
-    def of(self, names: Collection[str]) -> LossReport:
+    def of(self, names: Collection[str], steps: Steps | None = None) -> LossReport:
         """Return what the loss of these hosts together means."""
         unknown = sorted(set(names) - set(self._numbers))
         if unknown:
             raise InputError(f"node {unknown[0]} is unknown", remedy="name a node of the cluster")
-        return self._report(sorted(self._numbers[name] for name in set(names)))
+        return self._report(sorted(self._numbers[name] for name in set(names)), steps)
 
-    def every(self, nodes_lost: int, names: Collection[str] | None = None) -> Survey:
+    def every(
+        self, nodes_lost: int, names: Collection[str] | None = None, steps: Steps | None = None
+    ) -> Survey:
         """Return what every loss of so many hosts means; of these alone where some are named.
 
         Every loss is a kind of its own; the hosts with most machines come first.
@@ -78,7 +82,7 @@ class HostLosses:
         losses = comb(len(ordered), nodes_lost)
         tried = 0
         failing: list[tuple[int, tuple[int, ...]]] = []
-        for lost, losers in self._played(ordered, nodes_lost):
+        for lost, losers in counted(self._played(ordered, nodes_lost), losses, TRIED, steps):
             tried += 1
             if losers:
                 failing.append((-losers, lost))
@@ -111,10 +115,10 @@ class HostLosses:
         )
         return sum(len(self._fleet.hosts) if each.mirror == "external" else 1 for each in machines)
 
-    def _report(self, lost: Sequence[int]) -> LossReport:
+    def _report(self, lost: Sequence[int], steps: Steps | None = None) -> LossReport:
         fleet = self._fleet
         names = [host.name for host in fleet.hosts]
-        left = _lose(fleet, lost)
+        left = _lose(fleet, lost, steps)
 
         def was_on(number: int) -> str:
             return names[fleet.places[number].primary]
@@ -132,20 +136,21 @@ class HostLosses:
         return report._replace(certificate="impossible" if left.is_certain else "unknown")
 
 
-def _lose(fleet: Fleet, lost: Sequence[int]) -> _Left:
+def _lose(fleet: Fleet, lost: Sequence[int], steps: Steps | None = None) -> _Left:
     """Start the machines of lost hosts elsewhere, one after the other."""
     parts = [leaving(fleet, number) for number in lost]
     others = [each for part in parts for each in (*part.relocated, *part.anew)]
     state = fleet.copy()
     placed: list[int] = []
     stranded: dict[int, Why] = {}
-    for number in (each for part in parts for each in part.mirrored):
+    mirrored = [each for part in parts for each in part.mirrored]
+    for number in counted(mirrored, len(mirrored), "instances failed over", steps):
         why = _fail_over(state, number, lost)
         if why is None:
             placed.append(number)
         else:
             stranded[number] = why
-    for number in others:
+    for number in counted(others, len(others), "instances started elsewhere", steps):
         after = _start_elsewhere(state, number, lost)
         if isinstance(after, Fleet):
             state = after

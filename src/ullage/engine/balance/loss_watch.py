@@ -15,6 +15,7 @@ from ullage.engine.redundancy.alike import classes_of
 from ullage.engine.redundancy.loss_proofs import look_exactly
 from ullage.engine.redundancy.losses import REPORTED_MAX, Loser, Losses, LossReport, Run
 from ullage.engine.redundancy.side_by_side import can_do
+from ullage.engine.steps import Steps
 from ullage.model.cluster import Snapshot
 from ullage.model.settings import rules_for
 
@@ -53,9 +54,10 @@ class LossWatch(Losses):
     `limits` has for each node, by row, how many its loss left without a place at the start.
     """
 
-    def __init__(self, columns: Columns, placement: str, look: Look) -> None:
+    def __init__(self, columns: Columns, placement: str, look: Look, told: Steps | None = None) -> None:
         super().__init__(columns, placement)
         self._look = look
+        self._told = told
         self._looks_left = EXACT_LOOKS_MAX
         self._run_of = {run.key: run for listed in self._runs for run in listed}
         self._side_by_side = can_do(self.trial, self.shapes)
@@ -160,7 +162,7 @@ class LossWatch(Losses):
         """
         limits, state = self.limits, self._states[-1]
         kinds = classes_of(self.trial, self.shapes, self._seen_on)
-        counts = self._losers([(rows[0],) for rows in kinds], 1)
+        counts = self._losers([(rows[0],) for rows in kinds], 1, self._told)
         failing = [(count, rows) for count, rows in zip(counts, kinds, strict=True) if count]
 
         def order(each: tuple[int, list[int]]) -> tuple[bool, int, int]:
@@ -194,7 +196,7 @@ class LossWatch(Losses):
         return range(len(self.trial.nodes))
 
 
-def watch_of(snapshot: Snapshot, look: Look | None = None) -> LossWatch | None:
+def watch_of(snapshot: Snapshot, look: Look | None = None, told: Steps | None = None) -> LossWatch | None:
     """Return what goes along with moves of a cluster; None where it is too large to judge its losses.
 
     Nodes are chosen as `check` chooses them: what a scheduler prefers is not weighed.
@@ -203,5 +205,5 @@ def watch_of(snapshot: Snapshot, look: Look | None = None) -> LossWatch | None:
         return None
     placement = rules_for(snapshot.policy, snapshot.resource_types).placement
     placement = "spread" if placement == "preferences" else placement
-    found = LossWatch(Columns(snapshot), placement, look or look_for_seconds)
+    found = LossWatch(Columns(snapshot), placement, look or look_for_seconds, told)
     return found if found.is_affordable else None

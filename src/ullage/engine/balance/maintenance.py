@@ -13,6 +13,7 @@ from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.moves import Move, Place
 from ullage.engine.balance.rolling import Batch, RollingOptions, Unrollable, rolling_groups
 from ullage.engine.balance.state import Failure
+from ullage.engine.steps import Steps, counted
 
 
 class Shift(NamedTuple):
@@ -46,14 +47,14 @@ class Maintenance(NamedTuple):
     unable: list[Unable]
 
 
-def maintenance(fleet: Fleet) -> Maintenance:
+def maintenance(fleet: Fleet, steps: Steps | None = None) -> Maintenance:
     """Return in which turns the hosts of a fleet can be maintained."""
     wanted = [number for number in fleet.scope if not fleet.hosts[number].offline]
     batches = _batches(fleet, wanted)
     unable: list[Unable] = []
     if batches is None:
         kept = []
-        for number in wanted:
+        for number in counted(wanted, len(wanted), "nodes looked at", steps):
             if _batches(fleet, [number]) is None:
                 unable.append(Unable(number, NOWHERE, None))
             else:
@@ -62,7 +63,7 @@ def maintenance(fleet: Fleet) -> Maintenance:
             each for number in kept for each in _batches(fleet, [number]) or ()
         ]
     turns: list[Turn] = []
-    for batch in batches:
+    for batch in counted(batches, len(batches), "turns made", steps):
         turn = _turn(fleet, batch)
         if isinstance(turn, Turn):
             turns.append(turn)

@@ -11,6 +11,7 @@ from math import inf
 from typing import Final, Literal, NamedTuple
 
 from ullage.engine.balance.acceptance import EnoughError, Guard, follow_all
+from ullage.engine.balance.alike import Alike
 from ullage.engine.balance.bars import Bars
 from ullage.engine.balance.by_load import Loads, loads_of, terms_by_load
 from ullage.engine.balance.candidates import Balancing, Step
@@ -25,6 +26,7 @@ from ullage.engine.balance.redundancy_watch import Standing
 from ullage.engine.balance.score import Term, values_of, weighted, with_weights
 from ullage.engine.balance.search import balance, follow
 from ullage.engine.columns import RulesByPlace
+from ullage.engine.steps import Steps, tell
 from ullage.model.cluster import Snapshot, Workload
 from ullage.model.settings import RATIO_MAX, rules_for
 
@@ -34,8 +36,8 @@ COPYING: Final = frozenset(("r", "rf", "frf", "fr"))
 """Moves that copy all disks of a machine."""
 MOVES_MAX: Final = 10_000
 GAIN_PARTS: Final = 10
-ALIKE_MAX: Final = 2
-"""Of machines that are all the same, so many are looked at."""
+FOUND: Final = "moves at most"
+"""What is counted while moves are looked for."""
 ROUNDS_MAX: Final = 4
 """Searches for moves after which the loss of no node is worse; the last of them watches all nodes."""
 
@@ -133,17 +135,19 @@ def _stays(workload: Workload) -> bool:
     return workload.instance is None and workload.kind == "Pod" and not workload.owner
 
 
-def rebalance(snapshot: Snapshot, wishes: Wishes, look: Look | None = None) -> list[GroupBalance]:
+def rebalance(
+    snapshot: Snapshot, wishes: Wishes, look: Look | None = None, told: Steps | None = None
+) -> list[GroupBalance]:
     """Return for each group, by name, the moves that make it more even, and what they change.
 
-    `look` is how losses that leave somebody without a place are looked at exactly.
+    `look` is how losses that leave somebody without a place are looked at exactly; `told` hears of each step.
     """
     fleet = fleet_of(snapshot, loads=wishes.loads)
     terms = with_weights(wishes.weights)
     found = []
     left = wishes.moves_max
     rules = Placement(snapshot, fleet) if has_rules(snapshot) else None
-    watch = watch_of(snapshot, look) if rules is not None else None
+    watch = watch_of(snapshot, look, told) if rules is not None else None
     for number, group in sorted(enumerate(fleet.cluster.groups), key=lambda each: each[1].name):
         if wishes.groups and group.name not in wishes.groups:
             continue
@@ -151,7 +155,8 @@ def rebalance(snapshot: Snapshot, wishes: Wishes, look: Look | None = None) -> l
         if part.scope:
             if wishes.loads is not None:
                 terms = terms_by_load(snapshot, group.name, wishes.weights)
-            found.append(_Group(snapshot, part, terms, rules, watch).balanced(group.name, wishes, left))
+            searching = _Group(snapshot, part, terms, rules, watch, told=told)
+            found.append(searching.balanced(group.name, wishes, left))
             left -= len(found[-1].moves)
     return found if watch is None else _with_losses(found, watch)
 
@@ -215,12 +220,15 @@ class _Group:
         terms: tuple[Term, ...],
         rules: Placement | None,
         watch: LossWatch | None,
+        *,
+        told: Steps | None,
     ) -> None:
         self._snapshot = snapshot
         self._fleet = fleet
         self._terms = terms
         self._rules = rules
         self._watch = watch
+        self._told = told
         if rules is not None:
             rules.begin()
         if watch is not None:
@@ -311,15 +319,18 @@ class _Group:
             min_gain_limit=inf,
         )
         taken: list[Step] = []
+        before = wishes.moves_max - moves_max
+        tell(self._told, FOUND, before, wishes.moves_max)
         goes_on, ended_early = True, False
         while goes_on and len(taken) < moves_max:
-            left = _Alike(fleet, self._fleet.subjects, kind_of)
+            left = Alike(fleet, self._fleet.subjects, kind_of)
             fleet.subjects = left.first
             goes_on = False
             options = options._replace(moves_max=moves_max - len(taken))
             try:
                 for step in balance(fleet, options, self._terms, bars=bars, accepts=guard.accepts):
                     taken.append(step)
+                    tell(self._told, FOUND, before + len(taken), wishes.moves_max)
                     goes_on = left.are_used_up(step.machine)
                     if goes_on:
                         break
@@ -367,32 +378,3 @@ class _Steps(NamedTuple):
     taken: list[Step]
     refused: int
     ended_early: bool
-
-
-class _Alike:
-    """Machines that are the same in all that balancing looks at, and where they are: some stand for all."""
-
-    def __init__(self, fleet: Fleet, subjects: Sequence[int], kind_of: Sequence[int]) -> None:
-        self._key_of: dict[int, object] = {}
-        self._left: dict[object, int] = {}
-        self._others: set[object] = set()
-        first = []
-        for number in subjects:
-            _, _, *size, _ = fleet.machines[number]
-            key = (fleet.places[number], kind_of[number], *size)
-            count = self._left.get(key, 0)
-            if count >= ALIKE_MAX:
-                self._others.add(key)
-                continue
-            self._left[key] = count + 1
-            self._key_of[number] = key
-            first.append(number)
-        self.first = tuple(first)
-
-    def are_used_up(self, number: int) -> bool:
-        """Whether the last of those that stand for others has moved with this one."""
-        key = self._key_of.pop(number, None)
-        if key is None:
-            return False
-        self._left[key] -= 1
-        return self._left[key] == 0 and key in self._others

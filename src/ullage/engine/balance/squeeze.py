@@ -14,10 +14,12 @@ from ullage.engine.balance.facts import Machine, machine_of
 from ullage.engine.balance.fleet import Fleet
 from ullage.engine.balance.search import balance
 from ullage.engine.balance.state import Failure, add_primary
+from ullage.engine.steps import Steps, counted
 from ullage.model.ganeti import MIB, Instance, Size
 
 STANDBY_TAG: Final = "htools:standby:"
 """What tags of nodes begin with that may be switched on."""
+TRIED: Final = "nodes tried"
 TO_THE_END: Final = Balancing(min_score=-inf, min_gain=0.0, min_gain_limit=0.0)
 
 
@@ -48,7 +50,7 @@ class Squeezed(NamedTuple):
     on_candidates: tuple[int, ...]
 
 
-def squeeze(fleet: Fleet, options: SqueezeOptions) -> Squeezed:
+def squeeze(fleet: Fleet, options: SqueezeOptions, steps_told: Steps | None = None) -> Squeezed:
     """Return which hosts to switch off, or which to switch on where there is too little room."""
     promised = frozenset() if options.as_htools else _promised(fleet)
     off_candidates = tuple(number for number in _off_candidates(fleet) if number not in promised)
@@ -59,10 +61,10 @@ def squeeze(fleet: Fleet, options: SqueezeOptions) -> Squeezed:
     after, is_enough = fleet, True
     lacks_room = not _has_room(fleet, _asked(fleet, options.minimal), options)
     if lacks_room:
-        on, is_enough = _to_switch_on(fleet, on_candidates, options)
+        on, is_enough = _to_switch_on(fleet, on_candidates, options, steps_told)
         after, steps = _switched(fleet, on, offline=False)
     else:
-        off = _to_switch_off(fleet, off_candidates, options)
+        off = _to_switch_off(fleet, off_candidates, options, steps_told)
         if off:
             after, steps = _switched(fleet, off, offline=True)
     return Squeezed(off, on, steps, after, lacks_room, is_enough, off_candidates, on_candidates)
@@ -98,11 +100,13 @@ def _on_candidates(fleet: Fleet) -> tuple[int, ...]:
     )
 
 
-def _to_switch_off(fleet: Fleet, candidates: Sequence[int], options: SqueezeOptions) -> tuple[int, ...]:
+def _to_switch_off(
+    fleet: Fleet, candidates: Sequence[int], options: SqueezeOptions, told: Steps | None
+) -> tuple[int, ...]:
     """Return the hosts that can be off together: from the one with the fewest machines on, each that can."""
     asked = _asked(fleet, options.target)
     off: tuple[int, ...] = ()
-    for number in reversed(candidates):
+    for number in counted(reversed(candidates), len(candidates), TRIED, told):
         after, _ = _switched(fleet, (number, *off), offline=True)
         if _all_are_online(after) and _has_room(after, asked, options):
             off = (number, *off)
@@ -110,11 +114,11 @@ def _to_switch_off(fleet: Fleet, candidates: Sequence[int], options: SqueezeOpti
 
 
 def _to_switch_on(
-    fleet: Fleet, candidates: tuple[int, ...], options: SqueezeOptions
+    fleet: Fleet, candidates: tuple[int, ...], options: SqueezeOptions, told: Steps | None
 ) -> tuple[tuple[int, ...], bool]:
     """Return the first hosts that are enough, and True; all and False where not even all are."""
     asked = _asked(fleet, options.minimal)
-    for count in range(len(candidates) + 1):
+    for count in counted(range(len(candidates) + 1), len(candidates) + 1, TRIED, told):
         after, _ = _switched(fleet, candidates[:count], offline=False)
         if _all_are_online(after) and _has_room(after, asked, options):
             return candidates[:count], True

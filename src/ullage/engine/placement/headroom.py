@@ -18,6 +18,7 @@ from ullage.engine.placement.reasons import reasons_of
 from ullage.engine.placement.running import Running
 from ullage.engine.placement.shapes import Shape, size_of
 from ullage.engine.quota.admission import elastic_of
+from ullage.engine.steps import Steps, counted
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Batch
 from ullage.model.errors import InputError
@@ -54,7 +55,9 @@ class Sets(NamedTuple):
     missing: tuple[str, ...]
 
 
-def headroom(columns: Columns, batches: Sequence[Batch], *, placement: str = "spread") -> list[Headroom]:
+def headroom(
+    columns: Columns, batches: Sequence[Batch], *, placement: str = "spread", steps: Steps | None = None
+) -> list[Headroom]:
     """Return how many more of each workload fit, each asked about alone.
 
     Of a gang of several workloads, the others are taken to have a place.
@@ -65,7 +68,7 @@ def headroom(columns: Columns, batches: Sequence[Batch], *, placement: str = "sp
         trial.devices.expect(batches)
     before = BeforePlacement(columns.snapshot, elastic_of(trials[placement]))
     found = []
-    for batch in batches:
+    for batch in counted(batches, len(batches), "workloads counted", steps):
         workload = before.completed(batch.workload)
         by_slot = goes_by_slots(trials[BY_SLOT], trials[BY_SLOT].shape_of(workload))
         trial = trials[BY_SLOT if by_slot else placement]

@@ -18,6 +18,7 @@ from ullage.engine.purchase.disk_places import places_of, wishes_of
 from ullage.engine.purchase.mix import Optimiser
 from ullage.engine.purchase.offers import Market, Offer, Upgrade, counts_of
 from ullage.engine.purchase.problem import Problem
+from ullage.engine.steps import Steps, counted, tell
 from ullage.model.quantity import readable_bytes
 
 TRIES_MAX: Final = 40
@@ -41,8 +42,11 @@ class Lot(NamedTuple):
 class DiskSearch:
     """The search for one purchase."""
 
-    def __init__(self, market: Market, check: Check, problem: Problem, seconds_max: int) -> None:
+    def __init__(
+        self, market: Market, check: Check, problem: Problem, seconds_max: int, steps: Steps | None = None
+    ) -> None:
         self._market = market
+        self._steps = steps
         self._check = check
         self._problem = problem
         self._seconds_max = seconds_max
@@ -56,7 +60,7 @@ class DiskSearch:
         """Return the cheapest purchase that holds; `nothing` is what there is without one."""
         bound = min(each.price_micro for each in self._market.catalog.everything)
         if self._market.offers:
-            by_room = Optimiser(self._problem, self._seconds_max).best()
+            by_room = Optimiser(self._problem, self._seconds_max, self._steps).best()
             if by_room.bought is None:
                 reason = "the counts that the catalog has do not suffice"
                 return Purchase((), 0, 0, "bound", nothing, reason)
@@ -75,6 +79,7 @@ class DiskSearch:
         is_sure, tried = self._patterns.complete, 0
         following: DiskMix | None = mix
         while following is not None and self._may_try():
+            tell(self._steps, "mixes tried at most", tried, TRIES_MAX)
             parts = following.parts(self._patterns)
             lot = self._lot(parts)
             checked = self._checked(lot, self._plan(following, lot))
@@ -182,7 +187,7 @@ class DiskSearch:
         """Add the cheapest part that helps until the purchase holds, or none helps."""
         options = sorted({(each.place, each.bundle) for each in self._patterns.found}, key=self._price_of)
         options = [each for each in options if each[1] or self._patterns.places[each[0]].offers]
-        for _ in range(REPAIRS_MAX):
+        for _ in counted(range(REPAIRS_MAX), REPAIRS_MAX, "additions at most", self._steps):
             if checked.holds:
                 break
             for option in options:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from ullage.engine.programme import Programme, Solution
 from ullage.engine.purchase.offers import Offer
 from ullage.engine.purchase.problem import Kind, Problem
+from ullage.engine.steps import Steps, counted
 
 ROUNDS_MAX: Final = 200
 """How often new patterns are looked for."""
@@ -60,8 +61,9 @@ class _Rows(NamedTuple):
 class Optimiser:
     """The search for the cheapest mix of one problem."""
 
-    def __init__(self, problem: Problem, seconds_max: int) -> None:
+    def __init__(self, problem: Problem, seconds_max: int, steps: Steps | None = None) -> None:
         self._problem = problem
+        self._steps = steps
         self._seconds_max = seconds_max
         self._step = gcd(*(kind.price_micro for kind in problem.kinds)) or 1
         self._prices = [kind.price_micro // self._step for kind in problem.kinds]
@@ -95,7 +97,7 @@ class Optimiser:
         """Add patterns until none pays, and return the least cost; unpriced, that is what stays unplaced."""
         kinds = self._problem.kinds
         bound: Fraction | None = None
-        for _ in range(ROUNDS_MAX):
+        for _ in counted(range(ROUNDS_MAX), ROUNDS_MAX, "rounds of prices at most", self._steps):
             rows = self._master(whole=False, priced=priced)
             solution = rows.programme.solve(self._seconds_max)
             if solution.status != "optimal" or solution.cost is None:

@@ -23,6 +23,7 @@ from ullage.engine.purchase.disk_search import DiskSearch
 from ullage.engine.purchase.mix import Mix, Optimiser
 from ullage.engine.purchase.offers import Market, Offer, counts_of, is_within
 from ullage.engine.purchase.problem import Problem
+from ullage.engine.steps import Steps, counted, tell
 from ullage.model.cluster import Batch, Snapshot
 
 REPAIRS_MAX: Final = 64
@@ -40,26 +41,38 @@ LOSSES_MAX: Final = 3
 TRIES_MAX: Final = 60
 TRIED_NODES_MAX: Final = 20_000
 """Cheaper mixes that are tried: so many, and so many nodes over all of them."""
+REPAIRED: Final = "additions at most"
+TRIED: Final = "cheaper mixes tried at most"
+"""What is counted, one after the other."""
 MIXES_MAX: Final = 200_000
 """Mixes whose price is looked at."""
 
 
 def purchase(
-    snapshot: Snapshot, batches: Sequence[Batch], catalog: Catalog, *, nodes_lost: int = 0, seconds_max: int
+    snapshot: Snapshot,
+    batches: Sequence[Batch],
+    catalog: Catalog,
+    *,
+    nodes_lost: int = 0,
+    seconds_max: int,
+    steps: Steps | None = None,
 ) -> Purchase:
     """Return the cheapest purchase with which all batches have a place and so many nodes may fail."""
     market = Market(snapshot, catalog)
     check = Check(market, batches, nodes_lost, max(1, seconds_max // PARTS))
-    search = _Search(market, check, nodes_lost, seconds_max)
+    search = _Search(market, check, nodes_lost, seconds_max, steps)
     return search.find()
 
 
 class _Search:
     """The search for one purchase."""
 
-    def __init__(self, market: Market, check: Check, nodes_lost: int, seconds_max: int) -> None:
+    def __init__(
+        self, market: Market, check: Check, nodes_lost: int, seconds_max: int, steps: Steps | None
+    ) -> None:
         self._market = market
         self._check = check
+        self._steps = steps
         self._nodes_lost = nodes_lost
         self._seconds_max = seconds_max
         self._items = {item.name: item for item in market.catalog.items}
@@ -84,8 +97,9 @@ class _Search:
             if short:
                 return Purchase((), 0, 0, "bound", nothing, problem.why_no_kind(short[0]))
             if self._market.catalog.sells_drives and any(rule_of(shape) for shape, _ in problem.wanted):
-                return DiskSearch(self._market, self._check, problem, self._seconds_max).find(nothing)
-            mix = Optimiser(problem, self._seconds_max).best()
+                told = self._steps
+                return DiskSearch(self._market, self._check, problem, self._seconds_max, told).find(nothing)
+            mix = Optimiser(problem, self._seconds_max, self._steps).best()
         if mix.bought is None:
             return Purchase((), 0, 0, "bound", nothing, "the counts that the catalog has do not suffice")
         return self._verified(problem, mix, nothing)
@@ -152,7 +166,7 @@ class _Search:
         helps, more and more of the one that harms least are added.
         """
         stalled = 0
-        for _ in range(REPAIRS_MAX):
+        for _ in counted(range(REPAIRS_MAX), REPAIRS_MAX, REPAIRED, self._steps):
             step = self._step(offers, checked)
             if step is None or stalled > STALLED_MAX:
                 break
@@ -230,6 +244,7 @@ class _Search:
         for chosen in _mixes(self._choices, found.bound_micro, found.cost_micro):
             if chosen is None or tried >= most:
                 return found._replace(tried=tried)
+            tell(self._steps, TRIED, tried, most)
             tried += 1
             offers = tuple(self._market.spread(chosen))
             checked = self._check.of(offers, searches=searches)

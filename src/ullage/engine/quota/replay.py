@@ -22,6 +22,7 @@ from ullage.engine.quota.pool_victims import may_go, preempting, stay_in_the_way
 from ullage.engine.quota.rights import Claim, Refusal, Rules
 from ullage.engine.quota.victims import Nodes
 from ullage.engine.quota.waiting import Head, Waiting
+from ullage.engine.steps import Steps, tell
 
 PASSES_MAX: Final = 100
 """Passes over those who wait in one moment."""
@@ -78,18 +79,20 @@ class Replay:
         self._events += [(each.at_seconds, _CAPACITY, "", place) for place, each in enumerate(self._changes)]
         heapify(self._events)
 
-    def run(self) -> None:
+    def run(self, steps: Steps | None = None) -> None:
         """Play the trace until nothing more happens."""
-        events = self._events
+        events, arrived = self._events, 0
         while events and self._starts_left > 0:
             now = events[0][0]
             happened = False
             while events and events[0][0] == now:
                 _, event, key, number = heappop(events)
+                arrived += event == _ARRIVE
                 happened |= self._happens(now, event, key, number)
             if happened:
                 self.now_seconds = now
                 self._settle()
+                tell(steps, "workloads have come", arrived, len(self._jobs))
 
     def outcome(self, end_seconds: int | None = None) -> Outcome:
         """Return what came of it, as it stays until the end: by default the moment of the last event."""

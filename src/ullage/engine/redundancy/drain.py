@@ -18,6 +18,7 @@ from ullage.engine.redundancy.budgets import Budget, Budgets, amount_of
 from ullage.engine.redundancy.daemons import is_daemon
 from ullage.engine.redundancy.local_volumes import volume_only_on
 from ullage.engine.redundancy.losses import is_unowned, why_nowhere
+from ullage.engine.steps import Steps, tell
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Node, Snapshot, Workload
 from ullage.model.delta import Delta
@@ -53,7 +54,9 @@ class Drain(NamedTuple):
         return Plan("drain", snapshot.revision, snapshot.policy.name, steps, self.refusals)
 
 
-def drain(columns: Columns, names: Collection[str], placement: str = "spread") -> Drain:
+def drain(
+    columns: Columns, names: Collection[str], placement: str = "spread", told: Steps | None = None
+) -> Drain:
     """Return how these nodes are emptied together."""
     snapshot = columns.snapshot
     unknown = sorted(set(names) - set(columns.node_index))
@@ -61,7 +64,7 @@ def drain(columns: Columns, names: Collection[str], placement: str = "spread") -
         raise InputError(f"node {unknown[0]} is unknown", remedy="name a node of the cluster")
     cordoned = tuple(_cordoned(snapshot.nodes[name]) for name in sorted(set(names)))
     emptied = columns.without_standby().copy().advance(Delta(nodes=cordoned))
-    return _Draining(emptied, set(names), placement).run()
+    return _Draining(emptied, set(names), placement, told).run()
 
 
 def _cordoned(node: Node) -> Node:
@@ -72,8 +75,10 @@ def _cordoned(node: Node) -> Node:
 class _Draining:
     """One drain, on a trial of its own."""
 
-    def __init__(self, columns: Columns, names: set[str], placement: str) -> None:
+    def __init__(self, columns: Columns, names: set[str], placement: str, told: Steps | None) -> None:
         self._trial = Trial(columns, placement)
+        self._told = told
+        self._placed = 0
         self._names = tuple(sorted(names))
         self._rows = {self._trial.row_of[name] for name in names}
         self._budgets = Budgets(columns.snapshot)
@@ -180,6 +185,8 @@ class _Draining:
         if row < 0 or row in self._rows:
             return False
         trial.place(shape, row)
+        self._placed += 1
+        tell(self._told, "workloads moved", self._placed, len(self._moving))
         node = trial.nodes[row].name
         evidence = f"wave {number}{self._budget_words(workload)}; {self._room_words(row, workload)}"
         steps.append(Step("move", workload.key, node, workload.node, shape.requests, 1, evidence))

@@ -6,7 +6,7 @@ only one of each kind is tried: nodes that differ in nothing that a rule or a su
 in for each other. Kinds that surely leave nobody out (sure.py) are not played through.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Final, Literal, NamedTuple
@@ -20,8 +20,9 @@ from ullage.engine.placement.shapes import Shape, size_of
 from ullage.engine.redundancy.alike import classes_of, kinds_of_loss, losses_of, number_of_kinds
 from ullage.engine.redundancy.daemons import is_daemon
 from ullage.engine.redundancy.local_volumes import volume_only_on
-from ullage.engine.redundancy.side_by_side import Loss, can_do, place_side_by_side
+from ullage.engine.redundancy.side_by_side import TRIED, Loss, can_do, place_side_by_side
 from ullage.engine.redundancy.sure import Sure, open_nodes
+from ullage.engine.steps import Steps, counted
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Workload
 from ullage.model.errors import InputError
@@ -154,14 +155,14 @@ class Losses:
                 sizes.append(size_of(shape, whole))
             self._runs[row].append(Run(-workload.priority, -sizes[number], number, workload.key))
 
-    def of(self, names: Collection[str]) -> LossReport:
+    def of(self, names: Collection[str], steps: Steps | None = None) -> LossReport:
         """Return what the loss of these nodes together means."""
         unknown = sorted(set(names) - set(self.trial.row_of))
         if unknown:
             raise InputError(f"node {unknown[0]} is unknown", remedy="name a node of the cluster")
-        return self._report(tuple(sorted({self.trial.row_of[name] for name in names})), 1)
+        return self._report(tuple(sorted({self.trial.row_of[name] for name in names})), 1, steps)
 
-    def _report(self, rows: tuple[int, ...], alike: int) -> LossReport:
+    def _report(self, rows: tuple[int, ...], alike: int, steps: Steps | None = None) -> LossReport:
         """Place anew what runs on some nodes, and take everything back."""
         trial = self.trial
         workloads = trial.columns.snapshot.workloads
@@ -170,7 +171,8 @@ class Losses:
         unowned: list[str] = []
         refusals: dict[int, Refusal] = {}
         with self.without(rows):
-            for run, row in self._place_anew(rows):
+            anew, count = self._place_anew(rows), len(self.waiting(rows)) if steps else 0
+            for run, row in counted(anew, count, "workloads placed anew", steps):
                 workload = workloads[run.key]
                 if is_unowned(workload):
                     unowned.append(run.key)
@@ -244,7 +246,9 @@ class Losses:
             return self._runs[rows[0]]
         return sorted(run for row in rows for run in self._runs[row])
 
-    def every(self, nodes_lost: int, names: Collection[str] | None = None) -> Survey:
+    def every(
+        self, nodes_lost: int, names: Collection[str] | None = None, steps: Steps | None = None
+    ) -> Survey:
         """Return what every loss of so many nodes means; of these nodes alone where some are named."""
         trial = self.trial
         classes = classes_of(trial, self.shapes, self._seen_on)
@@ -255,7 +259,7 @@ class Losses:
         classes.sort(key=lambda rows: (-len(self._runs[rows[0]]), rows[0]))
         nodes_lost = min(nodes_lost, sum(map(len, classes)))
         kinds = list(islice(kinds_of_loss(classes, nodes_lost), LOSSES_MAX))
-        losers = self._losers([rows for rows, _ in kinds], nodes_lost)
+        losers = self._losers([rows for rows, _ in kinds], nodes_lost, steps)
         failing = [(-count, *kind) for count, kind in zip(losers, kinds, strict=True) if count]
         failing.sort()
         return Survey(
@@ -268,7 +272,9 @@ class Losses:
             tuple(self._report(rows, alike) for _, rows, alike in failing[:REPORTED_MAX]),
         )
 
-    def _losers(self, losses: Sequence[tuple[int, ...]], nodes_lost: int) -> list[int | None]:
+    def _losers(
+        self, losses: Sequence[tuple[int, ...]], nodes_lost: int, steps: Steps | None = None
+    ) -> list[int | None]:
         """Return how many workloads each loss leaves without a place; None for those not played through.
 
         Losses of one node are all played through: together they place every workload once.
@@ -284,7 +290,10 @@ class Losses:
                 left -= sum(len(self._runs[row]) for row in rows)
                 played.append(number)
         chosen = [losses[number] for number in played]
-        counts = self._played_side_by_side(chosen) if side_by_side else self._played(chosen)
+        if side_by_side:
+            counts = self._played_side_by_side(chosen, steps)
+        else:
+            counts = self._played(counted(chosen, len(chosen), TRIED, steps))
         for number, count in zip(played, counts, strict=True):
             losers[number] = count
         return losers
@@ -299,13 +308,13 @@ class Losses:
             [open_by_shape[shape] for _, _, shape in kinds],
         )
 
-    def _played_side_by_side(self, losses: Sequence[tuple[int, ...]]) -> Iterator[int]:
+    def _played_side_by_side(self, losses: Sequence[tuple[int, ...]], steps: Steps | None) -> Iterator[int]:
         """Yield how many workloads each loss leaves without a place."""
         prepared = [Loss(rows, [run.shape for run in self.waiting(rows)]) for rows in losses]
-        for placed in place_side_by_side(self.trial, self.shapes, prepared):
+        for placed in place_side_by_side(self.trial, self.shapes, prepared, steps):
             yield int((placed < 0).sum())
 
-    def _played(self, losses: Sequence[tuple[int, ...]]) -> Iterator[int]:
+    def _played(self, losses: Iterable[tuple[int, ...]]) -> Iterator[int]:
         """Yield the same, loss by loss."""
         for rows in losses:
             with self.without(rows):

@@ -18,6 +18,7 @@ from ullage.engine.placement.room import SHIFT, STEPS
 from ullage.engine.placement.rules import Fixed
 from ullage.engine.placement.shapes import Integers, Shape
 from ullage.engine.placement.volume_places import OnNodes
+from ullage.engine.steps import Steps, tell
 from ullage.engine.trial import Trial
 
 CHUNK_CELLS_MAX: Final = 4_000_000
@@ -25,6 +26,8 @@ CHUNK_CELLS_MAX: Final = 4_000_000
 SHAPE_CELLS_MAX: Final = 200_000_000
 """Shapes x nodes beyond which what is kept for all shapes at once would not fit into memory."""
 ROW_BITS: Final = 24
+TRIED: Final = "losses tried"
+"""What is counted while losses are played through."""
 
 
 class Loss(NamedTuple):
@@ -52,14 +55,16 @@ def _depends_on_others(shape: Shape) -> bool:
 
 
 def place_side_by_side(
-    trial: Trial, shapes: Sequence[Shape], losses: Sequence[Loss]
+    trial: Trial, shapes: Sequence[Shape], losses: Sequence[Loss], steps: Steps | None = None
 ) -> list[npt.NDArray[np.intp]]:
     """Return for each loss the row that each of its workloads goes to, -1 for those without a place."""
     size = max(1, CHUNK_CELLS_MAX // max(1, len(trial.nodes)))
     start_state = _Start(trial, shapes, losses)
     found: list[npt.NDArray[np.intp]] = []
     for start in range(0, len(losses), size):
+        tell(steps, TRIED, start, len(losses))
         found += _Chunk(start_state, losses[start : start + size]).place()
+    tell(steps, TRIED, len(losses), len(losses))
     return found
 
 

@@ -20,6 +20,7 @@ from ullage.engine.redundancy.drain import (
     why_promised,
 )
 from ullage.engine.redundancy.losses import is_unowned
+from ullage.engine.steps import Steps, counted, tell
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Workload
 from ullage.model.plan import Refusal
@@ -46,7 +47,9 @@ class Turns(NamedTuple):
     stuck: tuple[Stuck, ...]
 
 
-def in_turns(columns: Columns, names: Collection[str], placement: str = "spread") -> Turns:
+def in_turns(
+    columns: Columns, names: Collection[str], placement: str = "spread", steps: Steps | None = None
+) -> Turns:
     """Return nodes in sets that can be emptied together, one set after the other; all return in between."""
     emptying = _Emptying(columns)
     drains: list[Drain] = []
@@ -54,6 +57,7 @@ def in_turns(columns: Columns, names: Collection[str], placement: str = "spread"
     stuck = [Stuck(name, tuple(emptying.fixed[name])) for name in names if name in emptying.fixed]
     single: list[str] = []
     while left:
+        tell(steps, "nodes given a turn", len(names) - len(left), len(names))
         chosen = emptying.largest(left)
         if not chosen:
             single += left
@@ -65,7 +69,7 @@ def in_turns(columns: Columns, names: Collection[str], placement: str = "spread"
             single.append(chosen[0])
         gone = {*found.nodes, *single}
         left = [name for name in left if name not in gone]
-    for number, name in enumerate(single):
+    for number, name in enumerate(counted(single, len(single), "nodes emptied alone", steps)):
         if number >= EXPLAINED_MAX:
             stuck.append(
                 Stuck(name, (Refusal(name, 1, UNEXPLAINED, remedy=f"ullage balance --drain {name}"),))
@@ -79,7 +83,9 @@ def in_turns(columns: Columns, names: Collection[str], placement: str = "spread"
     return Turns(tuple(sorted(drains, key=lambda each: -len(each.nodes))), tuple(stuck))
 
 
-def not_needed(columns: Columns, names: Iterable[str], placement: str = "spread") -> Drain:
+def not_needed(
+    columns: Columns, names: Iterable[str], placement: str = "spread", steps: Steps | None = None
+) -> Drain:
     """Return a drain of nodes that can all be empty for good: those with the least to move are tried first.
 
     Nodes with parts of the cluster itself (mirror pods) are left alone.
@@ -87,7 +93,8 @@ def not_needed(columns: Columns, names: Iterable[str], placement: str = "spread"
     emptying = _Emptying(columns)
     wanted = [name for name in names if not emptying.runs_the_cluster(name)]
     wanted.sort(key=lambda name: (emptying.load(name), name))
-    chosen = emptying.largest([name for name in wanted if name not in emptying.fixed])
+    free = [name for name in wanted if name not in emptying.fixed]
+    chosen = emptying.largest(counted(free, len(free), "nodes tried", steps))
     return drained(columns, chosen, placement)
 
 
@@ -151,7 +158,7 @@ class _Emptying:
         """Return how many workloads would have to leave a node."""
         return len(self._held.get(name, ()))
 
-    def largest(self, names: Sequence[str]) -> list[str]:
+    def largest(self, names: Iterable[str]) -> list[str]:
         """Return nodes that can be empty together, taken in their order."""
         start = self._trial.mark()
         held = {name: list(workloads) for name, workloads in self._held.items()}

@@ -12,6 +12,7 @@ import msgspec
 
 from ullage.engine.placement.limit_ranges import containers_of, limit_range_refusal, stated_by_pod
 from ullage.engine.requests import effective_limits, effective_request
+from ullage.engine.steps import Steps, counted
 from ullage.engine.usage.book import Book
 from ullage.engine.usage.evidence import observed_pods
 from ullage.engine.usage.owners import Crew, crews, names_of
@@ -55,11 +56,18 @@ class WorkloadAdvice(NamedTuple):
 
 
 def advise(
-    snapshot: Snapshot, book: Book, rules: Rules, namespace: str = "", wanted: Collection[str] = ()
+    snapshot: Snapshot,
+    book: Book,
+    rules: Rules,
+    namespace: str = "",
+    wanted: Collection[str] = (),
+    *,
+    steps: Steps | None = None,
 ) -> list[WorkloadAdvice]:
     """Return advice for all workloads of a cluster or a namespace, or for those that are wanted by name."""
     found = []
-    for crew in crews(snapshot, observed_pods(book)):
+    every = crews(snapshot, observed_pods(book))
+    for crew in counted(every, len(every), "workloads looked at", steps):
         owner = crew.owner
         named = not wanted or names_of(owner) & set(wanted)
         if named and (not namespace or owner.namespace == namespace):

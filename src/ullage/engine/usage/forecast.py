@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from ullage.engine.steps import Steps, tell
 from ullage.engine.usage.backtest import (
     Tried,
     Widths,
@@ -87,7 +88,7 @@ class RunOut(NamedTuple):
     latest: Counts
 
 
-def forecast(values: Floats, level: Fraction) -> Forecast:
+def forecast(values: Floats, level: Fraction, steps: Steps | None = None) -> Forecast:
     """Return the forecast of rows of hourly peaks, whole days of them, with intervals of a probability."""
     rows, hours = values.shape
     if not values.size:
@@ -106,10 +107,13 @@ def forecast(values: Floats, level: Fraction) -> Forecast:
         silent_hours=silent,
         latest=_latest(values, silent),
     )
+    done, total = 0, int(np.count_nonzero(found.reason == KNOWN))
     for span in np.unique(spans[found.reason == KNOWN]):
         alike = np.flatnonzero((spans == span) & (found.reason == KNOWN))
         for start in range(0, len(alike), _CHUNK_ROWS):
+            tell(steps, "series forecast", done, total)
             some = alike[start : start + _CHUNK_ROWS]
+            done += len(some)
             _fill(found, some, values[some, hours - span * DAY_HOURS :], level)
     return found
 

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ullage.engine.steps import Steps
 from ullage.engine.usage.book import WEEK_DAYS
 from ullage.engine.usage.ratio_nodes import Composed, Evidence, composed
 from ullage.engine.usage.student import Floats, bound, tail
@@ -86,12 +87,13 @@ def curve_of(
     seed: int,
     more: Sequence[Fraction] = (),
     nodes: int = NODES_COMPOSED,
+    steps: Steps | None = None,
 ) -> Curve:
     """Return the risk at every step of the ratio, and at some `more` ratios."""
     ratios = sorted({*RATIOS, *more})
     growth = growth_of(evidence)
     ahead = evidence.day_numbers.max(initial=0) - evidence.day_numbers + HORIZON_DAYS
-    found = composed(evidence, ratios, np.exp(growth * ahead), nodes, seed)
+    found = composed(evidence, ratios, np.exp(growth * ahead), nodes, seed, steps=steps)
     weekend = (evidence.day_numbers + _THURSDAY) % WEEK_DAYS >= _SATURDAY
     risks = np.maximum(_upper(found.over), _unseen(found, np.zeros(nodes), weekend))
     risks_swap = np.maximum(_upper(found.over_swap), _unseen(found, found.rooms, weekend))

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from ullage.engine.steps import Steps, counted
 from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.student import Floats
 
@@ -59,7 +60,13 @@ class Composed(NamedTuple):
 
 
 def composed(
-    evidence: Evidence, ratios: Sequence[Fraction], growth: Floats, nodes: int, seed: int
+    evidence: Evidence,
+    ratios: Sequence[Fraction],
+    growth: Floats,
+    nodes: int,
+    seed: int,
+    *,
+    steps: Steps | None = None,
 ) -> Composed:
     """Compose so many nodes by a seed; `growth` is what use is multiplied by, day by day."""
     evidence = in_order(evidence)
@@ -71,7 +78,7 @@ def composed(
     near = np.empty((len(ratios), nodes))
     rooms = np.empty(nodes)
     factors = np.repeat(growth, slots)
-    for number in range(nodes):
+    for number in counted(range(nodes), nodes, "nodes composed", steps):
         at = number * len(evidence.allocatable) // nodes
         whole = int(evidence.allocatable[at])
         limits = np.array([ratio.numerator * whole // ratio.denominator for ratio in ratios], np.int64)
