@@ -1,19 +1,23 @@
 """Jobs: begun, looked at, fetched, cancelled; bounded, and each its owner's alone."""
 
 import asyncio
+import signal
 
 import msgspec
 import pytest
 
 from ullage.web import jobs as module
+from ullage.web.frames import Stepped
 from ullage.web.http import Principal, Problem
-from ullage.web.jobs import UNFINISHED_EACH_MAX, UNFINISHED_MAX, Jobs
+from ullage.web.jobs import UNFINISHED_EACH_MAX, UNFINISHED_MAX, Job, Jobs
 from ullage.web.served import Bounds
 from ullage.web.work import Work
 from web.pools import Served, until
 
 ANNE, BORIS = Principal("anne", "read"), Principal("boris", "commit")
 STATUS = Work("question/status")
+ROLLING = Work("question/balance", {"rolling": True})
+CHECK = Work("question/check", {"nodesLost": 1})
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +96,56 @@ def test_a_job_that_is_cancelled_ends_its_worker(served, jobs):
         assert jobs.state(job.id, ANNE).state == "cancelled"
         assert refusal(jobs.result, job.id, ANNE).status == 410
     served.run(until(lambda: len(workers & set(served.workers("demo"))) == 1))
+
+
+def test_a_job_tells_the_steps_of_its_worker(served, jobs):
+    state = finished(served, jobs, begun(served, jobs, CHECK))
+    assert state.state == "done"
+    assert state.steps_of
+    assert state.steps_done == state.steps_total > 0
+
+
+@pytest.mark.slow
+def test_a_job_in_the_midst_of_its_steps_is_cancelled_and_ends_with_its_worker(tmp_path):
+    large = Served(tmp_path, [("large", "synthetic:nodes=400")], Bounds(workers=1))
+    try:
+        large.run(large.pool.refresh("large"))
+        jobs = Jobs(large.pool)
+        for how in ("cancelled", "failed"):
+            large.ready("large", 1)
+            (worker,) = large.workers("large")
+            job = begun(large, jobs, ROLLING, cluster="large")
+            large.run(until(lambda job=job: jobs.state(job.id, ANNE).steps_total))
+            state = jobs.state(job.id, ANNE)
+            assert (state.state, state.steps_total) == ("running", 400)
+            assert state.progress.endswith(f", {state.steps_done} of 400 nodes given a turn")
+            if how == "cancelled":
+                large.run(jobs.cancel(job.id, ANNE))
+            else:
+                large.signal("large", signal.SIGKILL)
+            assert finished(large, jobs, job).state == how
+            large.run(until(lambda worker=worker: worker not in large.workers("large")))
+        assert large.answer("large", STATUS).status == 200
+    finally:
+        large.close()
+
+
+def test_a_job_of_which_nothing_is_counted_has_no_steps(served, jobs):
+    state = finished(served, jobs, begun(served, jobs))
+    assert (state.steps_done, state.steps_total, state.steps_of) == (0, 0, "")
+
+
+def test_progress_is_how_long_a_job_runs_and_how_far_it_is():
+    job = Job("demo", Work("question/check"), "anne")
+    job.began()
+    assert job.told(0).progress == "runs for 0 of at most 3600 s"
+    for done in (3, 12):
+        job.stepped(Stepped("losses tried", done, 40))
+    state = job.told(0)
+    assert state.progress == "runs for 0 of at most 3600 s, 12 of 40 losses tried"
+    assert (state.steps_done, state.steps_total, state.steps_of) == (12, 40, "losses tried")
+    job.ended("cancelled")
+    assert (job.told(0).steps_done, job.told(0).steps_total) == (12, 40)
 
 
 def test_a_finished_job_is_forgotten_when_its_owner_wants_that(served, jobs):

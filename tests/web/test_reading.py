@@ -9,9 +9,10 @@ from contextlib import closing
 import psutil
 import pytest
 
-from ullage.web.frames import EndedError, Failed, Hello, Ready, ToRead, packed
-from ullage.web.reading import Reading, Worker, ending, peer
-from ullage.web.work import Work
+from ullage.web.frames import Answered, EndedError, Failed, Hello, Ready, Stepped, ToRead, packed
+from ullage.web.reading import Listener, Reading, Worker, ending, peer
+from ullage.web.work import Done, Work
+from web.pools import until
 
 WORK = Work("question/status")
 
@@ -134,5 +135,36 @@ def test_a_worker_that_says_what_is_no_answer_is_ended():
         with pytest.raises(EndedError):
             await answer
         assert await program.wait() == -signal.SIGKILL
+
+    asyncio.run(connected(scenario))
+
+
+def test_steps_are_heard_by_who_asked_and_the_answer_follows_them():
+    async def scenario(worker, theirs, _):
+        first, second = [], []
+        for heard, other in ((first, second), (second, first)):
+            count = len(other)
+            answer = worker.ask(WORK, 5.0, Listener(lambda: None, heard.append))
+            theirs.sendall(packed(Stepped("nodes", 1, 2)) + packed(Stepped("nodes", 2, 2)))
+            theirs.sendall(packed(Answered(Done(body=b"done"))))
+            assert (await answer).done.body == b"done"
+            assert heard == [Stepped("nodes", 1, 2), Stepped("nodes", 2, 2)]
+            assert len(other) == count
+        assert worker.answers == 2
+
+    asyncio.run(connected(scenario))
+
+
+def test_steps_that_nobody_wants_to_know_of_are_no_answer():
+    async def scenario(worker, theirs, _):
+        heard = []
+        answer = worker.ask(WORK, 5.0, Listener(lambda: None, heard.append))
+        answer.cancel()
+        theirs.sendall(packed(Stepped("nodes", 1, 2)) + packed(Answered(Done())))
+        await until(lambda: worker.answers == 1)
+        answer = worker.ask(WORK, 5.0)
+        theirs.sendall(packed(Stepped("nodes", 2, 2)) + packed(Answered(Done(body=b"next"))))
+        assert (await answer).done.body == b"next"
+        assert heard == []
 
     asyncio.run(connected(scenario))

@@ -14,12 +14,13 @@ from ullage.service.asked import Asked, read_to_hold
 from ullage.service.figures import ClusterFigures, figures
 from ullage.sources.snapshot_file import snapshot_of_bytes
 from ullage.stores.codec import to_capacities
-from ullage.web.frames import Answered, Asking, EndedError, Hello, receive, send
+from ullage.web.frames import Answered, Asking, EndedError, Hello, Said, Stepped, receive, send
 from ullage.web.work import Work
 from ullage.web.worker import SNAPSHOT, answer, warm
 
 HELLO = msgspec.msgpack.Decoder(Hello)
 ANSWERED = msgspec.msgpack.Decoder(Answered)
+SAID = msgspec.msgpack.Decoder(Said)
 POD = b"""
 apiVersion: v1
 kind: Pod
@@ -29,6 +30,7 @@ spec: {containers: [{name: main, resources: {requests: {cpu: "1"}}}]}
 PROGRAM = """
 import sys, time
 from ullage.service.asked import Asked, read_to_hold
+from ullage.service.progress import listener
 from ullage.web import worker
 from ullage.web.frames import ToRead
 from ullage.web.work import Done
@@ -49,7 +51,12 @@ def keep(name, work, held):
 def sleep(name, work, held):
     time.sleep(3600)
 
-worker._KINDS.update(fail=fail, use=use, keep=keep, sleep=sleep)
+def tell(name, work, held):
+    for number in range(3600):
+        listener()("nodes" + "s" * number, 0, 1)
+        time.sleep(0.05)
+
+worker._KINDS.update(fail=fail, use=use, keep=keep, sleep=sleep, tell=tell)
 worker.GROWN_BYTES_MAX = 32 << 20
 worker.ALARM_SECONDS = 0
 order = ToRead("demo", "this one", sys.argv[1], "demo", worker_bytes_max=256 << 20)
@@ -171,6 +178,28 @@ def test_a_worker_answers_until_nobody_asks(tmp_path):
             assert (answered.done.status, answered.done.revision, answered.is_last) == (200, 7, False)
         connection.close()
         assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_a_worker_says_how_far_it_is_where_that_is_wanted_and_then_answers(demo, tmp_path, is_followed):
+    work = Work("question/check", {"nodesLost": 1})
+    with working(tmp_path) as (connection, _):
+        send(connection, Asking(work, 60.0, is_followed))
+        steps = []
+        while isinstance(said := receive(connection, SAID), Stepped):
+            steps.append(said)
+        assert said.done.body == answer(work, demo).body
+        assert bool(steps) == is_followed
+        assert all(0 <= each.done <= each.total for each in steps)
+
+
+def test_a_worker_whose_steps_nobody_can_hear_ends_quietly(tmp_path):
+    with working(tmp_path) as (connection, process):
+        send(connection, Asking(Work("tell"), 60.0, is_followed=True))
+        assert receive(connection, SAID) == Stepped("nodes", 0, 1)
+        connection.close()
+        assert process.wait(60) == 0
+        assert process.stderr.read() == b""
 
 
 @pytest.mark.slow

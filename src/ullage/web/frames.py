@@ -86,17 +86,33 @@ class Hello(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Asking(msgspec.Struct, array_like=True, frozen=True):
-    """One thing to do, and after how long nobody waits for it any more."""
+    """One thing to do, and after how long nobody waits for it any more.
+
+    `is_followed` says that somebody wants to know meanwhile how far it is.
+    """
 
     work: Work
     seconds_max: float
+    is_followed: bool = False
 
 
-class Answered(msgspec.Struct, array_like=True, frozen=True):
+class Stepped(msgspec.Struct, array_like=True, tag="stepped", frozen=True):
+    """How far a worker is with what it does: of what is counted, how many are done of how many."""
+
+    what: str
+    done: int
+    total: int
+
+
+class Answered(msgspec.Struct, array_like=True, tag="answered", frozen=True):
     """What came of it; the last one of a worker that ends then."""
 
     done: Done
     is_last: bool = False
+
+
+Said = Stepped | Answered
+"""What a worker says of what it was asked: perhaps how far it is, again and again, and then the answer."""
 
 
 def packed(record: msgspec.Struct) -> bytes:

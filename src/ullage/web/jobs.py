@@ -13,9 +13,12 @@ from typing import Final, Literal
 
 import msgspec
 
+from ullage.service.progress import words_of
+from ullage.web.frames import Stepped
 from ullage.web.http import Principal, Problem
 from ullage.web.pool import Pool
 from ullage.web.problems import busy
+from ullage.web.reading import Listener
 from ullage.web.work import Done, Work
 
 JOB_SECONDS_MAX: Final = 3600.0
@@ -28,7 +31,10 @@ UNFINISHED: Final = ("waiting", "running")
 
 
 class JobState(msgspec.Struct, frozen=True, rename="camel"):
-    """How a job stands; `status` is what HTTP says to its result, once there is one."""
+    """How a job stands; `status` is what HTTP says to its result, once there is one.
+
+    What is counted while it runs (`steps_of`) may change on the way; where nothing is, there are no steps.
+    """
 
     id: str
     cluster: str
@@ -39,6 +45,9 @@ class JobState(msgspec.Struct, frozen=True, rename="camel"):
     ran_seconds: float
     seconds_max: float
     progress: str
+    steps_done: int = 0
+    steps_total: int = 0
+    steps_of: str = ""
     status: int = 0
 
 
@@ -52,6 +61,7 @@ class Job:
         self.owner = owner
         self.state: State = "waiting"
         self.done: Done | None = None
+        self.steps = Stepped("", 0, 0)
         self.asked_seconds = int(time.time())
         self.asked_at = time.monotonic()
         self.began_at: float | None = None
@@ -68,10 +78,16 @@ class Job:
         self.began_at = time.monotonic()
         self.state = "running"
 
+    def stepped(self, steps: Stepped) -> None:
+        """Note how far it is."""
+        self.steps = steps
+
     def ended(self, state: State, done: Done | None = None) -> None:
         """Note what became of it; what was asked for is not needed any more."""
         self.ended_at = time.monotonic()
         self.state, self.done = state, done
+        if state == "done":
+            self.steps = Stepped(self.steps.what, self.steps.total, self.steps.total)
         self.work = Work(self.work.name)
 
     def told(self, before: int) -> JobState:
@@ -79,9 +95,11 @@ class Job:
         now = self.ended_at or time.monotonic()
         waited = (self.began_at or now) - self.asked_at
         ran = now - self.began_at if self.began_at else 0.0
+        steps = self.steps
+        counted = f", {words_of(steps.what, steps.done, steps.total)}" if steps.what else ""
         words = {
             "waiting": f"waits for a worker, {before} before it",
-            "running": f"runs for {ran:.0f} of at most {JOB_SECONDS_MAX:.0f} s",
+            "running": f"runs for {ran:.0f} of at most {JOB_SECONDS_MAX:.0f} s{counted}",
             "done": f"answered after {waited + ran:.1f} s",
             "failed": f"failed after {waited + ran:.1f} s",
             "cancelled": f"cancelled after {waited + ran:.1f} s",
@@ -96,6 +114,9 @@ class Job:
             round(ran, 3),
             JOB_SECONDS_MAX,
             words[self.state],
+            steps.done,
+            steps.total,
+            steps.what,
             self.done.status if self.done else 0,
         )
 
@@ -121,8 +142,9 @@ class Jobs:
 
     async def _run(self, job: Job) -> None:
         try:
+            listener = Listener(job.began, job.stepped)
             done = await self._pool.ask(
-                job.cluster, job.work, seconds_max=JOB_SECONDS_MAX, is_long=True, began=job.began
+                job.cluster, job.work, seconds_max=JOB_SECONDS_MAX, is_long=True, listener=listener
             )
             job.ended("done" if done.status < 400 else "failed", done)
         except Problem as problem:

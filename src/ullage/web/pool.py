@@ -27,7 +27,7 @@ from ullage.web.frames import EndedError, Hello, read
 from ullage.web.http import Problem
 from ullage.web.logs import Log
 from ullage.web.problems import busy
-from ullage.web.reading import STREAM_BYTES
+from ullage.web.reading import STREAM_BYTES, Listener
 from ullage.web.served import Around, Bounds, ServedCluster
 from ullage.web.settings import Settings
 from ullage.web.work import Done, Work
@@ -136,17 +136,17 @@ class Pool:
         *,
         seconds_max: float,
         is_long: bool | None = None,
-        began: Callable[[], None] | None = None,
+        listener: Listener | None = None,
     ) -> Done:
         """Return what a worker of a cluster answers; refusals of the work itself are answers too.
 
         Raises a Problem: 404 where there is no such cluster, 503 where it is not read yet or too many wait,
-        504 where answering takes too long, 500 where the worker ends within it. `began` is called when a
-        worker is found.
+        504 where answering takes too long, 500 where the worker ends within it. A `listener` hears when a
+        worker is found, and how far it is.
         """
         cluster = self._cluster(name)
         long = takes_long(work) if is_long is None else is_long
-        return await cluster.ask(work, seconds_max=seconds_max, is_long=long, began=began)
+        return await cluster.ask(work, seconds_max=seconds_max, is_long=long, listener=listener)
 
     async def ask_apart(self, name: str, work: Work, *, seconds_max: float) -> Done:
         """Return what a process of its own answers that knows a cluster: it may write, and take its time."""

@@ -12,11 +12,24 @@ import socket
 import struct
 import subprocess
 import sys
-from typing import Final
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 import msgspec
 
-from ullage.web.frames import Answered, Asking, EndedError, Failed, Fork, Told, ToRead, packed, read
+from ullage.web.frames import (
+    Answered,
+    Asking,
+    EndedError,
+    Failed,
+    Fork,
+    Said,
+    Stepped,
+    Told,
+    ToRead,
+    packed,
+    read,
+)
 from ullage.web.loader import ENVIRONMENT, MODULE
 from ullage.web.work import Work
 
@@ -24,7 +37,14 @@ END_SECONDS: Final = 5.0
 STREAM_BYTES: Final = 4 << 20
 _PEER: Final = struct.Struct("3i")
 _TOLD: Final = msgspec.msgpack.Decoder(Told)
-_ANSWERED: Final = msgspec.msgpack.Decoder(Answered)
+_SAID: Final = msgspec.msgpack.Decoder(Said)
+
+
+class Listener(NamedTuple):
+    """Who wants to know when a worker begins with some work, and how far it is."""
+
+    began: Callable[[], None]
+    stepped: Callable[[Stepped], None]
 
 
 class Worker:
@@ -42,16 +62,14 @@ class Worker:
         self.process = peer(writer)
         self._handle = os.pidfd_open(self.process)
         self._answer: asyncio.Future[Answered] | None = None
+        self._listener: Listener | None = None
         self._is_gone = False
 
     async def follow(self) -> None:
         """Hand each answer to who waits for it, until the worker is gone."""
         try:
             while True:
-                answered = await read(self._reader, _ANSWERED)
-                self.answers += 1
-                if self._answer is not None and not self._answer.done():
-                    self._answer.set_result(answered)
+                self._heard(await read(self._reader, _SAID))
         except EndedError:
             if self._answer is not None and not self._answer.done():
                 self._answer.set_exception(EndedError("the process that was to answer has ended"))
@@ -61,14 +79,27 @@ class Worker:
             os.close(self._handle)
             self._writer.close()
 
-    def ask(self, work: Work, seconds_max: float) -> "asyncio.Future[Answered]":
+    def _heard(self, said: Said) -> None:
+        """Pass on an answer, or how far it is; what nobody waits for any more is nobody's."""
+        self.answers += isinstance(said, Answered)
+        if self._answer is None or self._answer.done():
+            return
+        if isinstance(said, Answered):
+            self._answer.set_result(said)
+        elif self._listener is not None:
+            self._listener.stepped(said)
+
+    def ask(
+        self, work: Work, seconds_max: float, listener: Listener | None = None
+    ) -> "asyncio.Future[Answered]":
         """Return what will be the answer; raises an EndedError, now or then, where there is none."""
         if self._is_gone:
             raise EndedError("the process that was to answer has ended")
         loop = asyncio.get_running_loop()
         self.asked_at = loop.time()
         self._answer = loop.create_future()
-        self._writer.write(packed(Asking(work, seconds_max)))
+        self._listener = listener
+        self._writer.write(packed(Asking(work, seconds_max, listener is not None)))
         return self._answer
 
     def kill(self) -> None:

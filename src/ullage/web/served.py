@@ -18,7 +18,7 @@ from ullage.web.http import Problem
 from ullage.web.line import Line
 from ullage.web.logs import Log
 from ullage.web.problems import busy, ended
-from ullage.web.reading import Reading, Worker
+from ullage.web.reading import Listener, Reading, Worker
 from ullage.web.work import Done, Work
 
 RETRY_SECONDS: Final = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
@@ -322,7 +322,7 @@ class ServedCluster:
         return self._current
 
     async def ask(
-        self, work: Work, *, seconds_max: float, is_long: bool, began: Callable[[], None] | None = None
+        self, work: Work, *, seconds_max: float, is_long: bool, listener: Listener | None = None
     ) -> Done:
         """Return what a worker answers; raises a Problem where none does, or not in time."""
         self.held()
@@ -332,9 +332,9 @@ class ServedCluster:
             self._looking = asyncio.get_running_loop().call_later(HELP_SECONDS, self._look_after)
         worker = await self._line.take(is_long=is_long, seconds_max=seconds_max)
         try:
-            if began is not None:
-                began()
-            return await self._answer(worker, work, end_seconds - clock(), seconds_max)
+            if listener is not None:
+                listener.began()
+            return await self._answer(worker, work, end_seconds - clock(), seconds_max, listener)
         finally:
             self._line.finished(is_long=is_long)
 
@@ -354,9 +354,11 @@ class ServedCluster:
             reading.fork()
         self._looking = loop.call_later(HELP_SECONDS, self._look_after)
 
-    async def _answer(self, worker: Worker, work: Work, left_seconds: float, seconds_max: float) -> Done:
+    async def _answer(
+        self, worker: Worker, work: Work, left_seconds: float, seconds_max: float, listener: Listener | None
+    ) -> Done:
         try:
-            future = worker.ask(work, left_seconds)
+            future = worker.ask(work, left_seconds, listener)
         except EndedError:
             raise ended(work) from None
         try:

@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import msgspec
 
 from ullage.model.errors import InputError
+from ullage.service.progress import stepping
 from ullage.web.frames import Answered, Asking, EndedError, Hello, ToRead, receive, send
 from ullage.web.http import HTML, JSON, Problem
 from ullage.web.problems import defect, of_input
+from ullage.web.steps import Telling
 from ullage.web.work import Done, Work
 
 if TYPE_CHECKING:
@@ -194,7 +196,8 @@ def _serve(order: ToRead, held: "Held", revision: int, apart: str) -> None:
         while True:
             asking = receive(connection, _ASKING)
             signal.alarm(math.ceil(asking.seconds_max) + ALARM_SECONDS)
-            done, is_last = _answered(asking.work, held)
+            with stepping(Telling(connection) if asking.is_followed else None):
+                done, is_last = _answered(asking.work, held)
             done.revision = revision
             is_last = is_last or _bytes(_RESIDENT) - before_bytes > GROWN_BYTES_MAX
             send(connection, Answered(done, is_last))
@@ -212,6 +215,8 @@ def _answered(work: Work, held: "Held") -> tuple[Done, bool]:
             503, "answering takes more memory than a question may use", "ask about less at a time"
         )
         return refused(problem), True
+    except EndedError:
+        raise  # nobody is there who could be answered
     except Exception:  # noqa: BLE001 - whatever it is, it ends this worker and no other
         traceback.print_exc()
         return refused(defect(work.name)), True

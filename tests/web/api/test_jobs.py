@@ -45,8 +45,12 @@ def test_a_job_is_followed_from_its_location_to_its_result(server):
     assert answer.status == 202
     location = dict(answer.headers)["location"]
     assert location == f"/v1/jobs/{told(answer)['id']}"
+    assert (told(answer)["apiVersion"], told(answer)["kind"]) == ("ullage.dev/v1", "Job")
     job = location.rpartition("/")[2]
     server.run(until(lambda: server.jobs.state(job, WHO).state == "done"))
+    stands = told(asked(server, "GET", ONE, job))
+    assert (stands["apiVersion"], stands["kind"], stands["state"]) == ("ullage.dev/v1", "Job", "done")
+    assert (stands["stepsDone"], stands["stepsTotal"], stands["stepsOf"]) == (0, 0, "")
     result = asked(server, "GET", f"{ONE}/result", job)
     assert (result.status, told(result)["kind"]) == (200, "StatusReport")
     assert dict(result.headers) == {"ullage-answer": "yes", "ullage-revision": "1"}

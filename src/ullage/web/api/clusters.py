@@ -10,6 +10,7 @@ import msgspec
 
 from ullage.model.wire import API_VERSION
 from ullage.service.clock import now_seconds
+from ullage.web.api.ledger import versioned
 from ullage.web.caching import tag
 from ullage.web.clusters import ClusterState
 from ullage.web.http import JSON, Problem, Request, Response
@@ -97,7 +98,7 @@ async def _noted(server: "Server", request: Request, action: str, outcome: str) 
 
 
 def _told(state: ClusterState, status: int = 200) -> Response:
-    return Response(status, msgspec.json.encode(state))
+    return Response(status, versioned("Cluster", state))
 
 
 _PATH: Final = "/v1/clusters/{cluster}"

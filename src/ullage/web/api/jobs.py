@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from ullage.model.wire import API_VERSION
+from ullage.web.api.ledger import versioned
 from ullage.web.http import JSON, Request, Response
 from ullage.web.jobs import JobState
 from ullage.web.routes import Route
 
 if TYPE_CHECKING:
     from ullage.web.server import Server
+
+
+JOB: Final = "Job"
 
 
 class JobList(msgspec.Struct, frozen=True, rename="camel"):
@@ -27,7 +31,7 @@ class JobList(msgspec.Struct, frozen=True, rename="camel"):
 def accepted(state: JobState) -> Response:
     """Return the answer to a question that has become a job."""
     headers = (("location", f"/v1/jobs/{state.id}"), ("preference-applied", "respond-async"))
-    return Response(202, msgspec.json.encode(state), headers=headers)
+    return Response(202, versioned(JOB, state), headers=headers)
 
 
 async def jobs(server: "Server", request: Request) -> Response:
@@ -37,7 +41,7 @@ async def jobs(server: "Server", request: Request) -> Response:
 
 async def job(server: "Server", request: Request) -> Response:
     """Answer how a job stands."""
-    return Response(body=msgspec.json.encode(server.jobs.state(request.values["job"], request.who)))
+    return Response(body=versioned(JOB, server.jobs.state(request.values["job"], request.who)))
 
 
 async def result(server: "Server", request: Request) -> Response:

@@ -292,7 +292,7 @@ def refusal(outcome: Outcome) -> Problem:
     return Problem(REFUSED, "refused", decision.reason, **members)
 
 
-def versioned(kind: str, record: Record) -> bytes:
+def versioned(kind: str, record: msgspec.Struct) -> bytes:
     """Return a record as JSON that names its version and kind first."""
     return b'{"apiVersion":"%b","kind":"%b",%b' % (
         API_VERSION.encode(),
