@@ -1,5 +1,6 @@
 """A plan is committed as it was made, or not at all; and once."""
 
+import asyncio
 import json
 
 import pytest
@@ -53,6 +54,35 @@ async def problem(asked):
     with pytest.raises(Problem) as caught:
         await asked
     return caught.value
+
+
+def test_of_two_who_ask_at_once_under_one_key_both_get_the_same_plan(run):
+    async def story(standing):
+        asked = [standing.plans.make("mine", NOBODY, pod(), ME, "key") for _ in range(5)]
+        made = await asyncio.gather(*asked)
+        assert len({kept.told.id for kept in made}) == 1
+        assert len(await standing.plans.listed("mine", "", "", 10)) == 1
+
+    run(story)
+
+
+def test_what_was_planned_under_a_key_is_not_planned_again(run):
+    async def story(standing):
+        first = await standing.plans.make("mine", NOBODY, pod(), ME, "key")
+        asked = len(standing.pool.asked)
+        assert await standing.plans.make("mine", NOBODY, pod(), ME, "key") == first
+        assert len(standing.pool.asked) == asked
+
+    run(story)
+
+
+def test_what_cannot_be_planned_leaves_its_key_free(run):
+    async def story(standing):
+        assert (await problem(standing.plans.make("mine", NOBODY, b"kind: {", ME, "key"))).status == 422
+        kept = await standing.plans.make("mine", NOBODY, pod(), ME, "key")
+        assert kept.told.state == "open"
+
+    run(story)
 
 
 def test_a_plan_holds_nothing_until_it_is_committed_and_then_what_it_said(run):

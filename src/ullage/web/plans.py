@@ -24,6 +24,7 @@ from ullage.stores.codec import to_command
 from ullage.web.events import Events
 from ullage.web.history import History, Mark
 from ullage.web.http import Principal, Problem
+from ullage.web.keys import Keyed, digest_of
 from ullage.web.ledgers import Asking, Ledgers
 from ullage.web.state import Audited, State, read_only, write_audit
 from ullage.web.work import Work
@@ -106,8 +107,17 @@ class Plans:
         self._events = events
         self._deciding: dict[str, asyncio.Lock] = {}
 
-    async def make(self, cluster: str, parameters: dict[str, Any], body: bytes, who: Principal) -> Kept:
-        """Return a new plan for workloads; raises a Problem with why there is none."""
+    async def make(
+        self, cluster: str, parameters: dict[str, Any], body: bytes, who: Principal, key: str = ""
+    ) -> Kept:
+        """Return a new plan for workloads; raises a Problem with why there is none.
+
+        What was asked for under the same key before has its plan already, as it stands now.
+        """
+        keyed = Keyed("plan", cluster, key, digest_of(msgspec.json.encode(parameters), body))
+        known = await self._state.run(keyed.known) if key else None
+        if known is not None:
+            return await self.get(cluster, known)
         answer = await self._answer(cluster, parameters, body)
         told = Plan(
             f"{int(time.time() * 1000):011x}{secrets.token_hex(5)}",
@@ -124,7 +134,9 @@ class Plans:
             answer.owners[:NAMES_MAX],
         )
         kept = Kept(told, answer, parameters, body)
-        await self._state.run(lambda connection: _add(connection, kept))
+        made = await self._state.run(lambda connection: _add(connection, kept, keyed))
+        if made != told.id:
+            return await self.get(cluster, made)
         self._tell(told)
         return kept
 
@@ -337,7 +349,12 @@ def _moved(what: str) -> Problem:
     return Problem(412, what, "look again and plan anew")
 
 
-def _add(connection: sqlite3.Connection, kept: Kept) -> None:
+def _add(connection: sqlite3.Connection, kept: Kept, keyed: Keyed) -> str:
+    """Keep a plan, unless there is one under the same key by now; return the one that counts."""
+    known = keyed.known(connection)
+    if known is not None:
+        return known
+    keyed.remember(connection, kept.told.id)
     parameters = msgspec.json.encode(kept.parameters).decode()
     plan = msgspec.json.encode(kept.answer)
     size = len(kept.body) + len(plan) + len(parameters)
@@ -352,6 +369,7 @@ def _add(connection: sqlite3.Connection, kept: Kept) -> None:
         "WINDOW newest AS (ORDER BY identifier DESC)) WHERE number > ?1 OR (number > 1 AND total > ?2))",
         (PLANS_MAX, BYTES_MAX),
     )
+    return told.id
 
 
 def _set(connection: sqlite3.Connection, told: Plan) -> None:

@@ -90,7 +90,19 @@ _SAMPLES_SENT: Final = (
     ) STRICT, WITHOUT ROWID""",
     "CREATE INDEX samples_sent_at ON samples_sent (at_seconds)",
 )
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _PLANS_AND_HISTORY, _SAMPLES_SENT)
+_KEYS: Final = (
+    """CREATE TABLE keys (
+        operation TEXT NOT NULL,
+        cluster TEXT NOT NULL,
+        key TEXT NOT NULL,
+        at_seconds INTEGER NOT NULL,
+        digest TEXT NOT NULL,
+        answer TEXT NOT NULL,
+        PRIMARY KEY (operation, cluster, key)
+    ) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX keys_at ON keys (at_seconds)",
+)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _PLANS_AND_HISTORY, _SAMPLES_SENT, _KEYS)
 """What has to be done after the version before, for each version; none is edited once files of it exist."""
 Result = TypeVar("Result")
 

@@ -127,6 +127,49 @@ def test_a_refusal_carries_what_is_missing(tmp_path):
     told(tmp_path, ROUTES, story, demo=str(tmp_path / "small.json"))
 
 
+def test_a_plan_that_is_asked_for_again_under_its_key_is_the_same_as_it_stands_by_then(run):
+    async def story(client):
+        mine, other = {"idempotency-key": "mine"}, {"idempotency-key": "other"}
+        first, again = [await client.ask("POST", PATH, pod(), mine) for _ in range(2)]
+        assert (first.status, again.status) == (201, 201)
+        assert (again.body, again.headers) == (first.body, first.headers)
+        another = await client.ask("POST", PATH, pod(), other)
+        plain = await client.ask("POST", PATH, pod())
+        made = {json.loads(each.body)["id"] for each in (first, another, plain)}
+        assert len(made) == 3
+        location = dict(first.headers)["location"]
+        await client.ask("POST", f"{location}/commit")
+        later = await client.ask("POST", PATH, pod(), mine)
+        assert dict(later.headers) == {"location": location, "etag": '"1-0-committed"'}
+        assert json.loads(later.body)["state"] == "committed"
+        listed = json.loads((await client.ask("GET", PATH)).body)["plans"]
+        assert {plan["id"] for plan in listed} == made
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    ("body", "query", "key", "status"),
+    [
+        (pod(), [], "mine", 201),
+        (pod("2"), [], "mine", 422),
+        (pod(), [("holdSeconds", "90")], "mine", 422),
+        (pod("2"), [], "k" * 257, 422),
+    ],
+    ids=["the same", "another body", "other parameters", "too long a key"],
+)
+def test_a_key_is_for_one_plan(run, body, query, key, status):
+    async def story(client):
+        await client.ask("POST", PATH, pod(), {"idempotency-key": "mine"})
+        answer = await client.ask("POST", PATH, body, {"idempotency-key": key}, query)
+        assert answer.status == status
+        if status != 201:
+            assert "Idempotency-Key" in json.loads(answer.body)["title"]
+        assert len(json.loads((await client.ask("GET", PATH)).body)["plans"]) == 1
+
+    run(story)
+
+
 def test_plans_are_listed_page_by_page_and_discarded(run):
     async def story(client):
         made = [json.loads((await client.ask("POST", PATH, pod())).body)["id"] for _ in range(3)]

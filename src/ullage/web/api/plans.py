@@ -14,6 +14,7 @@ from ullage.stores.protocol import MovedError
 from ullage.web.api.ledger import MATCH_HEADER, MOVED, REFUSED, LedgerRefusal, refusal
 from ullage.web.api.questions import BODY_BYTES_MAX, MEDIA, Report
 from ullage.web.http import Problem, Request, Response
+from ullage.web.keys import key_in
 from ullage.web.parameters import query_of
 from ullage.web.plans import Kept, Plan, PlanState
 from ullage.web.problems import of_input
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 PAGE_MAX: Final = 200
 _PATH: Final = "/v1/clusters/{cluster}/plans"
+_MAKE_HEADERS: Final = {
+    "Idempotency-Key": "Asked again under the same key, it is the same plan, as it stands by then."
+}
 _COMMIT_HEADERS: Final = {
     "If-Match": "The ETag of the plan: 412 where the cluster or its ledger has moved since it was made."
 }
@@ -62,9 +66,9 @@ async def make(server: "Server", request: Request) -> Response:
     """Plan where workloads would go, and what would hold them."""
     cluster = request.values["cluster"]
     parameters: dict[str, Any] = msgspec.to_builtins(query_of(records.Plan, request))
-    kept = await server.plans.make(cluster, parameters, request.body, request.who)
+    kept = await server.plans.make(cluster, parameters, request.body, request.who, key_in(request.headers))
     location = f"/v1/clusters/{cluster}/plans/{kept.told.id}"
-    return Response(201, _shown(kept), headers=(("location", location), ("etag", kept.told.tag)))
+    return Response(201, _shown(kept), headers=(("location", location), ("etag", kept.told.shown_tag)))
 
 
 async def show(server: "Server", request: Request) -> Response:
@@ -137,6 +141,7 @@ ROUTES: Final = (
         MEDIA,
         {201: PlanAnswer},
         BODY_BYTES_MAX,
+        headers=_MAKE_HEADERS,
     ),
     Route("GET", f"{_PATH}/{{plan}}", show, "read", "A plan and its answer.", answers={200: PlanAnswer}),
     Route(
