@@ -144,6 +144,26 @@ def test_what_is_held_at_a_server_is_seen_by_every_command(ask, ask_as, served, 
     assert ask_as("read", "ledger", "backup", "copy.db") == (1, "", f"ullage: error: {line}\n")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("usage", "show"),
+        ("usage", "report"),
+        ("forecast",),
+        ("advise", "ratio"),
+        ("advise", "requests"),
+        ("status", "--usage", "recorded"),
+    ],
+    ids=" ".join,
+)
+def test_where_a_server_has_recorded_nothing_it_is_said_how_to_have_it_recorded(ask_as, served, words):
+    told = (
+        f"{served.demo}: nothing was observed; start the server with --usage SOURCE, "
+        "or send samples: POST /v1/clusters/NAME/usage/samples"
+    )
+    assert ask_as("read", *words, "-c", served.demo) == (1, "", f"ullage: error: {told}\n")
+
+
 def test_who_may_only_look_holds_nothing(ask_as, served, tmp_path):
     (tmp_path / "pod.yaml").write_text(POD, encoding="utf-8")
     result = ask_as("read", "fit", "-f", tmp_path / "pod.yaml", "--commit", "-c", served.demo)

@@ -53,7 +53,8 @@ def recorded(tmp_path):
 
 
 def test_a_ledger_is_known_by_its_content_and_is_the_default(recorded):
-    for source, asked in ((str(recorded), DEMO), ("", Asked("demo", ledger=str(recorded)))):
+    of_ledger = Asked("demo", ledger=str(recorded))
+    for source, asked in ((str(recorded), DEMO), ("", of_ledger), ("recorded", of_ledger)):
         assert read_usage(source, asked).figures(NODE).total == 14
         assert read_usage(source, asked, read_cluster(DEMO)).figures(API).high == 2
 
@@ -92,10 +93,14 @@ def test_a_ledger_without_usage_is_said_to_have_none(tmp_path):
         read_usage("", Asked("demo", ledger=str(path)))
 
 
-@pytest.mark.parametrize("ledger", ["kube", "http://127.0.0.1:1"])
-def test_usage_is_recorded_in_files_alone(ledger):
+def test_usage_is_recorded_in_no_cluster():
     with pytest.raises(InputError, match="usage is of files"):
-        read_usage("", Asked("demo", ledger=ledger))
+        read_usage("", Asked("demo", ledger="kube"))
+
+
+def test_an_address_is_no_source():
+    with pytest.raises(InputError, match=r"write prometheus:URL; .* is -c URL --usage recorded"):
+        read_usage("http://127.0.0.1:1", DEMO)
 
 
 def test_a_status_needs_a_subject(tmp_path):

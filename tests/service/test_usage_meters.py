@@ -50,7 +50,7 @@ def test_what_was_recorded_is_told(tmp_path):
     }
 
 
-@pytest.mark.parametrize("ledger", ["", "nowhere.db", "kube", "http://127.0.0.1:9"])
+@pytest.mark.parametrize("ledger", ["", "nowhere.db", "kube"])
 def test_a_ledger_that_is_no_file_or_not_there_has_no_meters(ledger):
     assert recorded(Asked(ledger=ledger)) is None
 

@@ -135,9 +135,10 @@ USAGE_OPTION: Final = click.option(
     metavar="SOURCE",
     envvar="ULLAGE_USAGE",
     default="",
-    shell_complete=_files_or("prometheus:", "metrics", "host"),
+    shell_complete=_files_or("prometheus:", "metrics", "host", "recorded"),
     help="What is really used: FILE.csv, FILE.yaml, a ledger FILE.db, prometheus:URL, metrics (of -c kube), "
-    "host (default: $ULLAGE_USAGE, else what the ledger has recorded).",
+    "host or recorded: what the ledger has, or the server of -c (default: $ULLAGE_USAGE, else recorded where "
+    "use is what is asked about).",
 )
 HOLD_SECONDS_MAX: Final = 10 * 366 * 86_400
 _LIVE_CLUSTER: Final = (

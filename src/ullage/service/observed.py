@@ -1,4 +1,4 @@
-"""Usage as every question gets it: from a table, documents, a ledger, Prometheus, the metrics API, this host.
+"""Usage as every question gets it: from tables, documents, ledgers, servers, Prometheus, metrics, this host.
 
 A source is looked at once and becomes a book, in which workloads, namespaces, quotas, groups and the cluster
 are summed from their pods and nodes where nobody observed them as such.
@@ -14,6 +14,8 @@ from ullage.model.resources import ResourceTypes
 from ullage.model.usage import MAX_USAGE, USAGE
 from ullage.service.asked import Asked, read_types
 from ullage.service.ledger_file import file_of, ledger_path
+from ullage.service.ledger_server import ServerPlace, server_place
+from ullage.sources.server_access import is_server
 
 if TYPE_CHECKING:
     from ullage.engine.usage.book import Book, Samples
@@ -22,6 +24,8 @@ PROMETHEUS: Final = "prometheus"
 METRICS: Final = "metrics"
 HOST: Final = "host"
 LIVE: Final = "kube"
+RECORDED: Final = "recorded"
+"""What the ledger of the question has recorded, which is meant too where no source is named."""
 _DOCUMENTS: Final = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _DATABASE: Final = b"SQLite format 3\0"
 REMEDY: Final = (
@@ -31,6 +35,13 @@ REMEDY: Final = (
 SERVER_REMEDY: Final = (
     "start the server with --usage SOURCE, or send samples: POST /v1/clusters/NAME/usage/samples"
 )
+ADDRESS_REMEDY: Final = (
+    f"write prometheus:URL; what a server of ullage has recorded is -c URL --usage {RECORDED}"
+)
+
+
+class NothingRecordedError(InputError):
+    """A ledger of a question that has recorded no use."""
 
 
 def read_usage(source: str, asked: Asked, snapshot: Snapshot | None = None) -> "Book":
@@ -38,7 +49,10 @@ def read_usage(source: str, asked: Asked, snapshot: Snapshot | None = None) -> "
 
     The snapshot says which pods are whose, and which types resources have.
     """
-    if not source:
+    if source in {"", RECORDED}:
+        server = None if asked.observed else server_place(asked.ledger)
+        if server is not None:
+            return _told(server, snapshot)
         return _recorded(recorded_file(asked), snapshot, of_server=bool(asked.observed))
     if _is_database(source):
         return _recorded(Path(source), snapshot)
@@ -78,6 +92,8 @@ def observations(
         from ullage.sources.usage.host_samples import read_host
 
         return read_host(snapshot)
+    if is_server(source):
+        raise InputError("an address is no source of use", where=source, remedy=ADDRESS_REMEDY)
     from ullage.sources.usage.csv_samples import read_csv
 
     return read_csv(source, types_of(asked, snapshot))
@@ -151,17 +167,33 @@ def _is_database(source: str) -> bool:
 
 def _recorded(path: Path, snapshot: Snapshot | None, *, of_server: bool = False) -> "Book":
     """Return what a ledger has recorded; where a server keeps its own is nobody's business."""
-    from ullage.engine.usage.aggregate import add_crowds
-    from ullage.engine.usage.homes import Homes
     from ullage.stores.usage import read_book
 
     if of_server and not path.exists():
-        raise InputError("nothing was observed", remedy=SERVER_REMEDY)
+        raise NothingRecordedError("nothing was observed", remedy=SERVER_REMEDY)
     book = read_book(path)
     if of_server and not len(book):
-        raise InputError("nothing was observed", remedy=SERVER_REMEDY)
+        raise NothingRecordedError("nothing was observed", remedy=SERVER_REMEDY)
     if not len(book):
-        raise InputError("no usage is recorded in it", where=str(path), remedy=REMEDY)
+        raise NothingRecordedError("no usage is recorded in it", where=str(path), remedy=REMEDY)
+    return _with_crowds(book, snapshot)
+
+
+def _told(server: ServerPlace, snapshot: Snapshot | None) -> "Book":
+    """Return what a server has recorded."""
+    from ullage.service.usage_server import server_book
+
+    book = server_book(server)
+    if not len(book):
+        raise NothingRecordedError("nothing was observed", where=server.name, remedy=SERVER_REMEDY)
+    return _with_crowds(book, snapshot)
+
+
+def _with_crowds(book: "Book", snapshot: Snapshot | None) -> "Book":
+    """Return a book with what crowds used, where a snapshot says who belongs to them."""
+    from ullage.engine.usage.aggregate import add_crowds
+    from ullage.engine.usage.homes import Homes
+
     if snapshot is not None:
         add_crowds(book, Homes(snapshot).of)
     return book

@@ -11,6 +11,7 @@ from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked
 from ullage.service.clock import now_seconds, told_time
 from ullage.service.ledger_file import file_of, ledger_path, told_path
+from ullage.service.ledger_server import ServerPlace
 from ullage.service.words import fact_table, plural
 
 if TYPE_CHECKING:
@@ -74,8 +75,12 @@ def _scraped(url: str, asked: Asked) -> "Iterator[tuple[CounterName, list[Readin
 
 
 def recorded(asked: Asked) -> "Meters | None":
-    """Return the meters that the ledger of a question has, if it is a file and has any."""
+    """Return the meters that the ledger of a question has, if it is a file or of a server, and has any."""
     place = ledger_path(asked.ledger, asked) if asked.ledger else None
+    if isinstance(place, ServerPlace):
+        from ullage.service.usage_server import server_meters
+
+        return server_meters(place)
     if not isinstance(place, Path) or not place.exists():
         return None
     from ullage.stores.usage_meters import read_meters

@@ -80,7 +80,7 @@ def _meters(asked: Asked, question: UsageReportQuestion) -> "Meters | None":
 def _book(
     asked: Asked, question: UsageReportQuestion, snapshot: Snapshot | None, *, has_meters: bool
 ) -> "Book | None":
-    from ullage.service.observed import read_usage
+    from ullage.service.observed import NothingRecordedError, read_usage
 
     if question.usage or not has_meters:
         return read_usage(question.usage, asked, snapshot)
@@ -88,7 +88,7 @@ def _book(
         return None
     try:
         return read_usage("", asked, snapshot)
-    except InputError:
+    except NothingRecordedError:
         return None  # the ledger has counters alone
 
 

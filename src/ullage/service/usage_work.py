@@ -1,6 +1,7 @@
-"""What a server has done about use, by name: recording it, and telling of one subject."""
+"""What a server has done about use, by name: recording it, and telling of one subject or of all."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,6 +50,25 @@ def _series(asked: "Asked", parameters: Parameters, body: bytes) -> bytes:  # no
     return msgspec.json.encode(told)
 
 
+def _recorded(asked: "Asked", parameters: Parameters, body: bytes) -> bytes:  # noqa: ARG001 - as all of them
+    return next(_message(asked, parameters["only"]), b"")
+
+
+@cache
+def _message(asked: "Asked", only: str) -> Iterator[bytes]:
+    """Return all that is recorded, part by part: the process that tells it was forked for that alone."""
+    from ullage.service.usage_server import recorded_message
+
+    return recorded_message(asked, only)
+
+
 WORKS: Final[Mapping[str, "Callable[[Asked, Parameters, bytes], bytes]"]] = MappingProxyType(
-    {"source": _source, "sent": _sent, "committed": _committed, "status": _status, "series": _series}
+    {
+        "source": _source,
+        "sent": _sent,
+        "committed": _committed,
+        "status": _status,
+        "series": _series,
+        "recorded": _recorded,
+    }
 )

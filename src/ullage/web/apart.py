@@ -2,21 +2,27 @@
 
 What reads a source over the network, or writes for seconds, would keep a worker from those who ask. A loader
 forks one more process for it, which knows the cluster as all of them do, does this one thing and ends. It
-calls as workers do, and says by a word that nobody else knows what it was forked for.
+calls as workers do, and says by a word that nobody else knows what it was forked for. What it has to tell may
+come in parts, each when it is asked for: then nobody holds all of it, and who reads slowly makes it wait.
 """
 
 import asyncio
+import contextlib
 import secrets
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Final
 
 from ullage.web.frames import EndedError
 from ullage.web.http import Problem
-from ullage.web.problems import ended
+from ullage.web.problems import busy, ended
 from ullage.web.reading import Reading, Worker
 from ullage.web.work import Done, Work
 
+OK: Final = 200
 CALL_SECONDS_MAX: Final = 60.0
 """How long a process may take to call once it was asked for."""
+TELLING_MAX: Final = 4
+"""How many may tell something in parts at once."""
 
 
 class Apart:
@@ -24,9 +30,39 @@ class Apart:
 
     def __init__(self) -> None:
         self._expected: dict[str, asyncio.Future[Worker]] = {}
+        self._telling = 0
 
     async def ask(self, reading: Reading, work: Work, seconds_max: float) -> Done:
         """Return what a process of its own answers; raises a Problem where none does, or not in time."""
+        with _told(work, seconds_max):
+            async with self._forked(reading) as worker, asyncio.timeout(seconds_max):
+                return (await worker.ask(work, seconds_max)).done
+
+    async def parts(self, reading: Reading, work: Work, seconds_max: float) -> AsyncGenerator[Done, None]:
+        """Yield what a process of its own answers to the same work until it has no more, or refuses.
+
+        All of it is to be told in time; raises a Problem as above, also where too many tell something.
+        """
+        if self._telling >= TELLING_MAX:
+            raise busy("too many are being told as much already")
+        clock = asyncio.get_running_loop().time
+        end_seconds = clock() + seconds_max
+        self._telling += 1
+        try:
+            with _told(work, seconds_max):
+                async with self._forked(reading) as worker:
+                    done = Done(body=b"-")
+                    while done.body and done.status == OK:
+                        async with asyncio.timeout_at(end_seconds):
+                            done = (await worker.ask(work, end_seconds - clock())).done
+                        if done.body:
+                            yield done
+        finally:
+            self._telling -= 1
+
+    @contextlib.asynccontextmanager
+    async def _forked(self, reading: Reading) -> AsyncIterator[Worker]:
+        """Give a process that was forked for one thing; it ends with that."""
         word = secrets.token_hex(16)
         called: asyncio.Future[Worker] = asyncio.get_running_loop().create_future()
         self._expected[word] = called
@@ -34,12 +70,10 @@ class Apart:
             reading.fork(apart=word)
             async with asyncio.timeout(CALL_SECONDS_MAX):
                 worker = await called
-            async with asyncio.timeout(seconds_max):
-                return await _answer(worker, work, seconds_max)
-        except TimeoutError:
-            raise Problem(504, f"it takes longer than {seconds_max:g} s", where=work.name) from None
-        except EndedError:
-            raise ended(work) from None
+            try:
+                yield worker
+            finally:
+                worker.kill()  # what it has done is done, and it is asked nothing else
         finally:
             del self._expected[word]
 
@@ -61,8 +95,12 @@ class Apart:
                 reading.retire()
 
 
-async def _answer(worker: Worker, work: Work, seconds_max: float) -> Done:
+@contextlib.contextmanager
+def _told(work: Work, seconds_max: float) -> Iterator[None]:
+    """Say in our words that a process did not answer in time, or has ended."""
     try:
-        return (await worker.ask(work, seconds_max)).done
-    finally:
-        worker.kill()  # what it has done is done, and it is asked nothing else
+        yield
+    except TimeoutError:
+        raise Problem(504, f"it takes longer than {seconds_max:g} s", where=work.name) from None
+    except EndedError:
+        raise ended(work) from None

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Final
 
@@ -152,6 +152,11 @@ class Pool:
         """Return what a process of its own answers that knows a cluster: it may write, and take its time."""
         cluster = self._cluster(name)
         return await cluster.apart.ask(cluster.held(), work, seconds_max)
+
+    def parts_apart(self, name: str, work: Work, *, seconds_max: float) -> AsyncGenerator[Done, None]:
+        """Return what such a process tells part by part; whoever has heard enough closes it."""
+        cluster = self._cluster(name)
+        return cluster.apart.parts(cluster.held(), work, seconds_max)
 
     def observed(self, name: str, state: ObservedState) -> None:
         """Take note of how the use of a cluster is observed; it may be gone by now."""

@@ -7,6 +7,7 @@ import pytest
 
 from question_cases import (
     CASES,
+    COUNTERS,
     DUMP,
     GANETI,
     OBSERVED,
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[3]
 NOW = "1795000000"
+BESIDE = ("status", "status --by workload", "check", "explain node/n3", "explain pod/web/api-0")
 NAMES = {"demo": "demo", "": "demo", GANETI: "machines", TRACED: "traced", DUMP: "dumped"}
 
 
@@ -139,6 +141,33 @@ def test_what_was_observed_counts_as_in_a_ledger_of_the_command_line(observing, 
     server, ledger = observing
     words = ["-c", "demo", *case.words.split(), "--ledger", str(ledger)]
     assert asked(server, case) == printed(case.name, words)
+
+
+@pytest.mark.parametrize("case", OBSERVED, ids=Case.line)
+def test_what_a_server_has_observed_is_answered_elsewhere_as_it_answers_it(observing, printed, case):
+    server, _ = observing
+    words = ["-c", f"{server.address}/v1/clusters/demo", *case.words.split()]
+    assert printed(case.name, words) == asked(server, case)
+
+
+@pytest.mark.parametrize("line", BESIDE)
+def test_what_a_server_has_observed_stands_beside_other_answers_elsewhere(observing, printed, line):
+    server, ledger = observing
+    name, *words = line.split()
+    there = printed(name, [*words, "-c", f"{server.address}/v1/clusters/demo", "--usage", "recorded"])
+    with_ledger = [*words, "-c", "demo", "--ledger", str(ledger)]
+    assert there == printed(name, [*with_ledger, "--usage", "recorded"])
+    assert there != printed(name, with_ledger)
+
+
+def test_what_counters_have_shown_is_reported_elsewhere_too(observing, printed, folder):
+    server, ledger = observing
+    (folder / "counters.csv").write_bytes(COUNTERS)
+    printed("usage/meter", ["counters.csv", "--ledger", str(ledger)])
+    case = Case("usage/report", "demo", {"period": "week"}, "--period week")
+    found = printed(case.name, ["-c", f"{server.address}/v1/clusters/demo", *case.words.split()])
+    assert found == asked(server, case)
+    assert b'"network"' in found[0]
 
 
 def test_no_question_is_left_out():

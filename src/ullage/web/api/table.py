@@ -19,6 +19,7 @@ from ullage.web.api import (
     questions,
     sessions,
     usage,
+    usage_recorded,
 )
 from ullage.web.routes import Routes
 
@@ -28,6 +29,7 @@ MODULES: Final = (
     clusters,
     questions,
     usage,
+    usage_recorded,
     jobs,
     ledger,
     ledger_records,
