@@ -37,6 +37,13 @@ CASES = (
     "ledger",
     "scheduler",
     "operator",
+    "service",
+    "service_ledger",
+    "framework",
+    "usage",
+    "forecast",
+    "advise",
+    "by_load",
 )
 ABOUT = {
     "balancing": "hbal, ",
@@ -49,6 +56,11 @@ ABOUT = {
     "operator": "operator on Kubernetes, ",
     "service": "service, 5000 nodes: ",
     "service_ledger": "service, ",
+    "framework": "plain ASGI, ",
+    "usage": "usage, ",
+    "forecast": "forecast, ",
+    "advise": "advise ratio, ",
+    "by_load": "balance by load, ",
 }
 """What the figures of a case are about, where their names do not say it."""
 KINDS = ("few", "small")

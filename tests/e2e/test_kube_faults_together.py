@@ -75,27 +75,29 @@ def test_a_leader_dies_while_disks_are_reserved_and_each_is_for_one_pod_and_none
         cluster.namespaces("web")
         for node in cluster.nodes(3):
             cluster.plane.create_many(drives(node, HDD=[100] * 4))
-        first = cluster.start("scheduler", ready=LEADS)
+        held_up = proxy.delay(SECONDS_MAX, "PATCH", "/persistentvolumeclaims/", times=None)
+        first = cluster.start("scheduler", ready=LEADS, server=proxy.server)
         second = cluster.start("scheduler", server=proxy.server)
         rules = [
             proxy.refuse(500, "PATCH", "/availablecapacityreservations/"),
             proxy.refuse(403, "PATCH", "/availablecapacityreservations/"),
             proxy.refuse(429, "PATCH", "/availablecapacityreservations/"),
             proxy.cut("PATCH", "/availablecapacityreservations/", done=True),
-            proxy.refuse(403, "DELETE", "/availablecapacityreservations/"),
         ]
+        proxy.refuse(403, "DELETE", "/availablecapacityreservations/")
         cluster.plane.create_many(claim(f"web/{name}", "hdd", 60) for name in names)
         cluster.plane.create_many(pod(f"web/{name}", cpu="100m", spec=mounted(name)) for name in names)
         until(lambda: len(cluster.plane.items(RESERVATIONS)) == count, "all disks are reserved")
-        first.signal(signal.SIGKILL)
+        first.signal(signal.SIGKILL)  # before any claim names its node
+        held_up.times = 0
         late = [f"q{number}" for number in range(4)]
         cluster.plane.create_many(claim(f"web/{name}", "hdd", 60) for name in late)
         cluster.plane.create_many(pod(f"web/{name}", cpu="100m", spec=mounted(name)) for name in late)
         second.wait_until_it_says(LEADS)
+        until(lambda: all(rule.used for rule in rules), "it reserves them for itself, and is refused")
         with BaremetalDriver(cluster.plane) as driver:
             until(lambda: len(cluster.placed()) == count, "as many run as there are disks", SECONDS_MAX)
             until(lambda: not cluster.plane.items(RESERVATIONS), "no reservation is left", SECONDS_MAX)
         assert driver.faults == []
         places = [each["spec"]["Location"] for each in cluster.plane.items(VOLUMES)]
         assert len(places) == len(set(places)) == count
-        assert [rule.used for rule in rules] == [1] * len(rules)

@@ -100,7 +100,7 @@ class Client:
         """Use an idle connection first: one that the server has closed meanwhile costs a second try."""
         with suppress(IndexError):
             idle = self._idle.pop()
-            with suppress(ConnectionError):
+            with suppress(ConnectionError, ssl.SSLEOFError):
                 return self._ask(idle, method, path, data, headers)
         fresh = http.client.HTTPSConnection(self._address, context=self._context, timeout=REQUEST_SECONDS_MAX)
         return self._ask(fresh, method, path, data, headers)

@@ -244,6 +244,7 @@ def test_an_upload_that_cannot_be_read_leaves_nothing(ready):
         (Work("page/balance"), True),
         (Work("snapshot"), True),
         (Work("figures"), True),
+        (Work("offers"), True),
     ],
     ids=str,
 )

@@ -36,7 +36,16 @@ CLUSTERS_MAX: Final = 64
 HELLO_SECONDS_MAX: Final = 10.0
 FOLDER: Final = "clusters"
 LONG: Final = frozenset(
-    ("snapshot", "figures", "page/balance", "page/what_breaks", "page/usage", "usage/status", "usage/series")
+    (
+        "snapshot",
+        "figures",
+        "offers",
+        "page/balance",
+        "page/what_breaks",
+        "page/usage",
+        "usage/status",
+        "usage/series",
+    )
 )
 """Work that may take seconds, beside the questions that say so of themselves."""
 SEARCH_SECONDS_MAX: Final = 2
