@@ -229,6 +229,9 @@ PROMISED = [
 ]
 
 OBSERVED = [
+    Case("status", "demo", {"usage": "recorded"}, "--usage recorded"),
+    Case("check", "demo", {"usage": "recorded", "exactSeconds": 0}, "--usage recorded --exact 0"),
+    Case("explain", "demo", {"subject": "node/g1", "usage": "recorded"}, "node/g1 --usage recorded"),
     Case("usage/show", "demo"),
     Case("usage/show", "demo", {"by": "pod", "namespace": "web"}, "--by pod -n web"),
     Case("usage/show", "demo", {"subject": "node/n3"}, "node/n3"),

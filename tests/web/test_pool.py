@@ -239,6 +239,8 @@ def test_an_upload_that_cannot_be_read_leaves_nothing(ready):
         (Work("question/fit", {"exactSeconds": 60}), True),
         (Work("question/fit", {"exactSeconds": "x"}), False),
         (Work("question/balance"), True),
+        (Work("question/status"), False),
+        (Work("question/status", {"usage": "recorded"}), True),
         (Work("question/none"), False),
         (Work("page/overview"), False),
         (Work("page/balance"), True),

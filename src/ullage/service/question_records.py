@@ -37,6 +37,12 @@ PodTemplate = Annotated[
 ]
 
 
+Used = Annotated[
+    Literal["recorded"] | None,
+    Meta(description="What is really used is told beside, as it was recorded here."),
+]
+
+
 class Parameters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """What a question may be told."""
 
@@ -60,6 +66,7 @@ class Status(OfCluster, frozen=True, kw_only=True):
         | None,
         Meta(description="Lists all workloads where it is `workload`; else only this part of a page."),
     ] = None
+    usage: Used = None
 
 
 class _Placed(OfCluster, frozen=True, kw_only=True):
@@ -124,6 +131,7 @@ class Check(OfCluster, frozen=True, kw_only=True):
     )
     placement: Placement = None
     exact_seconds: Exact = 2
+    usage: Used = None
 
 
 class Balance(OfCluster, frozen=True, kw_only=True):
@@ -215,6 +223,7 @@ class Explain(OfCluster, frozen=True, kw_only=True):
 
     subject: Annotated[Text, Meta(description="node/N, pod/NAMESPACE/P, quota/Q or resource/R.")]
     resource: Annotated[Text, Meta(description="Of a node, only this resource.")] = ""
+    usage: Used = None
 
 
 class QuotaRisk(OfCluster, frozen=True, kw_only=True):

@@ -139,7 +139,7 @@ def _several(parameters: type[records.Parameters]) -> frozenset[str]:
 def _status(sent: Sent) -> "Answer":
     from ullage.service.status import status
 
-    return status(sent.asked, sent.told.by or "")
+    return status(sent.asked, sent.told.by or "", sent.told.usage or "")
 
 
 def _fit(sent: Sent) -> "Answer":
@@ -181,7 +181,12 @@ def _check(sent: Sent) -> "Answer":
 
     told = sent.told
     question = CheckQuestion(
-        told.lose, told.nodes_lost, told.placement or "", told.exact_seconds, balances=not told.no_balance
+        told.lose,
+        told.nodes_lost,
+        told.placement or "",
+        told.exact_seconds,
+        balances=not told.no_balance,
+        usage=told.usage or "",
     )
     return check(sent.asked, question)
 
@@ -220,7 +225,7 @@ def _buy(sent: Sent) -> "Answer":
 def _explain(sent: Sent) -> "Answer":
     from ullage.service.explain import explain
 
-    return explain(sent.asked, sent.told.subject, sent.told.resource)
+    return explain(sent.asked, sent.told.subject, sent.told.resource, sent.told.usage or "")
 
 
 def _quota_list(sent: Sent) -> "Answer":

@@ -252,4 +252,5 @@ def takes_long(work: Work) -> bool:
     question = QUESTIONS.get(name)
     seconds = str(work.parameters.get("exactSeconds", ""))
     searches = seconds.isdecimal() and len(seconds) < 9 and int(seconds) > SEARCH_SECONDS_MAX
-    return question is not None and (question.is_long or searches)
+    reads = bool(work.parameters.get("usage"))  # all that was recorded
+    return question is not None and (question.is_long or searches or reads)
