@@ -113,21 +113,46 @@ def found_sums(pods):
         (each.subjects[0], int(at)): int(amount)
         for each in pods.sums(Book())
         for at, amount in zip(each.at_seconds, each.amounts, strict=True)
+        if amount >= 0
     }
 
 
-@given(POINTS, st.integers(1, 7))
-def test_batches_may_be_cut_anywhere(points, size):
-    pods = Rollup("pod", homes)
+@given(POINTS, st.randoms(use_true_random=False), st.integers(1, 7), st.integers(40, 80))
+def test_any_order_in_any_batches_gives_the_same_sums_as_long_as_all_may_wait(points, chance, size, wait):
+    chance.shuffle(points)
+    pods = Rollup("pod", homes, waiting_max=wait)
     for start in range(0, len(points), size):
         for subject, *point in points[start : start + size]:
             pods.add(samples(subject, "cpu", [tuple(point)]))
     assert found_sums(pods) == plain_sums(points)
 
 
+@given(POINTS, st.integers(1, 7), st.integers(0, 8))
+def test_what_comes_too_late_is_told_as_dropped_and_never_counts_twice(points, size, wait):
+    pods, whole = Rollup("pod", homes, waiting_max=wait), plain_sums(points)
+    for start in range(0, len(points), size):
+        for subject, *point in points[start : start + size]:
+            pods.add(samples(subject, "cpu", [tuple(point)]))
+    found = found_sums(pods)
+    assert found.keys() == whole.keys()
+    assert all(amount <= whole[key] for key, amount in found.items())
+    if found != whole:
+        crowds = Book()
+        for each in pods.sums(Book()):
+            crowds.add(each)
+        assert crowds.figures(CLUSTER).dropped
+
+
+def test_resources_that_alternate_in_batches_count_once():
+    pods, points = Rollup("pod", homes, waiting_max=8), [(at, 5) for at in range(0, 30_000, 60)]
+    for start in range(0, len(points), 3):
+        for resource in ("cpu", "memory"):
+            pods.add(samples("pod/shop/a", resource, points[start : start + 3]))
+    assert {amount for each in pods.sums(Book()) for amount in each.amounts.tolist()} == {5}
+
+
 @pytest.mark.parametrize("by_pod", [True, False])
 def test_where_little_may_wait_points_in_order_are_summed_as_well(monkeypatch, by_pod):
-    monkeypatch.setattr(module, "_OPEN_MAX", 4)
     monkeypatch.setattr(module, "_SUMS_MAX", 4)
     points = [
         (pod, at, (at * 7 + len(pod)) % 90)
@@ -137,7 +162,7 @@ def test_where_little_may_wait_points_in_order_are_summed_as_well(monkeypatch, b
     ]
     if by_pod:
         points.sort()
-    pods = Rollup("pod", homes)
+    pods = Rollup("pod", homes, waiting_max=4)
     subjects = sorted({pod for pod, _, _ in points})
     for start in range(0, len(points), 7):
         part = points[start : start + 7]

@@ -1,8 +1,9 @@
 """What many use together, summed moment by moment: pods as workloads and namespaces, nodes as groups.
 
 The most that a crowd used is not the sum of what each used at most. So peaks of the same slot are added up,
-and the sum is what is observed of the crowd in that slot. Points come in batches that are cut anywhere: what
-a stream has in a slot is known when a batch has passed in which it was not met again, and is added up then.
+and the sum is what is observed of the crowd in that slot. Points come in any order, in batches that are cut
+anywhere: what each stream has in a slot waits for more of it. Only so much can wait; what comes after that is
+a dropped point of the crowd, and never counts a second time.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,13 +15,13 @@ from ullage.engine.usage.book import COARSE_SECONDS, FINE_SECONDS, Book, Samples
 from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.levels import DAY_SECONDS, MISSING
 from ullage.engine.usage.summaries import AMOUNT_MAX
+from ullage.engine.usage.waiting_peaks import SLOT_BITS, WAITING_MAX, WaitingPeaks
 from ullage.model.usage import USAGE, kind_of
 
-_SLOT_BITS: Final = 26
-_SLOT_MASK: Final = (1 << _SLOT_BITS) - 1
-_OPEN_MAX: Final = 1 << 21
-"""Peaks that may wait for more of their slot."""
+_SLOT_MASK: Final = (1 << SLOT_BITS) - 1
 _SUMS_MAX: Final = 1 << 20
+DROPPED: Final = -1
+"""What stands for a point that did not count."""
 Parts = tuple[Integers, Integers]
 NOTHING: Final[Parts] = (np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -29,7 +30,11 @@ class Rollup:
     """Sums over all subjects of one kind, by who they belong to; `homes` says to whom."""
 
     def __init__(
-        self, kind: str, homes: Callable[[str], tuple[str, ...]], slot_seconds: int = FINE_SECONDS
+        self,
+        kind: str,
+        homes: Callable[[str], tuple[str, ...]],
+        slot_seconds: int = FINE_SECONDS,
+        waiting_max: int = WAITING_MAX,
     ) -> None:
         self._kind = kind
         self._homes = homes
@@ -37,8 +42,8 @@ class Rollup:
         self._streams: dict[tuple[str, str], int] = {}
         self._above: list[tuple[int, ...]] = []
         self._crowds: dict[Stream, int] = {}
-        self._open: list[Parts] = []
-        self._open_count = 0
+        self._peaks = WaitingPeaks(waiting_max)
+        self._late: list[Parts] = []
         self._sums: list[Parts] = []
         self._sums_count = 0
 
@@ -52,24 +57,28 @@ class Rollup:
         if not good.any():
             return
         slots = samples.at_seconds[good] // self._slot_seconds
-        last = _reduced([((numbers[good] << _SLOT_BITS) + slots, samples.amounts[good])], np.maximum)
-        self._open.append(last)
-        self._open_count += len(last[0])
-        if self._open_count >= _OPEN_MAX:
-            self._close_all_but(last)
+        self._peaks.add((numbers[good] << SLOT_BITS) + slots, samples.amounts[good])
+        if self._peaks.is_full():
+            self._close()
 
     def sums(self, known: Book) -> Iterator[Samples]:
         """Yield what every crowd used in each slot, but for those that a book has observed as such."""
-        self._close_all_but(NOTHING)
+        self._close(everything=True)
         keys, amounts = _reduced(self._sums, np.add)
         self._sums, self._sums_count = [(keys, amounts)], len(keys)
+        late, counts = _reduced(self._late, np.add)
+        late = np.repeat(late, counts)
         observed = set(known.streams(measure=USAGE))
         crowds = [(stream, number) for stream, number in self._crowds.items() if stream not in observed]
         for stream, number in sorted(crowds):
-            first, last = np.searchsorted(keys, (number << _SLOT_BITS, (number + 1) << _SLOT_BITS))
-            moments = (keys[first:last] & _SLOT_MASK) * self._slot_seconds
-            numbers = np.zeros(last - first, np.int64)
-            yield Samples(stream.resource, USAGE, (stream.subject,), numbers, moments, amounts[first:last])
+            begin, end = number << SLOT_BITS, (number + 1) << SLOT_BITS
+            first, last = np.searchsorted(keys, (begin, end))
+            dropped = late[slice(*np.searchsorted(late, (begin, end)))]
+            moments = (np.concatenate((keys[first:last], dropped)) & _SLOT_MASK) * self._slot_seconds
+            told = np.concatenate((amounts[first:last], np.full(len(dropped), DROPPED, np.int64)))
+            yield Samples(
+                stream.resource, USAGE, (stream.subject,), np.zeros(len(told), np.int64), moments, told
+            )
 
     def _stream(self, subject: str, resource: str) -> int:
         """Return the number of a stream, -1 where it is of another kind."""
@@ -82,19 +91,22 @@ class Rollup:
             self._above.append(tuple(self._crowds.setdefault(each, len(self._crowds)) for each in crowds))
         return number
 
-    def _close_all_but(self, last: Parts) -> None:
-        """Add up every slot but those of the last batch, of which more may come."""
-        keys, amounts = _reduced(self._open, np.maximum)
-        waits = np.isin(keys, last[0], assume_unique=True)
-        self._open = [(keys[waits], amounts[waits])]
-        self._open_count = int(np.count_nonzero(waits))
-        keys, amounts = keys[~waits], amounts[~waits]
-        streams, slots = keys >> _SLOT_BITS, keys & _SLOT_MASK
-        for place in range(max(map(len, self._above), default=0)):
+    def _close(self, *, everything: bool = False) -> None:
+        """Add up what waits no longer, and note what came too late."""
+        closed = self._peaks.close(everything=everything)
+        for keys, which in self._crowd_keys(closed.keys):
+            self._wait(keys, closed.amounts[which])
+        for keys, _ in self._crowd_keys(closed.late):
+            self._late = [_reduced([*self._late, (keys, np.ones(len(keys), np.int64))], np.add)]
+
+    def _crowd_keys(self, keys: Integers) -> Iterator[tuple[Integers, Integers]]:
+        """Yield the keys of the crowds in which some count, and which of them these are."""
+        streams, slots = keys >> SLOT_BITS, keys & _SLOT_MASK
+        for place in range(max(map(len, self._above), default=0) if len(keys) else 0):
             crowd_of = np.array([each[place] if place < len(each) else -1 for each in self._above], np.int64)
             crowds = crowd_of[streams]
-            meant = crowds >= 0
-            self._wait((crowds[meant] << _SLOT_BITS) + slots[meant], amounts[meant])
+            meant = np.flatnonzero(crowds >= 0)
+            yield (crowds[meant] << SLOT_BITS) + slots[meant], meant
 
     def _wait(self, keys: Integers, amounts: Integers) -> None:
         self._sums.append(_reduced([(keys, amounts)], np.add))
