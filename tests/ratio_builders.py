@@ -62,6 +62,12 @@ def walk(rows: int, hours: int, numbers: Generator) -> Table:
     return independent(rows, hours, numbers) * drift
 
 
+def resting(rows: int, hours: int, numbers: Generator) -> Table:
+    """All rest on Sundays and use nothing; the days of work are far apart, for all of them together."""
+    works = np.where(np.arange(hours) // DAY % 7 < 6, 1.0, 0.0)
+    return independent(rows, hours, numbers) * works * _days(hours, numbers, 0.15)
+
+
 def shocks(rows: int, hours: int, numbers: Generator) -> Table:
     """One day in twenty is a fifth higher for all, or much more: no two weeks need have one."""
     days = hours // DAY
@@ -70,7 +76,7 @@ def shocks(rows: int, hours: int, numbers: Generator) -> Table:
 
 
 FAMILIES: Mapping[str, Callable[[int, int, Generator], Table]] = {
-    each.__name__: each for each in (independent, daily, weekly, heavy, trend, walk)
+    each.__name__: each for each in (independent, daily, weekly, heavy, trend, walk, resting)
 }
 """Those for which the stated risk must hold: what comes is like what was."""
 

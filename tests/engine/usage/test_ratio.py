@@ -146,6 +146,38 @@ def test_a_rise_is_carried_on_and_a_fall_is_not():
     assert growth_of(down) == growth_of(made) == 0.0
 
 
+@given(st.integers(0, 10**6), st.sampled_from((0, 1, 1 << 20)), st.integers(0, 13))
+@settings(max_examples=10, deadline=None)
+def test_a_day_of_rest_is_no_reason_to_promise_more(seed, used, rested):
+    made = even(0.4)
+    days = np.exp(np.random.default_rng(seed).normal(0, 0.25, 14))
+    uses = (made.uses * np.repeat(days, DAY)).astype(np.int64)
+    rests = np.arange(14 * DAY) // DAY == rested
+    curve = curve_of(made._replace(uses=np.where(rests, used, uses)), seed=1, nodes=NODES)
+    others = np.flatnonzero(~rests)
+    without = made._replace(uses=uses[:, others], beyond=made.beyond[:, others])
+    without = without._replace(day_numbers=np.delete(made.day_numbers, rested))
+    bounds = curve_of(without, seed=1, nodes=NODES)
+    assert curve.growth == bounds.growth
+    for point, bound in zip(curve.points[:30], bounds.points[:30], strict=True):
+        assert point.risk >= 0.9 * bound.risk
+
+
+def test_who_hardly_ever_worked_is_not_known():
+    made = even(0.2)
+    seldom = made._replace(uses=np.where(np.arange(14 * DAY) // DAY < 12, 0, made.uses))
+    nothing = made._replace(uses=np.zeros_like(made.uses))
+    assert curve_of(seldom, seed=1, nodes=NODES).points[0].risk == pytest.approx(2 / 14)
+    assert curve_of(nothing, seed=1, nodes=NODES).highest(RISK) == RATIO_MAX
+
+
+def test_a_day_of_rest_does_not_hide_a_rise():
+    made = even(0.5)
+    rising = np.repeat(1.01 ** np.arange(14), DAY) * (np.arange(14 * DAY) // DAY != 6)
+    rises = made._replace(uses=(made.uses * rising).astype(np.int64))
+    assert growth_of(rises) == pytest.approx(np.log(1.01), rel=1e-3)
+
+
 def test_more_ratios_may_be_judged_but_only_steps_are_advised():
     curve = curve_of(even(0.5), seed=1, nodes=NODES, more=[Fraction(10, 9)])
     assert curve.at(Fraction(10, 9)) is not None

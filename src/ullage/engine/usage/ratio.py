@@ -4,9 +4,8 @@ The risk is the probability that a node that is filled to the ratio uses more th
 hour), for a node and a slot taken at random over the days to come. Two estimates of it are made from composed
 nodes (ratio_nodes.py), and the larger one counts: the share of slots that were over, with the upper end of an
 interval over whole days, as the hours of a day are not independent; and what days that were not seen may
-bring, from the daily peaks of each node: their logarithms are taken as normal with unknown mean and spread,
-which gives Student's distribution for another day. A rise from day to day is carried on until the advice is
-due again.
+bring, from the daily peaks of each node (ratio_unseen.py). A rise from day to day is carried on until the
+advice is due again.
 """
 
 from collections.abc import Sequence
@@ -14,22 +13,18 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ullage.engine.steps import Steps
 from ullage.engine.usage.book import WEEK_DAYS
-from ullage.engine.usage.ratio_nodes import Composed, Evidence, composed
-from ullage.engine.usage.student import Floats, bound, tail
-
-Booleans = npt.NDArray[np.bool_]
+from ullage.engine.usage.ratio_nodes import Evidence, composed
+from ullage.engine.usage.ratio_unseen import DAYS_LEAST, at_work, unseen_risk
+from ullage.engine.usage.student import Floats, bound
 
 STEP: Final = Fraction(1, 20)
 RATIO_MAX: Final = Fraction(4)
 RATIOS: Final = tuple(1 + number * STEP for number in range(int((RATIO_MAX - 1) / STEP) + 1))
 DAYS_MIN: Final = 7
 """Fewer days do not show a week."""
-DAYS_LEAST: Final = 3
-"""With fewer nothing can be told of other days."""
 DAYS_MAX: Final = 28
 """What is older says little of what is to come."""
 HORIZON_DAYS: Final = 7
@@ -42,8 +37,6 @@ GROWTH_MIN: Final = 1e-6
 _THURSDAY: Final = 3
 """Days since 1970 began on one, weeks begin on Monday."""
 _SATURDAY: Final = 5
-SPREAD_MIN: Final = 0.01
-"""Nothing is known better than to a hundredth, however even it was."""
 
 
 class Point(NamedTuple):
@@ -95,8 +88,8 @@ def curve_of(
     ahead = evidence.day_numbers.max(initial=0) - evidence.day_numbers + HORIZON_DAYS
     found = composed(evidence, ratios, np.exp(growth * ahead), nodes, seed, steps=steps)
     weekend = (evidence.day_numbers + _THURSDAY) % WEEK_DAYS >= _SATURDAY
-    risks = np.maximum(_upper(found.over), _unseen(found, np.zeros(nodes), weekend))
-    risks_swap = np.maximum(_upper(found.over_swap), _unseen(found, found.rooms, weekend))
+    risks = np.maximum(_upper(found.over), unseen_risk(found, np.zeros(nodes), weekend))
+    risks_swap = np.maximum(_upper(found.over_swap), unseen_risk(found, found.rooms, weekend))
     # Who is over memory and swap is over memory: what bounds the one bounds the other.
     rising = np.maximum.accumulate(risks), np.maximum.accumulate(np.minimum(risks, risks_swap))
     seen, seen_swap = found.over.mean(axis=1), found.over_swap.mean(axis=1)
@@ -109,17 +102,20 @@ def curve_of(
 def growth_of(evidence: Evidence) -> float:
     """Return by how much the logarithm of the daily peak of all use together grows a day.
 
-    Only what stands out from its own uncertainty counts; what falls is no reason to promise more.
+    Only what stands out from its own uncertainty counts; what falls is no reason to promise more. Days of
+    rest are left out.
     """
     together = evidence.uses.sum(axis=0) + evidence.beyond.sum(axis=0)
-    peaks = together.reshape(evidence.days, evidence.day_slots).max(axis=1)
-    if evidence.days <= 2 or not peaks.min() > 0:
+    with np.errstate(divide="ignore"):
+        every = np.log(together.reshape(evidence.days, evidence.day_slots).max(axis=1))
+    works = at_work(every) if evidence.days else np.zeros(0, np.bool_)
+    levels, days = every[works], evidence.day_numbers[works]
+    if len(days) < DAYS_LEAST:
         return 0.0
-    days = evidence.day_numbers - evidence.day_numbers.mean()
-    levels = np.log(peaks)
+    days = days - days.mean()
     slope = float(days @ levels / (days @ days))
     rest = levels - levels.mean() - slope * days
-    error = float(np.sqrt(rest @ rest / (evidence.days - 2) / (days @ days)))
+    error = float(np.sqrt(rest @ rest / (len(days) - 2) / (days @ days)))
     return slope if slope > max(error, GROWTH_MIN) else 0.0
 
 
@@ -130,30 +126,3 @@ def _upper(over: Floats) -> Floats:
     if days > 1:
         found = found + bound(DOUBT, days - 1) * over.std(axis=1, ddof=1) / np.sqrt(days)
     return np.minimum(found, 1.0)
-
-
-def _unseen(found: Composed, rooms: Floats, weekend: Booleans) -> Floats:
-    """Return the risk that another day brings, by ratio: how likely its peak is over, times how long.
-
-    Workdays and days of a weekend have means of their own, where there are two of each, and one spread.
-    """
-    days = found.peaks.shape[2]
-    if days < DAYS_LEAST:
-        return np.ones(len(found.peaks))
-    idle = np.isneginf(found.peaks)
-    peaks = np.where(idle, 0.0, found.peaks)
-    kinds = [weekend, ~weekend] if 2 <= weekend.sum() <= days - 2 else [np.ones(days, np.bool_)]
-    means = [peaks[:, :, kind].mean(axis=2) for kind in kinds]
-    rest = [
-        ((peaks[:, :, kind] - mean[:, :, None]) ** 2).sum(axis=2)
-        for kind, mean in zip(kinds, means, strict=True)
-    ]
-    freedom = days - len(kinds)
-    spread = np.maximum(np.sqrt(sum(rest) / freedom), SPREAD_MIN)
-    likely = np.zeros_like(spread)
-    for kind, mean in zip(kinds, means, strict=True):
-        count = int(kind.sum())
-        likely += count / days * tail((rooms - mean) / (spread * np.sqrt(1 + 1 / count)), freedom)
-    likely = np.where(idle.any(axis=2), 0.0, likely)
-    over: Floats = (likely * found.near).mean(axis=1)
-    return over

@@ -48,8 +48,8 @@ class Composed(NamedTuple):
 
     `over` and `over_swap` are the share of slots in which a node of the day is above its memory, and above
     memory and swap together, by day; `peaks` the logarithms of the highest use of each node on each day, as
-    part of its memory, `near` how long a day stays near its peak; `rooms` the logarithms of memory and swap
-    together as part of memory.
+    part of its memory, `near` how much of all time is near the peak of its day; `rooms` the logarithms of
+    memory and swap together as part of memory.
     """
 
     over: Floats
@@ -89,7 +89,8 @@ def composed(
         over[0] += np.count_nonzero(shares > 1, axis=2)
         over[1] += np.count_nonzero(shares > room, axis=2)
         highest = shares.max(axis=2)
-        near[:, number] = np.mean(shares >= NEAR_PEAK * highest[:, :, None], axis=(1, 2))
+        bars = np.where(highest > 0, NEAR_PEAK * highest, np.inf)
+        near[:, number] = np.mean(shares >= bars[:, :, None], axis=(1, 2))
         with np.errstate(divide="ignore"):
             peaks[:, number] = np.log(highest)
         rooms[number] = np.log(room)
