@@ -148,3 +148,14 @@ def test_what_cannot_be_reported_is_one_line(question, what):
 def test_nothing_to_report_from_is_said_with_what_would_help():
     with pytest.raises(InputError, match="nothing was observed"):
         report()
+
+
+def test_counters_that_were_forgotten_are_told(tmp_path):
+    from ullage.engine.usage.metering_counters import Account
+    from ullage.stores.usage_meters import change_meters
+
+    ledger = tmp_path / "usage.db"
+    usage_meter(COUNTERS, str(ledger))
+    change_meters(ledger, lambda meters: meters.forgotten.update({Account("shop", "network"): 2}))
+    notes = report(Asked(ledger=str(ledger)))["notSimulated"]
+    assert any(each.startswith("2 counters of shop that went unread") for each in notes)

@@ -20,7 +20,7 @@ from ullage.model.resources import Resources
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked
 from ullage.service.clock import told_time
-from ullage.service.usage_report_notes import notes_of_levels, notes_of_rows
+from ullage.service.usage_report_notes import notes_of_levels, notes_of_meters, notes_of_rows
 from ullage.service.usage_report_read import Known, UsageReportQuestion, read, window
 
 LABEL_PREFIX: Final = "label:"
@@ -123,6 +123,7 @@ def _report(reported: Reported, tenancy: Tenancy, question: UsageReportQuestion,
         notes += notes_of_levels(known.snapshot, promised_now=consumption.is_promised_now)
     if known.meters is not None:
         reporter.add_meters(known.meters, tenancy.quota_of() if tenancy.by == "quota" else {})
+        notes += notes_of_meters(known.meters)
     rows = reporter.in_order()
     if len(rows) > ROWS_MAX:
         raise InputError(f"{len(rows)} rows", remedy="use longer periods, or --from and --to")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ullage.engine.usage.metering_counters import Meters
 from ullage.engine.usage.metering_prices import BILLING, Tariff, What
 from ullage.engine.usage.metering_report import Asked as Reported
 from ullage.engine.usage.metering_report import Row
@@ -20,6 +21,16 @@ def notes_of_levels(snapshot: Snapshot | None, *, promised_now: bool) -> list[st
             "place, and all of it is estimated (`ullage usage observe` records them)"
         )
     return notes
+
+
+def notes_of_meters(meters: Meters) -> list[str]:
+    """Return what is not known of what was counted."""
+    count = sum(meters.forgotten.values())
+    if not count:
+        return []
+    whose = several(sorted({account.tenant for account in meters.forgotten}))
+    what = f"{plural(count, 'counter')} of {whose} that went unread and had to be forgotten"
+    return [f"{what}: what passed until one of them came back is unknown, and nothing is counted for it"]
 
 
 def notes_of_rows(rows: Sequence[Row], reported: Reported) -> list[str]:

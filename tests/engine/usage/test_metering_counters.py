@@ -5,9 +5,11 @@ import pytest
 from ullage.engine.capacity.metering import Reading
 from ullage.engine.usage.metering_calendar import HOUR_SECONDS
 from ullage.engine.usage.metering_counters import KEPT_SECONDS, Account, Consumed, CounterName, Meters
+from ullage.engine.usage.metering_rows import SETTINGS, meters_of, rows_of
 from ullage.model.errors import InputError
 
 HOUR = HOUR_SECONDS
+DAY = 24 * HOUR
 NAME = CounterName("a", "network/p1/eth0")
 ACCOUNT = Account("a", "network")
 
@@ -124,16 +126,39 @@ def test_the_time_that_was_read_is_known():
     assert meters.span_seconds() == (100, 5000)
 
 
-def test_counters_that_are_gone_are_forgotten_and_what_they_counted_stays():
+def test_a_counter_that_was_not_read_for_long_tells_what_passed_meanwhile_as_an_estimate():
+    meters = Meters()
+    other = CounterName("b", "network/y")
+    for day in range(1, 60):
+        meters.add(other, [Reading(day * DAY, day)])
+        if day == 1:
+            meters.add(NAME, [Reading(DAY, 5, "boot-1")])
+        meters.forget()
+    meters.add(NAME, [Reading(60 * DAY, 105, "boot-1")])
+    meters.settle()
+    months = meters.consumed(NAME.account, [0, 31 * DAY, 62 * DAY])
+    assert sum(each.passed for each in months) == sum(each.estimated for each in months) == 100
+    assert not meters.forgotten
+
+
+def test_of_counters_that_are_too_many_the_oldest_are_forgotten_which_is_told_and_what_they_counted_stays():
     meters = Meters()
     gone = CounterName("a", "network/gone")
     meters.add(gone, [Reading(0, 0), Reading(60, 7)])
     meters.add(NAME, [Reading(KEPT_SECONDS + 60, 0)])
-    meters.forget()
+    meters.forget(unread_max=0)
     assert set(meters.counters) == {gone, NAME}
     meters.add(NAME, [Reading(KEPT_SECONDS + 61, 1)])
-    meters.forget()
+    meters.forget(unread_max=1)
+    assert set(meters.counters) == {gone, NAME}
+    meters.forget(unread_max=0)
     assert set(meters.counters) == {NAME}
     assert hours(meters)[0].passed == 7
+    assert meters.forgotten == {gone.account: 1}
+    assert meters_of(rows_of(meters)).forgotten == meters.forgotten
     assert meters.add(gone, [Reading(60, 7), Reading(KEPT_SECONDS + 70, 9)]) == 0
+    both = Meters()
+    both.merge(meters)
+    both.merge(meters_of({SETTINGS: rows_of(meters)[SETTINGS]}))
+    assert both.forgotten == meters.forgotten
     Meters().forget()

@@ -64,6 +64,7 @@ def _row_problem(name: str, text: str) -> str:
         for span in spans
         if span.begin >= span.end or span.passed <= 0
     ]
+    found += ["fewer than one counter was forgotten" for count in meters.forgotten.values() if count < 1]
     return next(filter(None, found), "")
 
 

@@ -24,7 +24,9 @@ from ullage.model.errors import InputError
 GAP_SECONDS: Final = 3600
 LATE_SECONDS: Final = 900
 KEPT_SECONDS: Final = 35 * 86_400
-"""Counters that were not read for so long are those of pods and interfaces that are gone."""
+"""Counters that were not read for so long may be those of pods and interfaces that are gone."""
+UNREAD_MAX: Final = 100_000
+"""So many of those are kept all the same: one that comes back tells what passed meanwhile."""
 WAITING_MAX: Final = 100_000
 """Readings of one counter that wait; the oldest are counted when there are more."""
 
@@ -97,6 +99,8 @@ class Meters:
         self.counters: dict[CounterName, Counted] = {}
         self.hours: dict[Account, dict[int, Hour]] = {}
         self.spans: dict[Account, list[Span]] = {}
+        self.forgotten: dict[Account, int] = {}
+        """How many counters were forgotten; what passes until one of them comes back is unknown."""
 
     def add(self, name: CounterName, readings: Iterable[Reading], wraps_at: int | None = None) -> int:
         """Take readings of a counter in, in any order; return how many counted nothing for being too late.
@@ -137,19 +141,22 @@ class Meters:
         for name, counted in self.counters.items():
             self.counters[name] = self._settled(name, counted, len(counted.waiting))
 
-    def forget(self) -> None:
-        """Drop counters that were not read for KEPT_SECONDS before the newest reading of all.
+    def forget(self, unread_max: int = UNREAD_MAX) -> None:
+        """Drop the oldest of the counters that were not read for KEPT_SECONDS, where these are too many.
 
-        What they counted stays. One that comes back counts from its first reading on, as a new one does.
+        What they counted stays, and how many they were. One that comes back counts from its first reading
+        on, as a new one does.
         """
-        span = self.span_seconds()
-        if span is None:
-            return
-        for name, counted in list(self.counters.items()):
-            newest = counted.newest_seconds
-            if newest is not None and newest < span[1] - KEPT_SECONDS:
-                self._settled(name, counted, len(counted.waiting))
-                del self.counters[name]
+        newest = max((each.newest_seconds or 0 for each in self.counters.values()), default=0)
+        unread = sorted(
+            (counted.newest_seconds or 0, name)
+            for name, counted in self.counters.items()
+            if (counted.newest_seconds or 0) < newest - KEPT_SECONDS
+        )
+        for _, name in unread[: max(len(unread) - unread_max, 0)]:
+            counted = self.counters.pop(name)
+            self._settled(name, counted, len(counted.waiting))
+            self.forgotten[name.account] = self.forgotten.get(name.account, 0) + 1
 
     def accounts(self) -> list[Account]:
         """Return whose consumption of what is known, in order."""
@@ -190,6 +197,8 @@ class Meters:
                 self._count(account, hour, found)
         for account, spans in other.spans.items():
             self.spans.setdefault(account, []).extend(spans)
+        for account, count in other.forgotten.items():
+            self.forgotten[account] = self.forgotten.get(account, 0) + count
         for name, theirs in other.counters.items():
             ours = self.counters.get(name)
             self.counters[name] = theirs if ours is None else self._joined(name, ours, theirs)

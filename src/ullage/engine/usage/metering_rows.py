@@ -51,6 +51,8 @@ def rows_of(meters: Meters) -> dict[str, str]:
             months.setdefault(start_of("month", span.begin) // HOUR_SECONDS, []).append(_texts(*span))
         for month, found in months.items():
             rows[_text(("spans", *account, str(month)))] = _text(found)
+    for account, count in meters.forgotten.items():
+        rows[_text(("forgotten", *account))] = _text([_texts(count)])
     return rows
 
 
@@ -78,6 +80,8 @@ def _take(meters: Meters, name: str, text: str) -> None:
     elif kind == "spans":
         spans = meters.spans.setdefault(Account(*key[:2]), [])
         spans.extend(Span(*found) for found in _numbers(text))
+    elif kind == "forgotten":
+        ((meters.forgotten[Account(*key)],),) = _numbers(text)
 
 
 def _counter_text(counted: Counted) -> str:
