@@ -23,6 +23,7 @@ PERCENTILES: Final = ("10", "50", "90", "95", "99", "99.5", "99.9")
 
 RESTARTS: Final = "ullage.dev/restarts"
 OOM_KILLS: Final = "ullage.dev/oom-kills"
+EVENTS: Final = frozenset((RESTARTS, OOM_KILLS))
 """Events of containers as amounts: how many happened since the point before; no point where none did."""
 
 KINDS: Final = (

@@ -7,6 +7,7 @@ from ullage.engine.capacity.findings import findings_of
 from ullage.engine.columns import Columns
 from ullage.engine.usage.hollow import observed_on, usage_findings
 from ullage.model.cluster import Container
+from ullage.model.usage import OOM_KILLS
 from usage_builders import DAY, book, every
 
 GIB = 1 << 30
@@ -64,6 +65,25 @@ def test_a_finding_tells_who_how_much_and_what_follows():
     )
     ((_, _, cpu),) = found({("pod/n/web-0", "cpu"): hourly(2500)})
     assert cpu.endswith("n/web-0 2.5 of 2: it is throttled when its node is busy")
+
+
+@pytest.mark.parametrize("other", ["cpu", OOM_KILLS])
+def test_what_is_known_of_a_container_does_not_hide_what_only_its_pod_tells(other):
+    inside = Container("app", "main", resources(cpu="2", memory="4Gi"))
+    streams = {
+        ("pod/n/web-0", "memory"): hourly(5 * GIB),
+        ("container/n/web-0/app", other): hourly(1),
+    }
+    (told,) = found(streams, web(containers=(inside,)))
+    assert told[0] == "usage-over-request"
+    earlier = {("container/n/web-0/app", "memory"): hourly(1 * GIB, start=START - 50 * DAY)}
+    assert found(streams | earlier, web(containers=(inside,))) == [told]
+
+
+def test_events_are_no_use():
+    subjects = ("pod/n/web-0", "container/n/web-0/app")
+    inside = Container("app", "main", resources(memory="4Gi"))
+    assert not found({(each, OOM_KILLS): hourly(3) for each in subjects}, web(containers=(inside,)))
 
 
 def test_replicas_are_told_as_one_by_the_one_that_uses_most():

@@ -7,11 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import BUILT_IN_TYPES, pod, resources, size
-from ullage.engine.usage.evidence import KILLS
 from ullage.engine.usage.owners import Crew, Owner
 from ullage.engine.usage.requests import Rules, Sized, Sizing, is_guaranteed
 from ullage.model.cluster import Container, Outage
-from ullage.model.usage import MAX_USAGE
+from ullage.model.usage import MAX_USAGE, OOM_KILLS, RESTARTS
 from usage_builders import DAY, book, every
 
 MIB = 1 << 20
@@ -77,9 +76,10 @@ def test_a_peak_of_one_replica_counts_for_all():
 
 def test_a_peak_that_no_sample_saw_counts_where_the_source_noted_it():
     more = {("container/n/p0/c", "memory", MAX_USAGE): hourly(2000 * MIB)}
-    found = sized(hourly(100 * MIB), more=more)
+    found = sized(hourly(100 * MIB), more=more, started_seconds=START + DAY)
     assert found.advised_request == 2304 * MIB
     assert found.advised_limit == 2304 * MIB, "peaks and starts are known, so the limit goes down too"
+    assert sized(hourly(100 * MIB), more=more).advised_limit == 4096 * MIB, "no start was seen"
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_kill_of_another_container_or_before_the_window_does_not_count():
 
 
 def test_kills_that_a_source_counts_are_kills():
-    more = {("container/n/p0/c", KILLS): every(HOUR, [0, 1], START)}
+    more = {("container/n/p0/c", OOM_KILLS): every(HOUR, [0, 1], START)}
     assert sized(hourly(100 * MIB), request="1Gi", limit="1Gi", more=more).advised_request == 1536 * MIB
 
 
@@ -168,6 +168,13 @@ def test_memory_of_what_was_started_again_is_not_lowered():
         "keep",
         ("was started again 3 times while it was observed: not lowered",),
     )
+
+
+def test_restarts_that_a_source_counts_are_restarts():
+    more = {("container/n/p0/c", RESTARTS): every(DAY, [3, 1], START)}
+    found = sized(closely(100 * MIB), more=more)
+    assert found.reasons == ("was started again 4 times while it was observed: not lowered",)
+    assert sized(hourly(5000 * MIB), limit="", more=more).verdict == "grow"
 
 
 @pytest.mark.parametrize(

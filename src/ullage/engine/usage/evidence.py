@@ -1,9 +1,9 @@
 """What was observed of one container of a crew, over all its replicas: on this every advice about it rests.
 
 Replicas are not added up and not averaged: requests are the same for all, so the one that needs most decides.
-Old observations count less (decaying.py). The hard thing is what was not seen. A peak between two samples,
-and the peak of a start, are in no sample: they are known only where the source tells the most that was used
-(`maxusage`), or where samples are close and a start fell among them.
+Old observations count less (decaying.py). The hard thing is what was not seen. A peak between two samples is
+known only where samples are close, or the source tells the most that was used since the one before
+(`maxusage`); the peak of a start only where a start fell among them besides.
 """
 
 from collections.abc import Sequence
@@ -18,22 +18,24 @@ from ullage.engine.usage.owners import Crew
 from ullage.engine.usage.summaries import NO_FIGURES, Figures
 from ullage.engine.usage.summary import percentile
 from ullage.model.cluster import Container, Workload
-from ullage.model.usage import MAX_USAGE, USAGE
+from ullage.model.usage import MAX_USAGE, OOM_KILLS, RESTARTS, USAGE
 
 DAY_SECONDS: Final = 86_400
 CLOSE_SECONDS: Final = 300
 """Samples that are closer than this see what lasts."""
 REPLICA_POINTS_MIN: Final = 20
 """A replica of fewer points is judged with all others, not by itself."""
-KILLS: Final = "ullage.dev/oom-kills"
-"""How often a container was killed because it ran out of memory, where a source counts that."""
+NOTED_MIN: Final = Fraction(4, 5)
+"""Peaks were noted where there are as many of them as this part of the samples."""
+START_SECONDS: Final = 600
+"""A start was seen where the first sample came so soon after it, or when it was due."""
 
 
 class Evidence(NamedTuple):
     """What was observed of one resource; `most` includes the peaks that the source itself has noted.
 
     `percentile` is that of the replica that needs most. `sees_peaks` says that samples are close, or peaks
-    were noted; `sees_starts` that a replica started while it was observed, or peaks were noted.
+    were noted of all replicas; `sees_starts` that one of them started besides, while it was observed.
     """
 
     replicas: int
@@ -70,19 +72,19 @@ def evidence_of(
 
     Where only the most that was used decides, the percentile need not decay.
     """
-    subjects = _subjects(book, crew, container)
+    subjects = _subjects(book, crew, container, resource)
     figures = _figures(book, subjects, Stream("", resource, USAGE))
     seen = [(stream, each) for stream, each in figures if each.points]
     dropped = sum(each.dropped for _, each in figures)
-    peaks = _figures(book, subjects, Stream("", resource, MAX_USAGE))
-    noted = max((each.high for _, each in peaks if each.points), default=None)
+    noted = dict(_figures(book, subjects, Stream("", resource, MAX_USAGE)))
     if not seen:
         return NOTHING_SEEN._replace(dropped=dropped)
     first = min(each.first_seconds for _, each in seen)
     last = max(each.last_seconds for _, each in seen)
     points = sum(each.points for _, each in seen)
     step = _step_seconds([each for _, each in seen])
-    started = any(_started(pod) >= first for pod in crew.pods) or bool(crew.gone)
+    sees_peaks = step <= CLOSE_SECONDS or all(_is_noted(noted, stream, each) for stream, each in seen)
+    started = restarts_of(book, crew, container) > 0 or _saw_a_start(crew, container, seen, step)
     return Evidence(
         replicas=len(seen),
         points=points,
@@ -91,9 +93,9 @@ def evidence_of(
         step_seconds=step,
         mean=round(Fraction(sum(each.total for _, each in seen), points)),
         percentile=_largest(book, seen, share, decays=decays),
-        most=max(*(each.high for _, each in seen), noted or 0),
-        sees_peaks=noted is not None or step <= CLOSE_SECONDS,
-        sees_starts=noted is not None or (started and step <= CLOSE_SECONDS),
+        most=max(each.high for _, each in [*seen, *noted.items()] if each.points),
+        sees_peaks=sees_peaks,
+        sees_starts=sees_peaks and started,
         first_seconds=first,
     )
 
@@ -104,10 +106,41 @@ def _figures(book: Book, subjects: Sequence[str], like: Stream) -> list[tuple[St
     return [(stream, book.figures(stream)) for stream in wanted if stream in book.streams_of(stream.subject)]
 
 
+def _is_noted(noted: dict[Stream, Figures], stream: Stream, samples: Figures) -> bool:
+    """Whether the source noted the peaks of a replica, as often as it was looked at."""
+    peaks = noted.get(stream._replace(measure=MAX_USAGE), NO_FIGURES)
+    return peaks.points >= NOTED_MIN * samples.points
+
+
+def _saw_a_start(
+    crew: Crew, container: Container, seen: Sequence[tuple[Stream, Figures]], step_seconds: int
+) -> bool:
+    """Whether a replica started after the first observation and was observed from then on."""
+    begun = {stream.subject: figures.first_seconds for stream, figures in seen}
+    first = min(begun.values())
+    for pod in crew.pods:
+        started = _started(pod)
+        begins = [begun[each] for each in _names(_key(pod), container) if each in begun]
+        soon = started + START_SECONDS + step_seconds
+        if started >= first and any(each <= soon for each in begins):
+            return True
+    return False
+
+
 def kills_of(book: Book, crew: Crew, container: Container) -> int:
     """Return how many kills a source has counted of a container, in the replica that has most."""
-    counted = _figures(book, _subjects(book, crew, container), Stream("", KILLS, USAGE))
-    return max((each.high for _, each in counted), default=0)
+    return _events_of(book, crew, container, OOM_KILLS)
+
+
+def restarts_of(book: Book, crew: Crew, container: Container) -> int:
+    """Return how often a source saw a container start again, in the replica that did most often."""
+    return _events_of(book, crew, container, RESTARTS)
+
+
+def _events_of(book: Book, crew: Crew, container: Container, event: str) -> int:
+    """Return how often something happened: each point says how often since the one before."""
+    counted = _figures(book, _subjects(book, crew, container, event), Stream("", event, USAGE))
+    return max((each.total for _, each in counted if each.points), default=0)
 
 
 def observed_pods(book: Book) -> list[tuple[str, str]]:
@@ -120,18 +153,26 @@ def observed_pods(book: Book) -> list[tuple[str, str]]:
     return sorted(found)
 
 
-def _subjects(book: Book, crew: Crew, container: Container) -> list[str]:
-    """Return whose use is that of a container: itself, or its pod where it is alone in it."""
+def _subjects(book: Book, crew: Crew, container: Container, resource: str) -> list[str]:
+    """Return whose use of a resource is that of a container: itself, or its pod where it is alone in it.
+
+    Of the two, the one that was looked at more often is believed, first the container.
+    """
     running = [each for each in crew.newest.containers if each.role != "init"]
     alone = not crew.newest.containers or (len(running) == 1 and running[0].name == container.name)
     found = []
     for key in (*(_key(pod) for pod in crew.pods), *(_key_of(crew, name) for name in crew.gone)):
-        subject = f"container/{key}/{container.name}"
-        if book.streams_of(subject):
-            found.append(subject)
-        elif alone and book.streams_of(f"pod/{key}"):
-            found.append(f"pod/{key}")
+        names = _names(key, container)[: 2 if alone else 1]
+        known = [name for name in names if Stream(name, resource, USAGE) in book.streams_of(name)]
+        if len(known) > 1:
+            known.sort(key=lambda name: -book.figures(Stream(name, resource, USAGE)).points)
+        found += known[:1]
     return found
+
+
+def _names(key: str, container: Container) -> tuple[str, str]:
+    """Return as what a container may have been observed: as itself, and as its pod."""
+    return f"container/{key}/{container.name}", f"pod/{key}"
 
 
 def _key(pod: Workload) -> str:

@@ -20,7 +20,7 @@ from ullage.engine.usage.summaries import Figures
 from ullage.engine.usage.summary import percentile
 from ullage.model.cluster import Container, Workload
 from ullage.model.resources import ResourceTypes
-from ullage.model.usage import USAGE, kind_of
+from ullage.model.usage import EVENTS, USAGE, kind_of
 from ullage.model.verdict import Finding, Severity
 
 RECENT_DAYS: Final = 7
@@ -115,25 +115,27 @@ def _full_nodes(columns: Columns, recent: Recent) -> Iterator[Finding]:
 
 
 def uses_of(recent: Recent, pod: Workload) -> Iterator[Use]:
-    """Yield what the containers of a pod use, or the pod as a whole where nobody looked inside."""
+    """Yield what the containers of a pod use, or the pod as a whole of what nobody looked at inside."""
     key = f"{pod.namespace}/{pod.name}"
     parts: list[tuple[str, str, Container | Workload]] = [
         (f"container/{key}/{each.name}", each.name, each) for each in containers_of(pod)
     ]
-    seen = [each for each in parts if recent.resources(each[0])] or [(f"pod/{key}", "", pod)]
-    for subject, part, asking in seen:
+    told: set[str] = set(EVENTS)
+    for subject, part, asking in (*parts, (f"pod/{key}", "", pod)):
         for resource in recent.resources(subject):
             figures = recent.figures(subject, resource)
-            if figures.points:
-                yield Use(
-                    pod.key,
-                    part,
-                    resource,
-                    asking.requests.of(resource),
-                    asking.limits.get(resource),
-                    percentile(figures, LASTING),
-                    figures.high,
-                )
+            if not figures.points or (resource in EVENTS if part else resource in told):
+                continue
+            told.add(resource)
+            yield Use(
+                pod.key,
+                part,
+                resource,
+                asking.requests.of(resource),
+                asking.limits.get(resource),
+                percentile(figures, LASTING),
+                figures.high,
+            )
 
 
 def _of_crew(crew: Crew, recent: Recent, types: ResourceTypes) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from ullage.engine.usage.book import Book
-from ullage.engine.usage.evidence import Evidence, evidence_of, kills_of
+from ullage.engine.usage.evidence import Evidence, evidence_of, kills_of, restarts_of
 from ullage.engine.usage.owners import Crew
 from ullage.model.cluster import Container, Outage
 from ullage.model.resources import ResourceTypes
@@ -191,7 +191,9 @@ class Sizing(NamedTuple):
         return bool(counted) or any(each.killed for each in self._outages(seen))
 
     def _restarts(self, seen: Evidence) -> int:
-        return max((each.restarts for each in self._outages(seen)), default=0)
+        """Return how often a replica started again since it is observed, as its status or a source tells."""
+        counted = restarts_of(self.book, self.crew, self.container)
+        return max((counted, *(each.restarts for each in self._outages(seen))))
 
     def _outages(self, seen: Evidence) -> Iterator[Outage]:
         """Yield what ended since it is observed; what does not say when may have."""
