@@ -159,3 +159,15 @@ def test_counters_that_were_forgotten_are_told(tmp_path):
     change_meters(ledger, lambda meters: meters.forgotten.update({Account("shop", "network"): 2}))
     notes = report(Asked(ledger=str(ledger)))["notSimulated"]
     assert any(each.startswith("2 counters of shop that went unread") for each in notes)
+
+
+def test_what_pods_used_at_most_of_hours_is_not_billed_as_if_it_had_lasted(tmp_path):
+    from ullage.service.usage_observe import ObserveQuestion, usage_observe
+
+    begin, table, ledger = 1_767_225_600, tmp_path / "bursts.csv", str(tmp_path / "usage.db")
+    bursts = (f"pod/shop/p,cpu,{begin + at},{12 if at % 3600 == 0 else 0}\n" for at in range(0, 86_400, 300))
+    table.write_text("subject,resource,time,value\n" + "".join(bursts), encoding="utf-8")
+    usage_observe(Asked(ledger=ledger), ObserveQuestion(str(table)))
+    for asked in (Asked(ledger=ledger), Asked("demo", ledger=ledger)):
+        (row,) = (each for each in report(asked)["rows"] if each.get("tenant") == "shop" and "used" in each)
+        assert row["used"] == {"quantity": "24", "estimated": "0"}

@@ -44,18 +44,22 @@ class NothingRecordedError(InputError):
     """A ledger of a question that has recorded no use."""
 
 
-def read_usage(source: str, asked: Asked, snapshot: Snapshot | None = None) -> "Book":
+def read_usage(
+    source: str, asked: Asked, snapshot: Snapshot | None = None, *, by_the_hour: bool = True
+) -> "Book":
     """Return what was observed; without a source, what the ledger of the question has recorded.
 
-    The snapshot says which pods are whose, and which types resources have.
+    The snapshot says which pods are whose, and which types resources have. Of what is recorded, the peaks of
+    pods are known `by_the_hour`: whoever wants no sums of those leaves the pods as they are.
     """
+    members = snapshot if by_the_hour else None
     if source in {"", RECORDED}:
         server = None if asked.observed else server_place(asked.ledger)
         if server is not None:
-            return _told(server, snapshot)
-        return _recorded(recorded_file(asked), snapshot, of_server=bool(asked.observed))
+            return _told(server, members)
+        return _recorded(recorded_file(asked), members, of_server=bool(asked.observed))
     if _is_database(source):
-        return _recorded(Path(source), snapshot)
+        return _recorded(Path(source), members)
     if source.lower().endswith(_DOCUMENTS):
         return _stated(source, types_of(asked, snapshot))
     return observed_book(observations(source, asked, snapshot), source, snapshot)

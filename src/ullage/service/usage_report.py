@@ -115,9 +115,11 @@ def _report(reported: Reported, tenancy: Tenancy, question: UsageReportQuestion,
     reporter = Reporter(reported)
     notes = []
     if known.book is not None:
-        from ullage.engine.usage.metering_consumption import Consumption, Span
+        from ullage.engine.usage.metering_consumption import Consumption
+        from ullage.engine.usage.metering_levels import Span
 
-        span = Span(reported.first, reported.end, question.gap_seconds)
+        borders = [each.end for each in reporter.cells]
+        span = Span(reported.first, reported.end, question.gap_seconds, borders)
         consumption = Consumption(known.book, tenancy, span)
         reporter.add_levels(consumption, _capacity(known.snapshot))
         notes += notes_of_levels(known.snapshot, promised_now=consumption.is_promised_now)

@@ -83,11 +83,11 @@ def _book(
     from ullage.service.observed import NothingRecordedError, read_usage
 
     if question.usage or not has_meters:
-        return read_usage(question.usage, asked, snapshot)
+        return read_usage(question.usage, asked, snapshot, by_the_hour=False)
     if not asked.ledger or question.counters:
         return None
     try:
-        return read_usage("", asked, snapshot)
+        return read_usage("", asked, snapshot, by_the_hour=False)
     except NothingRecordedError:
         return None  # the ledger has counters alone
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from builders import cluster, node, pod
-from ullage.engine.usage.metering_consumption import Consumption, Span
-from ullage.engine.usage.metering_levels import ESTIMATED, MEASURED, UNKNOWN
+from ullage.engine.usage.metering_consumption import Consumption
+from ullage.engine.usage.metering_levels import ESTIMATED, MEASURED, UNKNOWN, Span
 from ullage.engine.usage.metering_prices import BILLING_CU, BILLING_SU, What
 from ullage.engine.usage.metering_tenants import Tenancy
 from ullage.model.resources import HDD_SPACE, SSD_SPACE

@@ -8,6 +8,7 @@ from ullage.engine.usage.book import Stream
 from ullage.engine.usage.metering_levels import (
     GRID_SECONDS,
     Integral,
+    Span,
     constant,
     exact_product,
     held,
@@ -23,9 +24,9 @@ STREAM = Stream(SUBJECT, "memory")
 AMOUNT_MAX = (1 << 62) - 1
 
 
-def levels(observed, begin=10 * DAY, end=11 * DAY, gap_seconds=HOUR, subject=SUBJECT):
-    found = book({(subject, "memory"): observed})
-    return held(found, Stream(subject, "memory"), begin, end, gap_seconds)
+def levels(observed, subject=SUBJECT, **span):
+    asked = Span(**{"begin": 10 * DAY, "end": 11 * DAY, "gap_seconds": HOUR, **span})
+    return held(book({(subject, "memory"): observed}), Stream(subject, "memory"), asked)
 
 
 def whole(level, begin=10 * DAY, end=11 * DAY):
@@ -66,10 +67,32 @@ def test_what_was_seen_before_and_after_the_time_in_question_counts():
     assert whole(level) == Integral(5 * HOUR, 0, HOUR)
 
 
-def test_pods_have_slots_of_an_hour():
-    level = levels([(10 * DAY + 600, 5)], subject="pod/a/p")
-    assert whole(level) == Integral(5 * HOUR, 0, HOUR)
+def test_pods_whose_peaks_are_of_hours_count_by_the_mean_of_the_day_from_the_first_point_to_the_last():
+    bursts = every(300, [12 if place % 12 == 0 else 0 for place in range(288)], start=10 * DAY)
+    assert whole(levels(bursts, subject="pod/a/p")) == Integral(DAY, 0, DAY)
+    level = levels([(10 * DAY + 600, 5), (10 * DAY + 3900, 6)], subject="pod/a/p")
+    assert whole(level) == Integral(12 * 300 * 11 // 2, 0, 12 * 300)
     assert len(level.amounts) == DAY // GRID_SECONDS
+
+
+@given(st.lists(st.integers(0, 99), min_size=1, max_size=288))
+def test_pods_that_are_observed_all_the_time_come_to_the_sum_of_what_was_observed(amounts):
+    level = levels(every(300, amounts, start=10 * DAY), subject="pod/a/p")
+    assert whole(level).amount_seconds == sum(amounts) * 300
+
+
+@pytest.mark.parametrize(
+    ("amounts", "border", "is_estimated"),
+    [
+        pytest.param([1, 9], 3600, True, id="a period has part of a day of which the mean is known"),
+        pytest.param([5, 5], 3600, False, id="all of the day was the same"),
+        pytest.param([1, 9], 4 * 3600, False, id="nothing was observed after the border"),
+    ],
+)
+def test_parts_of_a_day_of_which_only_the_mean_is_known_are_estimated(amounts, border, is_estimated):
+    observed = every(300, amounts * 12, start=10 * DAY)
+    level = levels(observed, subject="pod/a/p", borders=[10 * DAY + border])
+    assert whole(level) == Integral(5 * 24 * 300, 5 * 24 * 300 if is_estimated else 0, 24 * 300)
 
 
 def test_a_sum_counts_what_is_there_and_is_estimated_where_a_part_is():
@@ -98,7 +121,7 @@ def test_nothing_is_known_where_nobody_looked():
 )
 def test_periods_add_up_whatever_their_borders(observed, cuts, gap_seconds):
     begin, end = 10 * DAY, 12 * DAY
-    level = levels(observed, begin, end, gap_seconds)
+    level = levels(observed, begin=begin, end=end, gap_seconds=gap_seconds)
     borders = sorted({begin, end, *(begin + cut * HOUR for cut in cuts)})
     found = integrals(level, begin, borders)
     assert Integral(*(sum(part) for part in zip(*found, strict=True))) == whole(level, begin, end)

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from ullage.engine.capacity.metering import Reading
 from ullage.engine.usage.metering_calendar import PERIODS, parse_day
-from ullage.engine.usage.metering_consumption import Consumption, Span
+from ullage.engine.usage.metering_consumption import Consumption
 from ullage.engine.usage.metering_counters import CounterName, Meters
+from ullage.engine.usage.metering_levels import Span
 from ullage.engine.usage.metering_prices import Price, PriceList, Tariff, Tier, Unit, What, default_unit
 from ullage.engine.usage.metering_report import Asked, Reporter
 from ullage.engine.usage.metering_tenants import Tenancy

@@ -16,6 +16,7 @@ from ullage.engine.usage.metering_levels import (
     GRID_SECONDS,
     UNKNOWN,
     Held,
+    Span,
     constant,
     held,
     together,
@@ -31,14 +32,6 @@ CPU: Final = What("cpu")
 MEMORY: Final = What("memory")
 SSD: Final = What(SSD_SPACE)
 HDD: Final = What(HDD_SPACE)
-
-
-class Span(NamedTuple):
-    """The time in question, between two full hours; observations further apart than a gap are none."""
-
-    begin: int
-    end: int
-    gap_seconds: int
 
 
 class Levels(NamedTuple):
@@ -112,7 +105,7 @@ class Consumption:
         return formula(levels.get(one, nothing), levels.get(other, nothing))
 
     def _sum(self, streams: Iterable[Stream]) -> Held:
-        return together([held(self._book, each, *self._span) for each in streams])
+        return together([held(self._book, each, self._span) for each in streams])
 
     def _when_observed(self, resource: str) -> npt.NDArray[np.bool_]:
         """Return the slots in which a resource was observed of anybody; where it never was, any resource."""
@@ -121,7 +114,7 @@ class Consumption:
             found = np.zeros((self._span.end - self._span.begin) // GRID_SECONDS, np.bool_)
             for stream in self._book.streams(resource=resource, measure=USAGE):
                 if self._book.slot_seconds(stream):
-                    found |= held(self._book, stream, *self._span).states != UNKNOWN
+                    found |= held(self._book, stream, self._span).states != UNKNOWN
             self._observed[resource] = found
         return self._observed[resource]
 

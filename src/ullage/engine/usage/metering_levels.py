@@ -1,9 +1,11 @@
 """Amounts over time: what levels come to when each holds until the next is observed, in exact integers.
 
-Levels stand on a grid of five minutes, whose peaks the book has. One counts until the next observation. Where
-that is further away than `gap_seconds`, and than twice the usual distance of its stream, what is counted for
-it is estimated; where it is further away than HOLD_SECONDS_MAX, or there is none, it counts for the slot in
-which it was seen, and the rest is unknown: nothing is counted for it. Periods add up whatever their borders.
+Levels stand on a grid of five minutes, whose peaks the book has; of pods it has those of hours, which say too
+much of most of the hour: there the mean of what was observed on a day counts. A level counts until the next
+observation. Where that is further away than `gap_seconds`, and than twice the usual distance of its stream,
+what is counted for it is estimated, as is part of a day of which only the mean is known. Where it is further
+away than HOLD_SECONDS_MAX, or there is none, the level counts for the slot in which it was seen, and the rest
+is unknown: nothing is counted for it. Periods add up whatever their borders.
 """
 
 from collections.abc import Sequence
@@ -15,7 +17,7 @@ import numpy.typing as npt
 
 from ullage.engine.usage.book import FINE_SECONDS, Book, Stream
 from ullage.engine.usage.buckets import Integers
-from ullage.engine.usage.levels import DAY_SECONDS
+from ullage.engine.usage.levels import DAY_SECONDS, MISSING
 
 GRID_SECONDS: Final = FINE_SECONDS
 HOLD_SECONDS_MAX: Final = DAY_SECONDS
@@ -45,27 +47,64 @@ class Integral(NamedTuple):
     known_seconds: int
 
 
-def held(book: Book, stream: Stream, begin: int, end: int, gap_seconds: int) -> Held:
-    """Return the level of a stream between two full hours."""
-    seconds = book.slot_seconds(stream)
+class Span(NamedTuple):
+    """The time in question, between two full hours; observations further apart than a gap are none.
+
+    `borders` are where it is divided into periods.
+    """
+
+    begin: int
+    end: int
+    gap_seconds: int
+    borders: Sequence[int] = ()
+
+
+def held(book: Book, stream: Stream, span: Span) -> Held:
+    """Return the level of a stream over a time."""
+    begin, end, gap_seconds, borders = span
     first_day = max(0, begin - HOLD_SECONDS_MAX) // DAY_SECONDS
     days = -(-(end + HOLD_SECONDS_MAX) // DAY_SECONDS) - first_day
     slots = book.slots(stream, first_day, days)
+    parts = np.zeros(len(slots), np.bool_)
+    if book.slot_seconds(stream) != GRID_SECONDS:
+        slots, parts = _means(book, stream, slots, first_day, (begin, *borders, end))
     seen = np.flatnonzero(slots >= 0)
     if not len(seen):
         return unknown(begin, end)
-    apart = np.append(np.diff(seen), HOLD_SECONDS_MAX) * seconds
+    apart = np.append(np.diff(seen), HOLD_SECONDS_MAX) * GRID_SECONDS
     usual = int(np.sort(apart[:-1])[(len(apart) - 1) // 2]) if len(apart) > 2 else 0
-    lengths = np.where(apart <= HOLD_SECONDS_MAX, apart // seconds, 1)
+    lengths = np.where(apart <= HOLD_SECONDS_MAX, apart // GRID_SECONDS, 1)
     lengths[-1] = 1
-    guessed = (lengths > 1) & (apart > max(gap_seconds, seconds, 2 * usual))
+    guessed = parts[seen] | ((lengths > 1) & (apart > max(gap_seconds, GRID_SECONDS, 2 * usual)))
     which = np.cumsum(slots >= 0) - 1
     known = (which >= 0) & (np.arange(len(slots)) - seen[which] < lengths[which])
     states = np.where(known, np.where(guessed[which], ESTIMATED, MEASURED), UNKNOWN).astype(np.int8)
     amounts = np.where(known, slots[seen[which]], 0)
-    low, high = begin // seconds - first_day * (DAY_SECONDS // seconds), (end - begin) // seconds
-    finer = seconds // GRID_SECONDS
-    return Held(np.repeat(amounts[low : low + high], finer), np.repeat(states[low : low + high], finer))
+    low, count = (begin - first_day * DAY_SECONDS) // GRID_SECONDS, (end - begin) // GRID_SECONDS
+    return Held(amounts[low : low + count], states[low : low + count])
+
+
+def _means(
+    book: Book, stream: Stream, slots: Integers, first_day: int, borders: Sequence[int]
+) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    """Return slots of the grid with the mean of their day, and which of them are parts of a day.
+
+    On each day they begin with its first point and end with its last, and come to its mean exactly.
+    """
+    per_day = DAY_SECONDS // GRID_SECONDS
+    finer = np.repeat(slots, book.slot_seconds(stream) // GRID_SECONDS).reshape(-1, per_day)
+    found, parts = np.full(finer.shape, MISSING, np.int64), np.zeros(finer.shape, np.bool_)
+    for place in np.flatnonzero((finer >= 0).any(axis=1)).tolist():
+        day = first_day + place
+        figures = book.figures(stream, [day])
+        begin, end = figures.first_seconds // GRID_SECONDS, figures.last_seconds // GRID_SECONDS + 1
+        seen = np.flatnonzero(finer[place] >= 0)
+        seen = seen[(seen + day * per_day >= begin) & (seen + day * per_day < end)]
+        until = [figures.total * count // figures.points for count in range(len(seen) + 1)]
+        found[place, seen] = [later - earlier for earlier, later in pairwise(until)]
+        is_cut = any(begin * GRID_SECONDS < each < end * GRID_SECONDS for each in borders)
+        parts[place] = is_cut and figures.low < figures.high
+    return found.reshape(-1), parts.reshape(-1)
 
 
 def unknown(begin: int, end: int) -> Held:
