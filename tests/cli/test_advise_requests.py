@@ -43,6 +43,12 @@ def test_patches_are_yaml_unless_json_is_asked_for(ask):
     assert json.loads(ask(*LINE, "api", "--patch", "-q", "-o", "json").out) == patch
 
 
+def test_several_patches_as_json_are_one_list(ask):
+    found = json.loads(ask(*LINE, "--patch", "-q", "-o", "json").out)
+    assert (found["apiVersion"], found["kind"]) == ("v1", "List")
+    assert found["items"] == list(yaml.safe_load_all(ask(*LINE, "--patch", "-q").out))
+
+
 def test_what_has_no_patch_is_noted(ask):
     assert "1 without a patch: the template of a Job cannot be changed" in ask(*LINE, "--patch").err
 

@@ -143,3 +143,10 @@ def test_drives_and_nodes_are_two_questions(ask):
         "ullage: error: --lose: drives cannot be lost together with nodes or domains; "
         "ask about them in two questions\n"
     )
+
+
+def test_use_of_another_cluster_is_not_judged_and_told(ask, tmp_path):
+    path = tmp_path / "other.csv"
+    path.write_text("subject,resource,time,value\npod/other/p,cpu,1767225600,5\n", encoding="utf-8")
+    found = ask("check", "-c", "demo", "--usage", path, "-o", "wide")
+    assert "nothing that was observed is of a node or a pod of this cluster" in found.out

@@ -72,7 +72,12 @@ must grow would find no place.
     show_default=True,
     help="Count the room before and after in this.",
 )
-@click.option("--patch", "patches", is_flag=True, help="Print patches for kubectl, as YAML unless -o json.")
+@click.option(
+    "--patch",
+    "patches",
+    is_flag=True,
+    help="Print patches for kubectl, as YAML unless -o json (several are one List then).",
+)
 @asks
 def command(asked: "Asked", **wanted: Any) -> "Answer":
     """Answer what workloads should ask for."""

@@ -299,9 +299,9 @@ def show(answer: "Answer", output: str, *, no_color: bool, width: int | None) ->
     if output in {"json", "yaml"}:
         from ullage.render.json_text import to_json, to_yaml
 
-        documents = answer.data() if answer.is_stream else [answer.data()]
         between = "" if output == "json" else "---\n"
-        text = between.join(to_json(each) if output == "json" else to_yaml(each) for each in documents)
+        write = to_json if output == "json" else to_yaml
+        text = between.join(write(each) for each in answer.documents(output))
         click.echo(text.encode(), nl=False)
         return
     if output == JUNIT and answer.suite is not None:

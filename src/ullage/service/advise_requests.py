@@ -187,6 +187,7 @@ def advise_requests(asked: Asked, question: RequestsQuestion) -> Answer:
             is_document=True,
             is_stream=True,
             document_format="yaml",
+            is_list=True,
             notes=(*_unpatched(report), *([REMOVES] if removes_limits(patches) else [])),
         )
     return Answer(

@@ -17,8 +17,8 @@ class Answer(NamedTuple):
 
     `shortened` is a page for a terminal that leaves out most rows of a large cluster. The answer may be a
     document in itself, which is JSON (or another `document_format`) unless a format is asked for; or a list
-    of documents, which are written one after the other, with `notes` for what has no place in them. Checks
-    have a `suite` for JUnit.
+    of documents, which are written one after the other, with `notes` for what has no place in them. What
+    kubectl takes `is_list`: several as JSON are one List. Checks have a `suite` for JUnit.
     """
 
     page: Callable[[], Page]
@@ -30,6 +30,16 @@ class Answer(NamedTuple):
     notes: tuple[str, ...] = ()
     suite: Callable[[], Suite] | None = None
     document_format: str = "json"
+    is_list: bool = False
+
+    def documents(self, output: str) -> list[Any]:
+        """Return the documents that are written one after the other, as JSON or YAML."""
+        if not self.is_stream:
+            return [self.data()]
+        found = [*self.data()]
+        if self.is_list and output == "json" and len(found) != 1:
+            return [{"apiVersion": "v1", "kind": "List", "items": found}]
+        return found
 
 
 def versioned(kind: str, report: Any, types: ResourceTypes) -> dict[str, Any]:

@@ -40,9 +40,14 @@ def cluster_findings(columns: Columns, groups: list[Summary], book: "Book | None
     if book is None:
         return findings_of(columns, groups, quota_use(columns))
     from ullage.engine.usage.hollow import observed_on, usage_findings
+    from ullage.engine.usage.strangers import stranger_findings
 
     observed = observed_on(columns, book)
-    return (*findings_of(columns, groups, quota_use(columns), observed), *usage_findings(columns, book))
+    return (
+        *findings_of(columns, groups, quota_use(columns), observed),
+        *usage_findings(columns, book),
+        *stranger_findings(columns, book),
+    )
 
 
 def budget_findings(budgets: Sequence[Budget]) -> Iterator[Finding]:

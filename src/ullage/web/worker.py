@@ -91,8 +91,7 @@ def _question(name: str, work: Work, held: "Held") -> Done:
         observed=work.observed,
     )
     with giving({}):
-        documents = found.data() if found.is_stream else [found.data()]
-        text = "".join(to_json(each) for each in documents)
+        text = "".join(to_json(each) for each in found.documents("json"))
     return Done(body=text.encode(), yes=found.yes)
 
 

@@ -42,6 +42,14 @@ def test_the_environment_may_name_the_source(ask, monkeypatch):
     assert ask("usage", "-c", "demo").out == ask(*ASKED).out
 
 
+def test_points_that_were_dropped_are_nothing_observed(ask, tmp_path):
+    path = tmp_path / "dropped.csv"
+    path.write_text("subject,resource,time,value\nnode/g1,cpu,1767225600,\n", encoding="utf-8")
+    found = ask("usage", "show", "-c", "demo", "--usage", path).out
+    assert found.startswith("nothing usable was observed: all points were dropped")
+    assert "1970" not in found
+
+
 def test_without_anything_observed_it_says_how_to_get_it_in_one_line(ask):
     asked = ask("usage", "-c", "demo")
     assert asked.code == 1
