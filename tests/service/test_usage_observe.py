@@ -55,6 +55,88 @@ def test_a_table_is_recorded_with_crowds_and_promises(tmp_path):
     assert verify(ledger) == []
 
 
+WEB = "workload/shop/StatefulSet/web"
+SHOP = """
+apiVersion: ullage.dev/v1
+kind: Snapshot
+nodes: [{name: n1, capacity: {cpu: "8", memory: 16Gi}}]
+workloads:
+""" + "".join(
+    f"  - {{name: web-{k}, namespace: shop, owner: StatefulSet/web, node: n1, requests: {{cpu: '1'}}}}\n"
+    for k in range(3)
+)
+
+
+@pytest.fixture
+def shop(tmp_path):
+    """A cluster with three pods, and a function that writes what was observed of some of them."""
+    cluster = tmp_path / "shop.yaml"
+    cluster.write_text(SHOP, encoding="utf-8")
+
+    def table(name, pods, begin=0, hours=2):
+        path = tmp_path / name
+        rows = (
+            f"pod/shop/web-{pod},cpu,{NOW // DAY * DAY + at},1\n"
+            for at in range(begin * 3600, (begin + hours) * 3600, 300)
+            for pod in pods
+        )
+        path.write_text(HEADER + "".join(rows), encoding="utf-8")
+        return path
+
+    return str(cluster), table
+
+
+def used_at_most(ledger, cluster, subject=WEB):
+    asked = Asked(cluster, ledger=str(ledger))
+    return read_usage("", asked, read_cluster(asked)).figures(Stream(subject, "cpu")).high // 1000
+
+
+def test_pods_of_several_sources_are_added_up(tmp_path, shop):
+    (cluster, table), ledger = shop, tmp_path / "ledger.db"
+    for pod in range(3):
+        observed(table(f"agent-{pod}.csv", [pod]), ledger, cluster)
+        assert used_at_most(ledger, cluster) == used_at_most(ledger, cluster, "cluster") == pod + 1
+    assert not read_book(ledger).streams_of(WEB), "sums of some are not kept"
+    assert verify(ledger) == []
+
+
+@pytest.mark.parametrize(
+    ("then", "cluster_named"),
+    [
+        pytest.param({"pods": [1, 2]}, (True, True), id="others at the same time, from the same table"),
+        pytest.param({"pods": [0, 1, 2], "begin": 2}, (True, False), id="without sums after some with"),
+        pytest.param({"pods": [0, 1, 2], "begin": 2}, (False, True), id="with sums after some without"),
+    ],
+)
+def test_sums_that_are_not_of_everybody_are_made_when_somebody_asks(tmp_path, shop, then, cluster_named):
+    (cluster, table), ledger = shop, tmp_path / "ledger.db"
+    first = {"pods": [0]} if then["pods"] == [1, 2] else {"pods": [0, 1, 2]}
+    for part, is_named in zip((first, then), cluster_named, strict=True):
+        observed(table("table.csv", hours=4, **part), ledger, cluster if is_named else "")
+    assert not read_book(ledger).streams_of(WEB)
+    asked = Asked(cluster, ledger=str(ledger))
+    found = read_usage("", asked, read_cluster(asked)).figures(Stream(WEB, "cpu"))
+    assert (found.low, found.high) == (3000, 3000)
+    assert found.points == (4 if then["pods"] == [1, 2] else 6), "every hour that was told"
+
+
+def test_sums_of_one_source_go_on_by_five_minutes_while_it_tells_of_all(tmp_path, shop):
+    (cluster, table), ledger = shop, tmp_path / "ledger.db"
+    for begin in (0, 2, 4):
+        observed(table("table.csv", [0, 1, 2], begin), ledger, cluster)
+    assert read_book(ledger).figures(Stream(WEB, "cpu")).points == 6 * 12
+
+
+def test_what_was_told_as_such_is_not_mixed_with_sums(tmp_path, shop):
+    (cluster, table), ledger = shop, tmp_path / "ledger.db"
+    told = tmp_path / "told.csv"
+    told.write_text(f"{HEADER}{WEB},cpu,{NOW // DAY * DAY},7\n", encoding="utf-8")
+    observed(told, ledger, cluster)
+    observed(table("table.csv", [0, 1, 2]), ledger, cluster)
+    found = read_book(ledger).figures(Stream(WEB, "cpu"))
+    assert (found.points, found.high) == (1, 7000)
+
+
 def test_reading_again_counts_nothing_twice(tmp_path):
     ledger = tmp_path / "ledger.db"
     observed(EXAMPLE, ledger)

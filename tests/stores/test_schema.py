@@ -76,3 +76,23 @@ def test_tables_of_the_current_version_are_left_alone(file):
     before = tables_of(file)
     migrate(file)
     assert tables_of(file) == before
+
+
+@pytest.mark.parametrize(("sources", "are_kept"), [(1, True), (2, False)])
+def test_sums_that_an_older_version_made_of_one_of_several_sources_are_left_out(file, sources, are_kept):
+    streams = ("node/n1", "pod/a/p", "pod/a/q", "cluster", "namespace/a")
+    for number, subject in enumerate(streams, 1):
+        measure = "committed" if subject == "cluster" else "usage"
+        file.execute("INSERT INTO usage_streams VALUES (?, ?, 'cpu', ?)", (number, subject, measure))
+        file.execute(
+            "INSERT INTO usage_days VALUES (?, 0, 1, 0, 0, 0, 0, 0, 0, 0, zeroblob(1), NULL)", (number,)
+        )
+    for source in range(1, sources + 1):
+        file.execute("INSERT INTO usage_sources VALUES (?, ?, 1, 0, -1)", (source, f"s{source}"))
+        file.execute("INSERT INTO usage_marks VALUES (?, ?, 9)", (source, source + 1))
+    file.execute("INSERT INTO usage_marks VALUES (1, 1, 9)")
+    file.execute("INSERT INTO usage_marks VALUES (1, 3, 9)")
+    file.execute("PRAGMA user_version = 5")
+    migrate(file)
+    left = {subject for (subject,) in file.execute("SELECT subject FROM usage_streams")}
+    assert left == set(streams) - (set() if are_kept else {"namespace/a"})

@@ -2,7 +2,8 @@
 
 Whatever interrupts it, each reading is there as a whole or not at all, and reading again what was read counts
 nothing twice: for each source and stream the ledger knows the last moment that was told. With a cluster, what
-crowds use is added up, and what is committed is recorded too, so that there is a history to forecast from.
+crowds use is added up, and what is committed is recorded too, so that there is a history to forecast from;
+sums are kept as long as one source tells of everybody, and made when somebody asks otherwise.
 """
 
 import time
@@ -19,7 +20,7 @@ from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
-from ullage.model.usage import COMMITTED
+from ullage.model.usage import COMMITTED, USAGE
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_cluster
 from ullage.service.clock import now_seconds
@@ -64,12 +65,16 @@ class ObserveReport(Record, frozen=True):
 
 
 class Fresh:
-    """What of a source is new: later than what it told of the same stream before."""
+    """What of a source is new: later than what it told of the same stream before.
 
-    def __init__(self, marks: "Marks") -> None:
+    `first_seconds` is the moment of the first use that is new; where none is, it is `at_most`.
+    """
+
+    def __init__(self, marks: "Marks", at_most: int) -> None:
         self._before = marks.last_seconds
         self._forgotten = marks.forgotten_seconds
         self.last_seconds: dict[Stream, int] = {}
+        self.first_seconds = at_most
         self.points = self.known = 0
 
     def of(self, samples: Samples) -> Samples:
@@ -81,6 +86,8 @@ class Fresh:
         self.points += count
         self.known += len(new) - count
         numbers, moments = samples.numbers[new], samples.at_seconds[new]
+        if samples.measure == USAGE:
+            self.first_seconds = int(moments.min(initial=self.first_seconds))
         last = np.full(len(streams), -1, np.int64)
         np.maximum.at(last, numbers, moments)
         for stream, at_seconds in zip(streams, last.tolist(), strict=True):
@@ -168,12 +175,12 @@ def record_of(
     from ullage.stores.usage import Batch, Marks, append, read_marks
 
     marks = read_marks(path, name)
-    fresh = Fresh(marks)
+    at_seconds = now_seconds()
+    fresh = Fresh(marks, at_seconds)
     told = (last for stream, last in marks.last_seconds.items() if stream.measure != COMMITTED)
     since = max(told, default=None)
     since_seconds = None if since is None else since - LATE_SECONDS
     read = observations(source, asked, snapshot, since_seconds=since_seconds) if source else iter(())
-    at_seconds = now_seconds()
     book = Book()
     new = (fresh.of(_checked(each, at_seconds, source)) for each in read)
     dropped = crowds_of(book, new, snapshot if crowds else None)
@@ -187,7 +194,8 @@ def record_of(
             book.add(fresh.of(samples))
     recorded = 0
     if len(book):
-        batch = Batch(name, book, Marks(marks.batches, fresh.last_seconds), at_seconds)
+        after = Marks(marks.batches, fresh.last_seconds)
+        batch = Batch(name, book, after, at_seconds, fresh.first_seconds)
         recorded = append(path, batch)
     return ObserveReport("", source, 1, points, dropped, known, len(book), recorded, last_seconds=last)
 

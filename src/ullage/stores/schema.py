@@ -123,7 +123,18 @@ _USAGE: Final = (
         meter TEXT NOT NULL
     ) STRICT, WITHOUT ROWID""",
 )
-MIGRATIONS: Final = (_FIRST, _PAST_STATES, _DRIVES_OF_GROUPS, _CLAIMS, _USAGE)
+_SUMS_OF_ONE: Final = (
+    # Sums over pods and nodes, which no source has told, were of the last source only where several tell of
+    # pods or nodes. They are made anew from what is recorded of each when somebody asks.
+    """DELETE FROM usage_days WHERE stream NOT IN (SELECT stream FROM usage_marks)
+        AND stream IN (SELECT number FROM usage_streams WHERE measure = 'usage')
+        AND (SELECT count(DISTINCT source) FROM usage_marks
+            JOIN usage_streams ON usage_streams.number = stream WHERE measure = 'usage'
+            AND (subject > 'node/' AND subject < 'node0' OR subject > 'pod/' AND subject < 'pod0')) > 1""",
+    """DELETE FROM usage_streams WHERE number NOT IN (SELECT stream FROM usage_days)
+        AND number NOT IN (SELECT stream FROM usage_marks)""",
+)
+MIGRATIONS: Final = (_FIRST, _PAST_STATES, _DRIVES_OF_GROUPS, _CLAIMS, _USAGE, _SUMS_OF_ONE)
 VERSION: Final = len(MIGRATIONS)
 
 

@@ -20,6 +20,7 @@ from ullage.stores.database_file import failures
 from ullage.stores.opening import check, open_to_read, open_to_write
 from ullage.stores.protocol import StoreBusyError
 from ullage.stores.usage_codec import histogram_bytes, peaks_bytes, to_histogram, to_peaks
+from ullage.stores.usage_sums import forget_sums, kept_rows
 
 KEPT_DAYS: Final[Mapping[str, int]] = MappingProxyType(
     {"container": 35, "pod": 35, "workload": 100, "node": 100}
@@ -50,13 +51,15 @@ class Marks(NamedTuple):
 class Batch(NamedTuple):
     """What is recorded of a source: a book of all that it tells beyond the marks of before.
 
-    `marks` are those after it, with the number of batches before it.
+    `marks` are those after it, with the number of batches before it; `first_seconds` is when use was observed
+    first in it.
     """
 
     source: str
     book: Book
     marks: Marks
     at_seconds: int
+    first_seconds: int = 0
 
 
 def read_marks(path: Path, source: str) -> Marks:
@@ -89,10 +92,15 @@ def append(path: Path, batch: Batch, *, create: bool = True) -> int:
             connection.execute("BEGIN")
             written = _written(connection)
             streams = _numbers(connection)
-            added = [_added(connection, streams.get(row.stream), row) for row in batch.book.rows()]
+            kept, with_sums = kept_rows(
+                connection, batch.source, batch.book, batch.marks.last_seconds, batch.first_seconds
+            )
+            added = [_added(connection, streams.get(row.stream), row) for row in kept]
             connection.execute("ROLLBACK")
             connection.execute("BEGIN IMMEDIATE")
             if _written(connection) == written:
+                if not with_sums:
+                    forget_sums(connection)
                 _write(connection, batch, added, path)
                 connection.execute("COMMIT")
                 return len(added)

@@ -1,0 +1,70 @@
+"""Sums over pods and nodes in the file of a ledger, which are kept as long as they are those of all of them.
+
+A sum is a stream of use that no source has told. It is right as long as one source tells of everybody, always
+with its sums, and of all at the same time: peaks of the same slots cannot be added up later. When that ends,
+sums are forgotten, and made from what is recorded of each whenever somebody asks.
+"""
+
+import sqlite3
+from collections.abc import Collection
+from typing import Final
+
+from ullage.engine.usage.book import Book, DayRow, Stream
+from ullage.model.usage import USAGE, kind_of
+
+MEMBERS: Final = ("node", "pod")
+"""Whose use is added up."""
+LATE_SECONDS: Final = 3600
+"""What a source tells of some so long after it told of others is not in the sums of that time."""
+_OF_MEMBERS: Final = (
+    "usage_marks JOIN usage_streams ON usage_streams.number = stream WHERE source = ? AND measure = 'usage' "
+    "AND (subject > 'node/' AND subject < 'node0' OR subject > 'pod/' AND subject < 'pod0')"
+)
+_SUMS: Final = (
+    "SELECT number FROM usage_streams WHERE measure = 'usage' "
+    "AND NOT EXISTS (SELECT 1 FROM usage_marks WHERE stream = number)"
+)
+
+
+def kept_rows(
+    connection: sqlite3.Connection, source: str, book: Book, told: Collection[Stream], first_seconds: int
+) -> tuple[list[DayRow], bool]:
+    """Return the rows of a book that are to be recorded, and whether sums go on being kept.
+
+    `told` are the streams that the source has told, from a moment on; others of the book are sums.
+    """
+    has_members = any(each.measure == USAGE and kind_of(each.subject) in MEMBERS for each in told)
+    sums = {each for each in book.streams(measure=USAGE) if each not in told}
+    holds = not has_members or _hold(connection, source, first_seconds, has_sums=bool(sums))
+    unwanted = {each for each in sums if not holds or _is_told(connection, each)}
+    return [row for row in book.rows() if row.stream not in unwanted], holds
+
+
+def forget_sums(connection: sqlite3.Connection) -> None:
+    """Delete all sums."""
+    connection.execute(f"DELETE FROM usage_days WHERE stream IN ({_SUMS})")  # noqa: S608 - our own names
+    connection.execute(f"DELETE FROM usage_streams WHERE number IN ({_SUMS})")  # noqa: S608 - our own names
+
+
+def _hold(connection: sqlite3.Connection, source: str, first_seconds: int, *, has_sums: bool) -> bool:
+    """Whether sums are those of everybody, with what a source tells from a moment on."""
+    numbers = dict(connection.execute("SELECT name, number FROM usage_sources"))
+    own = numbers.pop(source, None)
+    for other in numbers.values():
+        if connection.execute(f"SELECT 1 FROM {_OF_MEMBERS} LIMIT 1", (other,)).fetchone():  # noqa: S608 - our own names
+            return False
+    (last,) = connection.execute(f"SELECT max(last_seconds) FROM {_OF_MEMBERS}", (own,)).fetchone()  # noqa: S608 - our own names
+    if last is None:
+        return has_sums
+    had_sums = connection.execute(f"{_SUMS} LIMIT 1").fetchone() is not None
+    return has_sums and had_sums and first_seconds >= last - LATE_SECONDS
+
+
+def _is_told(connection: sqlite3.Connection, stream: Stream) -> bool:
+    """Whether any source has told a stream as such."""
+    found = connection.execute(
+        "SELECT 1 FROM usage_streams JOIN usage_marks ON stream = number "
+        "WHERE subject = ? AND resource = ? AND measure = ? LIMIT 1",
+        stream,
+    )
+    return found.fetchone() is not None
