@@ -6,7 +6,9 @@ import msgspec
 import pytest
 
 from ullage.model.errors import InputError
+from ullage.stores import exchange
 from ullage.web import app as application
+from ullage.web.api import events, ledger, ledger_records
 from ullage.web.api.operations import health
 from ullage.web.bodies import Bodies
 from ullage.web.http import Problem, Response, Streamed
@@ -59,6 +61,7 @@ ROUTES = (
     Route("DELETE", "/echo", echo, "commit", "Nothing.", answers={204: ""}),
 )
 YAML = {"Content-Type": "application/yaml"}
+NESTED = b"[" * 5000 + b"]" * 5000
 
 
 def answered(tmp_path, *request, **more):
@@ -132,6 +135,40 @@ def test_who_has_it_already_is_told_so(tmp_path, known):
 
 def test_who_has_something_else_gets_it(tmp_path):
     assert answered(tmp_path, "GET", "/tagged", {"If-None-Match": '"6"'}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("word", "content", "body"),
+    [
+        ("reserve", "application/json", b'{"holds":[{"resources":{"cpu":%b}}]}' % NESTED),
+        ("commands", exchange.MEDIA, b'{"command":%b}' % NESTED),
+    ],
+)
+def test_a_body_that_is_nested_beyond_all_use_is_refused_and_no_defect(tmp_path, word, content, body):
+    async def work():
+        async with running(tmp_path, *ledger.ROUTES, *ledger_records.ROUTES) as server:
+            path = f"/v1/clusters/demo/ledger/{word}"
+            reply = await ask(server.address, "POST", path, {"Content-Type": content}, body)
+        return reply, server.lines
+
+    reply, lines = asyncio.run(work())
+    assert (reply.status, reply.data["title"]) == (422, "the body is nested too deeply")
+    assert not any(line["message"] == "met a defect" for line in lines)
+
+
+def test_of_a_stream_only_the_head_is_sent_to_who_asks_for_that(tmp_path):
+    async def work():
+        async with running(tmp_path, *events.ROUTES, *ROUTES) as server:
+            port = int(server.address.rpartition(":")[2])
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(head("HEAD", "/v1/events") + head("GET", "/health"))
+            replies = [await read_reply(reader, "HEAD"), await read_reply(reader)]
+            await closed(writer)
+            return replies, server.server.traffic.streams
+
+    (first, second), streams = asyncio.run(work())
+    assert (first.status, first.headers["content-type"]) == (200, "text/event-stream")
+    assert (second.status, second.data, streams) == (200, {"status": "ok"}, 0)
 
 
 def test_values_query_and_body_arrive(tmp_path):

@@ -18,7 +18,7 @@ from ullage.web.caching import is_known
 from ullage.web.connections import Head, header_text, sent_at_once
 from ullage.web.forms import media_type
 from ullage.web.http import HTML, JSON, PROBLEM, Problem, Request, Response, Streamed
-from ullage.web.problems import busy, defect, of_input
+from ullage.web.problems import busy, defect, nested, of_input
 from ullage.web.routes import Route, Routes, allowed
 from ullage.web.security import HEADERS, check_scope
 
@@ -105,7 +105,7 @@ class App:
             route = found.methods.get(scope["method"]) if found else None
             closes = not await incoming.pass_over() or not incoming.headers
         if isinstance(answer, Streamed):
-            await self._send_stream(answer, receive, send)
+            await self._send_stream(answer, receive, send, has_body=scope["method"] != "HEAD")
             status = 200
         else:
             if answer.status == BUSY and path not in PROMPT:
@@ -167,6 +167,10 @@ class App:
         traffic.at_once += 1
         try:
             answer = await route.handler(self._server, request)
+        except RecursionError:
+            if request.body:
+                raise nested() from None
+            raise
         finally:
             traffic.at_once -= 1
         if isinstance(answer, Streamed) and traffic.streams >= STREAMS_MAX:
@@ -209,12 +213,16 @@ class App:
 
         return told_to_browser(self._server, path, headers, problem)
 
-    async def _send_stream(self, answer: Streamed, receive: Any, send: Any) -> None:
+    async def _send_stream(self, answer: Streamed, receive: Any, send: Any, *, has_body: bool) -> None:
         """Send parts as they come, until there are no more, whoever listens is gone, or the server ends."""
         traffic = self._server.traffic
         headers = [*_BASE, (b"content-type", answer.content.encode()), (b"cache-control", b"no-store")]
         headers += [(name.encode(), told.encode("latin-1")) for name, told in answer.headers]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
+        if not has_body:
+            await _close(answer)
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            return
         traffic.streams += 1
         sending = asyncio.create_task(_send_parts(answer, send))
         gone = asyncio.create_task(_until_gone(receive))

@@ -22,6 +22,11 @@ def of_input(error: InputError, status: int = UNPROCESSABLE) -> Problem:
     return Problem(status, str(error), **{name: told for name, told in parts.items() if told})
 
 
+def nested() -> Problem:
+    """Return the problem of a body whose lists and maps are within each other beyond all use."""
+    return Problem(UNPROCESSABLE, "the body is nested too deeply", "send it with fewer levels")
+
+
 def busy(what: str, retry_seconds: int = RETRY_SECONDS) -> Problem:
     """Return the problem of having too much to do: ask again later."""
     return Problem(503, what, retryAfterSeconds=retry_seconds)
