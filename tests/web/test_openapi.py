@@ -13,12 +13,15 @@ import msgspec
 import pytest
 
 from ullage.model.quantity import INT64_MAX
+from ullage.web import docs_page
+from ullage.web.api import operations
 from ullage.web.api.operations import description
 from ullage.web.api.table import routes
 from ullage.web.openapi import is_shown
+from ullage.web.pages.shell import draw
 from ullage.web.state import State
 from ullage.web.tokens import add_token
-from web_client import Started, ask, started, until_ready
+from web_client import Started, ask, running, started, until_ready
 
 SHOWN = [route for route in routes().all if is_shown(route)]
 
@@ -97,6 +100,29 @@ def test_it_is_served_as_json_and_as_a_page_that_fetches_nothing_from_elsewhere(
     assert not re.findall(r'(?:src|href|action)="(?!/|#)', text)
     assert "<style" not in text
     assert not re.findall(r"<script(?! src=\"/static/)", text)
+
+
+def test_the_page_is_drawn_once_and_not_sent_to_who_has_it(monkeypatch, tmp_path):
+    drawn = []
+
+    def counted(template, *given, **values):
+        drawn.append(template)
+        return draw(template, *given, **values)
+
+    monkeypatch.setattr(docs_page, "draw", counted)
+    docs_page.page.cache_clear()
+
+    async def work():
+        async with running(tmp_path, *operations.ROUTES) as server:
+            first, second = [await ask(server.address, "GET", "/docs") for _ in range(2)]
+            known = {"If-None-Match": first.headers["etag"]}
+            themed = await ask(server.address, "GET", "/docs", {"Cookie": "ullage_theme=dark"})
+            return first, second, themed, await ask(server.address, "GET", "/docs", known)
+
+    first, second, themed, kept = asyncio.run(work())
+    assert first.body == second.body != themed.body
+    assert (kept.status, kept.body, themed.headers["etag"] != first.headers["etag"]) == (304, b"", True)
+    assert drawn.count("api") == 2
 
 
 TRIED = """

@@ -1,14 +1,20 @@
-"""The page that lists what can be asked, drawn from the OpenAPI description: nothing is fetched for it."""
+"""The page that lists what can be asked, drawn from the OpenAPI description: nothing is fetched for it.
+
+It is long, anybody may ask for it, and it is drawn where HTTP is spoken: so what is the same for all is drawn
+once, and what surrounds it is kept for those who ask again.
+"""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ullage.web.api.pages import shell_for
-from ullage.web.http import Request
-from ullage.web.pages.shell import draw
+from ullage.web.api.operations import description
+from ullage.web.pages.shell import Shell, draw
 
 if TYPE_CHECKING:
-    from ullage.web.server import Server
+    from markupsafe import Markup
+
+PAGES_KEPT: Final = 32
 
 
 class Field(NamedTuple):
@@ -34,11 +40,19 @@ class Shown(NamedTuple):
     answers: tuple[tuple[str, str], ...]
 
 
-def page(server: "Server", request: Request, description: Mapping[str, Any]) -> bytes:
-    """Return the page."""
-    clusters = server.pool.clusters()
-    shell = shell_for(server, request, clusters[0].name if clusters else "")
-    return draw("api", shell, groups=_groups(description), version=description["info"]["version"])
+@lru_cache(PAGES_KEPT)
+def page(shell: Shell) -> bytes:
+    """Return the page for whoever asks."""
+    return draw("api", shell, operations=_operations(), version=description()["info"]["version"])
+
+
+@cache
+def _operations() -> "Markup":
+    """Return the list of all that can be asked, which is the same for everybody."""
+    from markupsafe import Markup
+
+    drawn = draw("operations", Shell(), groups=_groups(description())).decode()
+    return Markup(drawn)  # noqa: S704 - a template has drawn it, and it has escaped what it was given
 
 
 def _groups(description: Mapping[str, Any]) -> list[tuple[str, list[Shown]]]:

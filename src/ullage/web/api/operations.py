@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from ullage import __version__
-from ullage.web.caching import tag
+from ullage.web.caching import is_known, tag
 from ullage.web.http import HTML, Request, Response
 from ullage.web.problems import busy
 from ullage.web.routes import Route
@@ -65,9 +65,14 @@ async def openapi(server: "Server", request: Request) -> Response:
 
 async def docs(server: "Server", request: Request) -> Response:
     """Show the same to people."""
+    from ullage.web.api.pages import VARIES, around, shell_for
     from ullage.web.docs_page import page
 
-    return Response(body=page(server, request, description()), content=HTML)
+    clusters = server.pool.clusters()
+    shell = shell_for(server, request, clusters[0].name if clusters else "")
+    known = tag("docs", around(shell))
+    has_it = is_known(request.headers.get("if-none-match", ""), known)
+    return Response(200, b"" if has_it else page(shell), HTML, (("etag", known), VARIES))
 
 
 ROUTES: Final = (

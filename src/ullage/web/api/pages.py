@@ -48,7 +48,7 @@ FRESH_SECONDS: Final = 60
 """How long a page of a cluster with promises may be kept: some of them end by themselves."""
 FOR_EVER: Final = ("cache-control", "public, max-age=31536000, immutable")
 MISDIRECTED: Final = 421
-_VARIES: Final = ("vary", "cookie")
+VARIES: Final = ("vary", "cookie")
 
 
 def shell_for(server: "Server", request: Request, cluster: str = "") -> Shell:
@@ -121,7 +121,7 @@ async def drawn(
         shell = shell_for(server, request, chosen_cluster(server, request))
         ledger = server.ledgers.place(shell.cluster)
         known = _tag(server, shell, ledger)
-        headers = (("etag", known), _VARIES) if request.method != "POST" else ()
+        headers = (("etag", known), VARIES) if request.method != "POST" else ()
         if headers and shell.revision and is_known(request.headers.get("if-none-match", ""), known):
             return Response(200, b"", HTML, headers)
         told: dict[str, Any] = {**parameters, PARAMETER: msgspec.json.encode(shell).decode()}
@@ -173,9 +173,15 @@ def _problem_of(done: Done) -> Problem:
 
 
 def _tag(server: "Server", shell: Shell, ledger: str) -> str:
-    around = blake2b(msgspec.json.encode(shell), digest_size=8).hexdigest()
     minute = int(time.time()) // FRESH_SECONDS if ledger else 0
-    return tag("page", shell.revision, server.ledgers.revision(shell.cluster), minute, around)
+    usage = server.pool.state(shell.cluster).usage
+    seen = (usage.points, usage.last_seconds) if usage else (0, 0)
+    return tag("page", shell.revision, server.ledgers.revision(shell.cluster), minute, *seen, around(shell))
+
+
+def around(shell: Shell) -> str:
+    """Return what tells one surrounding of a page from others."""
+    return blake2b(msgspec.json.encode(shell), digest_size=8).hexdigest()
 
 
 def _page(name: str) -> "Handler":
