@@ -171,3 +171,28 @@ def test_what_pods_used_at_most_of_hours_is_not_billed_as_if_it_had_lasted(tmp_p
     for asked in (Asked(ledger=ledger), Asked("demo", ledger=ledger)):
         (row,) = (each for each in report(asked)["rows"] if each.get("tenant") == "shop" and "used" in each)
         assert row["used"] == {"quantity": "24", "estimated": "0"}
+
+
+def test_periods_before_anything_was_observed_are_left_out(tmp_path):
+    from ullage.service.usage_observe import ObserveQuestion, usage_observe
+
+    table, ledger = tmp_path / "usage.csv", str(tmp_path / "usage.db")
+    rows = (f"pod/shop/p,cpu,{1_767_225_600 + at},1\n" for at in range(0, 86_400, 300))
+    early = "cluster,cpu,1764547200,0\n"
+    table.write_text("subject,resource,time,value\n" + early + "".join(rows), encoding="utf-8")
+    usage_observe(Asked(ledger=ledger), ObserveQuestion(str(table)))
+    found = report(Asked(ledger=ledger))["rows"]
+    assert {row["period"] for row in found} == {"2026-01"}
+    nothing = report(Asked(ledger=ledger), end="2025-12-03")["rows"]
+    assert all(quantity(row, "used") == 0 for row in nothing), "where there is nothing else, it is told"
+
+
+def test_what_is_estimated_of_promises_is_told_beside_what_is_of_use():
+    page = usage_report(DEMO, UsageReportQuestion(usage=USAGE)).page()
+    (table,) = page.blocks
+    titles = [each.key or each.title for each in table.columns]
+    of_use, of_promises, promised = (
+        titles.index(each) for each in ("estimated", "promised_estimated", "promised")
+    )
+    both = [row for row in table.rows if row[of_use].value == "0" and row[promised].value]
+    assert any(row[of_promises].value == row[promised].value != "0" for row in both)

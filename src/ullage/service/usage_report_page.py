@@ -124,6 +124,7 @@ def _consumption_table(report: "UsageReport", most: int | None) -> view.Table:
         view.Column("used", "right", priority=9),
         view.Column("unused", "right", priority=5),
         view.Column("estimated", "right", priority=6),
+        view.Column("of promised", "right", wide_only=True, key="promised_estimated"),
         view.Column("unknown", "right", wide_only=True, key="unknown_seconds"),
     ]
     if report.cost is not None:
@@ -161,6 +162,7 @@ def _row(row: "ConsumptionRow", report: "UsageReport") -> tuple[view.Cell, ...]:
         _quantity(row.used, row.promised if row.kind in {"tenant", "total"} else None),
         nothing_cell() if unused is None else view.Cell(decimal(unused), value=machine_number(unused)),
         _estimated(billed),
+        _estimated(row.promised),
         view.Cell(_hours(billed), value=str(billed.unknown_seconds if billed else 0)),
     ]
     if report.cost is not None:

@@ -109,6 +109,16 @@ def test_a_subject_that_nobody_observed_is_not_there(served):
     assert "no observed subject" in reply.data["title"]
 
 
+def test_a_subject_that_nobody_observed_has_no_points_either(served):
+    for subject in ("foo", "node/n99", "workload/web/none"):
+        reply = served.ask("GET", f"{BASE}/series?subject={subject}")
+        assert reply.status == 404
+        assert reply.data["title"] == f"nothing was observed of {subject!r}"
+    before = served.ask("GET", f"{BASE}/series?subject=node/n1&from=0&to=9")
+    assert not any(each["times"] for each in before.data["series"])
+    assert served.ask("GET", f"{BASE}/series?subject=node/n1&measure=none").status == 422
+
+
 def test_points_are_peaks_and_as_few_as_is_wished(served):
     query = f"subject=node/n1&resource=cpu&from={BEGIN}&to={BEGIN + 14 * 86_400}"
     (every,) = served.ask("GET", f"{BASE}/series?{query}&points=5000").data["series"]

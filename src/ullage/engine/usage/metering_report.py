@@ -58,6 +58,11 @@ class Amount(NamedTuple):
     unknown_seconds: int = 0
     restarts: int = 0
 
+    @property
+    def is_anything(self) -> bool:
+        """Whether there was any of it, or something is known of it but how much."""
+        return bool(self.quantity or self.estimated or self.restarts)
+
     def plus(self, other: "Amount") -> "Amount":
         """Return the sum of two."""
         return Amount(

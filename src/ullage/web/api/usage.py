@@ -32,7 +32,7 @@ KEY_HEADER: Final = "idempotency-key"
 KEY_CHARACTERS_MAX: Final = 256
 POINTS_MAX: Final = 5000
 SPAN_SECONDS: Final = 86_400
-UNPROCESSABLE, NOT_FOUND = 422, 404
+OK, UNPROCESSABLE, NOT_FOUND = 200, 422, 404
 TIME_MAX: Final = 253_402_300_799
 _Time = Annotated[int, Meta(ge=0, le=TIME_MAX)]
 
@@ -138,7 +138,21 @@ async def series(server: "Server", request: Request) -> Response:
         "to_seconds": until,
         "points_max": query.points,
     }
-    return _answer(await _asked(server, request, "series", parameters))
+    done = await _asked(server, request, "series", parameters)
+    if query.subject != "cluster" and _has_no_series(done):
+        whenever = {**parameters, "resource": "", "measure": "", "from_seconds": 0, "to_seconds": TIME_MAX}
+        if _has_no_series(await _asked(server, request, "series", whenever)):
+            raise Problem(
+                NOT_FOUND,
+                f"nothing was observed of {query.subject!r}",
+                "name what was observed as KIND/NAME",
+                where="subject",
+            )
+    return _answer(done)
+
+
+def _has_no_series(done: Done) -> bool:
+    return done.status == OK and not msgspec.json.decode(done.body)["series"]
 
 
 async def _asked(server: "Server", request: Request, name: str, parameters: dict[str, Any]) -> Done:
@@ -150,7 +164,7 @@ async def _asked(server: "Server", request: Request, name: str, parameters: dict
 
 
 def _answer(done: Done) -> Response:
-    if done.status != 200:
+    if done.status != OK:
         return Response(done.status, done.body, done.content)
     digest = blake2b(done.body, digest_size=8).hexdigest()
     headers = (("etag", f'"{done.revision}-{digest}"'), ("ullage-revision", str(done.revision)))
