@@ -149,14 +149,19 @@ class Volume(Record, frozen=True):
     foreign_claim: bool = False
 
 
+MEMBERS_UNSAID: Final = 10_000_001
+"""More than any gang has: nobody has said yet how many of it are enough."""
+
+
 class Workload(Record, frozen=True):
     """Something that runs, or would like to, on one node.
 
     `requests` is the effective request: what the node gives up for it. A resource missing from `limits`
     is unbounded. `containers` and `overhead` are the terms that the request was made of. Workloads of one
     `gang` in a namespace are placed all together or not at all; where `gang_min` is not 0, that many of them
-    are enough. `instance` is what Ganeti says of a virtual machine. `host_path` says that it reaches a folder
-    of its node, which stays there when it goes elsewhere. `started_seconds` is when its node took it.
+    are enough, and where it is MEMBERS_UNSAID, none is placed before that is said. `instance` is what Ganeti
+    says of a virtual machine. `host_path` says that it reaches a folder of its node, which stays there when
+    it goes elsewhere. `started_seconds` is when its node took it.
     One that is `admitted` uses the quota of its queue already, though it may have no node yet. One that is
     `promised` stands for a promise of the ledger: it does not run yet, and nobody evicts or moves it; that is
     said by those who count promises, and by no label, which anybody could set.

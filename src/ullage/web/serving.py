@@ -38,7 +38,7 @@ HANDSHAKE_SECONDS_MAX: Final = 10.0
 LOOK_SECONDS: Final = 1.0
 LOCK: Final = "lock"
 GARBAGE_OBJECTS: Final = 20_000
-"""After so many new objects cycles are looked for: requests leave none, and the usual 700 are made by a few."""
+"""After so many new objects cycles are looked for: requests leave none, and the usual 700 are soon made."""
 FILES_MIN: Final = CONNECTIONS_MAX + 1000
 """So many files have to be open at once: connections, and all else."""
 

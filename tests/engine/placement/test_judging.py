@@ -7,6 +7,7 @@ from ullage.engine.columns import Columns
 from ullage.engine.placement.judging import Judging
 from ullage.engine.trial import Trial
 from ullage.model.admission import ResourceQuota
+from ullage.model.cluster import MEMBERS_UNSAID
 from ullage.model.constraints import Affinity, Constraints, LabelSelector, PodAffinity, PodAffinityTerm
 from ullage.model.settings import rules_for
 
@@ -73,6 +74,13 @@ class TestGang:
         first = batch(3, waiting("web/a", cpu="1", gang="g", gang_min=4))
         second = batch(3, waiting("web/b", cpu="1", gang="g", gang_min=4))
         assert [count for count, _ in self.placed(first, second)] == [3, 1]
+
+    def test_of_a_gang_whose_group_is_not_there_yet_none_is_placed(self):
+        asked = waiting("web/a", cpu="1", gang="g", gang_min=MEMBERS_UNSAID)
+        (found,) = gang_judging("5").judge_together([batch(3, asked)])
+        assert found.placed == 0
+        assert found.refusal.reason.startswith("its PodGroup g is not there yet")
+        assert found.refusal.remedy == "create the PodGroup g"
 
     @pytest.mark.parametrize(
         ("cpu", "running", "remedy"),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ullage.engine.placement.running import Running
-from ullage.model.cluster import Batch, Workload
+from ullage.model.cluster import MEMBERS_UNSAID, Batch, Workload
 
 GangKey = tuple[str, str]
 """Namespace and name: what the members of a gang have in common."""
@@ -32,8 +32,15 @@ class Gang(NamedTuple):
         return self.running + placed >= self.members_min
 
     @property
+    def is_unsaid(self) -> bool:
+        """Whether nobody has said yet how many are enough."""
+        return self.members_min >= MEMBERS_UNSAID
+
+    @property
     def too_few_asked(self) -> str:
         """Say that too few are asked for."""
+        if self.is_unsaid:
+            return f"its PodGroup {self.name} is not there yet, which says how many of its gang are enough"
         run = f", of which {self.running} run" if self.running else ""
         return f"its gang {self.name} needs {self.members_min} and has {self.running + self.asked}{run}"
 

@@ -179,6 +179,8 @@ class Judging:
 
     def _too_few(self, gang: Gang, members: Sequence[Batch]) -> TooFew:
         """Return why a gang is not even tried of which too few are asked for; what would help was tried."""
+        if gang.is_unsaid:
+            return TooFew(gang.too_few_asked, f"create the PodGroup {gang.name}")
         trial = self._trial
         mark = trial.mark()
         fits = True

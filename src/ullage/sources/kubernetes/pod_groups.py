@@ -19,7 +19,9 @@ from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE
 from ullage.sources.kubernetes.wire import Named, Wire
 from ullage.sources.places import Path
 
-POD_GROUPS: Final = (Kind("scheduling.x-k8s.io", "PodGroup"), Kind("scheduling.k8s.io", "PodGroup"))
+COSCHEDULING_GROUP: Final = Kind("scheduling.x-k8s.io", "PodGroup")
+NATIVE_GROUP: Final = Kind("scheduling.k8s.io", "PodGroup")
+POD_GROUPS: Final = (COSCHEDULING_GROUP, NATIVE_GROUP)
 
 
 class _Gang(Wire):
@@ -72,7 +74,7 @@ class PodGroups:
         if group is None:
             return workload
         if group.members_min <= 1:
-            return msgspec.structs.replace(workload, gang="")
+            return msgspec.structs.replace(workload, gang="", gang_min=0)
         return msgspec.structs.replace(workload, gang_min=group.members_min)
 
 

@@ -36,16 +36,18 @@ from ullage.sources.kubernetes.wire import (
 OVER: Final = frozenset(("Succeeded", "Failed"))
 """Phases in which a pod gives back all that it had."""
 
-GANG_LABELS: Final = (
-    "scheduling.x-k8s.io/pod-group",
-    "pod-group.scheduling.sigs.k8s.io",
-    "kueue.x-k8s.io/pod-group-name",
-)
+COSCHEDULING_LABEL: Final = "scheduling.x-k8s.io/pod-group"
+KUEUE_LABEL: Final = "kueue.x-k8s.io/pod-group-name"
+KUEUE_COUNT: Final = "kueue.x-k8s.io/pod-group-total-count"
+"""An annotation: how many pods a group of Kueue's has, all of which start together."""
+GANG_LABELS: Final = (COSCHEDULING_LABEL, "pod-group.scheduling.sigs.k8s.io", KUEUE_LABEL)
 """Labels that name the gang of a pod where its spec names none; the first counts."""
 
+_ANNOTATIONS: Final = msgspec.json.Decoder(dict[str, str] | None)
 _LABELS: Final = msgspec.json.Decoder(dict[str, str] | None)
 _SEPARATOR: Final = b"\0"
 """Stands between texts of JSON, none of which can hold it."""
+_COUNT_DIGITS_MAX: Final = 6
 _SIZE: Final = "size"
 _STORAGE_TYPE: Final = "storageType"
 _NO_LABELS: Final[Mapping[str, str]] = {}
@@ -80,6 +82,7 @@ class PodReader:
             labels, gang = self._labels(metadata.labels)
         except Fault as fault:
             raise fault.under("metadata", "labels") from None
+        gang = _group(spec.scheduling_group) or gang
         return Workload(
             name=name,
             namespace=sys.intern(metadata.namespace or namespace),
@@ -98,7 +101,8 @@ class PodReader:
             volumes=self.volumes(spec, name) if spec.volumes else (),
             scheduler=sys.intern(spec.scheduler_name or ""),
             preempts=spec.preemption_policy != NEVER,
-            gang=_group(spec.scheduling_group) or gang,
+            gang=gang,
+            gang_min=_count(metadata.annotations) if gang and labels.get(KUEUE_LABEL) == gang else 0,
             priority_class=sys.intern(spec.priority_class_name or ""),
             runtime_class=sys.intern(spec.runtime_class_name or ""),
             host_path=any(volume.host_path is not None for volume in spec.volumes or ()),
@@ -205,6 +209,18 @@ def _owner(references: list[Owner] | None) -> str:
 
 def _group(group: SchedulingGroup | None) -> str:
     return "" if group is None else sys.intern(group.pod_group_name or "")
+
+
+def _count(annotations: msgspec.Raw) -> int:
+    """Return how many pods a group of Kueue's has; 0 where that is not said, or cannot be."""
+    if KUEUE_COUNT.encode() not in bytes(annotations):
+        return 0
+    try:
+        text = (_ANNOTATIONS.decode(annotations) or {}).get(KUEUE_COUNT, "")
+    except msgspec.DecodeError:
+        return 0
+    told = text.isascii() and text.isdecimal() and len(text) <= _COUNT_DIGITS_MAX
+    return int(text) if told else 0
 
 
 def _read_labels(text: bytes) -> tuple[Mapping[str, str], str]:

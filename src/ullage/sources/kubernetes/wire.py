@@ -35,13 +35,14 @@ class Owner(Wire):
 
 
 class Metadata(Wire):
-    """What every object has; `annotations` matter on nodes alone, and are left out elsewhere."""
+    """What every object has; `annotations` matter on nodes, and on pods that are in a group of Kueue's."""
 
     name: str | None = None
     uid: str | None = None
     generate_name: str | None = None
     namespace: str | None = None
     labels: Raw = NULL
+    annotations: Raw = NULL
     creation_timestamp: Time | None = None
     deletion_timestamp: Time | None = None
     owner_references: list[Owner] | None = None

@@ -4,11 +4,14 @@ import pytest
 
 from sources.kubernetes.api.object_pool import BY_KIND, pod
 from ullage.model.admission import PodGroup
+from ullage.model.cluster import MEMBERS_UNSAID
 from ullage.model.resources import ResourceTypes
 from ullage.model.storage import Claim
 from ullage.sources.kubernetes.api import mirrored_pods
 from ullage.sources.kubernetes.api.mirrored_pods import POD, Changed, MirroredPods
 from ullage.sources.kubernetes.items import POD as POD_KIND
+from ullage.sources.kubernetes.items import Kind
+from ullage.sources.kubernetes.pod_groups import COSCHEDULING_GROUP, NATIVE_GROUP, POD_GROUPS
 
 OWN = {"volumes": [{"name": "own", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]}
 GANG = {"labels": {"scheduling.x-k8s.io/pod-group": "g"}}
@@ -23,12 +26,14 @@ def changes(
     *nodes: str,
     claims: dict[str, Claim] | None = None,
     groups: dict[str, PodGroup] | None = None,
+    followed: tuple[Kind, ...] = (),
     default_class: str = "",
 ) -> Changed:
     return pods.changes(
         has_node=nodes.__contains__,
         claim=(claims or {}).get,
         group=(groups or {}).get,
+        followed=followed,
         default_class=default_class,
     )
 
@@ -44,6 +49,41 @@ def test_a_pod_that_is_written_anew_without_a_change_changes_nothing(pods):
     put(pods, "team", "a", status={"phase": "Pending", "nominatedNodeName": "n1"})
     assert changes(pods) == ({}, [])
     assert pods.facts("team/a").nominated_node == "n1"
+
+
+COSCHEDULED = {"metadata": {"labels": {"scheduling.x-k8s.io/pod-group": "g"}}}
+NATIVE = {"schedulingGroup": {"podGroupName": "g"}}
+KUEUE = {
+    "metadata": {
+        "labels": {"kueue.x-k8s.io/pod-group-name": "g"},
+        "annotations": {"kueue.x-k8s.io/pod-group-total-count": "5"},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "followed", "least"),
+    [
+        (COSCHEDULED, (COSCHEDULING_GROUP,), MEMBERS_UNSAID),
+        (COSCHEDULED, (NATIVE_GROUP,), 0),
+        (NATIVE, POD_GROUPS, MEMBERS_UNSAID),
+        (NATIVE, (COSCHEDULING_GROUP,), 0),
+        ({**NATIVE, "nodeName": "n1"}, POD_GROUPS, 0),
+        (KUEUE, POD_GROUPS, 5),
+    ],
+    ids=["coscheduling", "coscheduling, not there", "native", "native, not there", "it runs", "kueue"],
+)
+def test_a_pod_waits_for_the_group_that_says_how_many_are_enough(pods, fields, followed, least):
+    put(pods, "team", "a", **fields)
+    assert changes(pods, "n1", followed=followed).rows["team/a"].gang_min == least
+
+
+def test_a_pod_waits_no_longer_when_its_group_is_there(pods):
+    put(pods, "team", "a", **COSCHEDULED)
+    changes(pods, followed=POD_GROUPS)
+    pods.group_changed("team/g")
+    group = PodGroup("g", "team", 3)
+    assert changes(pods, groups={"team/g": group}, followed=POD_GROUPS).rows["team/a"].gang_min == 3
 
 
 def test_conditions_are_kept_of_pods_that_wait_alone(pods):

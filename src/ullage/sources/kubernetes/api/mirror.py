@@ -69,6 +69,7 @@ class Mirror:
         self._nodes: dict[str, Node] = {}
         self._attach_limits: dict[str, Mapping[str, int]] = {}
         self._groups: dict[Kind, dict[str, PodGroup]] = {kind: {} for kind in POD_GROUPS}
+        self._followed_groups: set[Kind] = set()
         self._pods = MirroredPods(self._types)
         self._rows = MirroredRows()
         self._disks = MirroredDisks()
@@ -87,6 +88,8 @@ class Mirror:
     def begin(self, kind: Kind) -> None:
         """A list of all objects of a kind begins."""
         self._listing[kind] = set()
+        if kind in self._groups:
+            self._followed_groups.add(kind)
 
     def put(self, kind: Kind, content: Any) -> str:
         """An object is there; return its revision."""
@@ -293,6 +296,7 @@ class Mirror:
             has_node=self._nodes.__contains__,
             claim=self._rows.claim,
             group=self._group,
+            followed=self._followed_groups,
             default_class=self._rows.default_class,
         )
         if "claims" in changes or "volumes" in changes or any(map(self._disks.concern, workloads.moved)):

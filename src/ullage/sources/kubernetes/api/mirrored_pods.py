@@ -4,19 +4,21 @@ A pod is looked at again when its node, a claim of its, or the group of its gang
 that is. The hard thing is time: every pod that is bound comes by three or four times, thousands a second.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
 from ullage.model.admission import PodGroup
 from ullage.model.checks import row_check
-from ullage.model.cluster import Workload
+from ullage.model.cluster import MEMBERS_UNSAID, Workload
 from ullage.model.resources import ResourceTypes
 from ullage.model.storage import Claim
 from ullage.sources.kubernetes.amounts import Amounts
+from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.objects import with_claims, with_class
-from ullage.sources.kubernetes.pods import PodReader, classless_volumes
+from ullage.sources.kubernetes.pod_groups import COSCHEDULING_GROUP, NATIVE_GROUP
+from ullage.sources.kubernetes.pods import COSCHEDULING_LABEL, PodReader, classless_volumes
 from ullage.sources.kubernetes.wire import NULL, Metadata, PodSpec, PodStatus, PodWire
 
 TEMPLATES_MAX: Final = 20_000
@@ -65,6 +67,7 @@ class _Held(NamedTuple):
     workload: Workload
     facts: PodFacts
     classless: frozenset[str]
+    group_kind: Kind | None
 
 
 class MirroredPods:
@@ -105,10 +108,11 @@ class MirroredPods:
         )
         before = self._pods.get(key)
         classless = classless_volumes(spec) if waits and workload.volumes else frozenset[str]()
+        group_kind = _group_kind(workload, spec) if waits and workload.gang else None
         if before is not None and before.facts.uid != facts.uid:
             self._renewed.add(key)
             self._stale.add(key)
-        self._pods[key] = _Held(workload, facts, classless)
+        self._pods[key] = _Held(workload, facts, classless, group_kind)
         if before is None or before.workload != workload or before.classless != classless:
             if before is not None:
                 self._unindex(key, before.workload)
@@ -180,14 +184,21 @@ class MirroredPods:
         has_node: Callable[[str], bool],
         claim: Callable[[str], Claim | None],
         group: Callable[[str], PodGroup | None],
+        followed: Collection[Kind],
         default_class: str,
     ) -> Changed:
-        """Return the workloads that have changed since the last call."""
+        """Return the workloads that have changed since the last call.
+
+        `followed` are the kinds of PodGroups that the cluster has, all of which are known: a pod that waits
+        and names another one waits for it.
+        """
         rows: dict[str, Workload | None] = {}
         moved: list[Workload] = []
         for key in self._stale:
             held, before = self._pods.get(key), self._shown.get(key)
-            row = None if held is None else _resolved(held, has_node, claim, group, default_class)
+            row = None
+            if held is not None:
+                row = _resolved(held, has_node, claim, group, followed=followed, default_class=default_class)
             if row is None:
                 if before is not None:
                     del self._shown[key]
@@ -228,11 +239,29 @@ def _names(workload: Workload) -> Iterable[tuple[str, str]]:
             yield "_claiming", f"{workload.namespace}/{volume.claim}"
 
 
+def _group_kind(workload: Workload, spec: PodSpec) -> Kind | None:
+    """Return the kind of PodGroup that a pod names, which says how many of its gang are enough."""
+    if spec.scheduling_group is not None and spec.scheduling_group.pod_group_name:
+        return NATIVE_GROUP
+    return COSCHEDULING_GROUP if workload.labels.get(COSCHEDULING_LABEL) else None
+
+
+def _in_gang(workload: Workload, group: PodGroup | None) -> Workload:
+    """Return a pod with what its group says of its gang; a gang of one at a time is none."""
+    if group is None:
+        return workload
+    if group.members_min <= 1:
+        return msgspec.structs.replace(workload, gang="", gang_min=0)
+    return msgspec.structs.replace(workload, gang_min=group.members_min)
+
+
 def _resolved(
     held: _Held,
     has_node: Callable[[str], bool],
     claim: Callable[[str], Claim | None],
     group: Callable[[str], PodGroup | None],
+    *,
+    followed: Collection[Kind],
     default_class: str,
 ) -> Workload | None:
     """Return a pod with what its node, its claims and its gang say of it; None for one on a lost node."""
@@ -242,11 +271,9 @@ def _resolved(
             return None
         workload = msgspec.structs.replace(workload, node="")
     if workload.gang:
-        found = group(PodGroup(workload.gang, workload.namespace).key)
-        if found is not None and found.members_min <= 1:
-            workload = msgspec.structs.replace(workload, gang="")
-        elif found is not None:
-            workload = msgspec.structs.replace(workload, gang_min=found.members_min)
+        workload = _in_gang(workload, group(PodGroup(workload.gang, workload.namespace).key))
+        if workload.gang and not workload.gang_min and held.group_kind in followed:
+            workload = msgspec.structs.replace(workload, gang_min=MEMBERS_UNSAID)
     if workload.volumes:
         volumes = workload.volumes
         if held.classless and default_class:
