@@ -64,8 +64,14 @@ def jumps(rows: int, hours: int, numbers: Generator) -> Table:
     )
 
 
+def compounding(rows: int, hours: int, numbers: Generator) -> Table:
+    """Levels that grow by one to five per cent of what they are every day, and are off by one per cent."""
+    growth = numbers.uniform(0.01, 0.05, (rows, 1))
+    return 1000 * np.exp(growth * np.arange(hours) / DAY + 0.01 * numbers.standard_normal((rows, hours)))
+
+
 KINDS: Mapping[str, Callable[[int, int, Generator], Table]] = {
-    each.__name__: each for each in (noise, daily, weekly, sluggish, walk, heavy, jumps)
+    each.__name__: each for each in (noise, daily, weekly, sluggish, walk, heavy, jumps, compounding)
 }
 
 

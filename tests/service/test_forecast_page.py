@@ -23,6 +23,26 @@ def test_the_first_line_is_what_runs_out_first(answer):
     assert answer(within_days=60).page().verdict.tone == "no"
 
 
+def grown(tmp_path, amounts):
+    path = tmp_path / "grown.csv"
+    rows = [f"cluster,cpu,{1767225600 + 3600 * hour},{amount:.3f},committed" for hour, amount in amounts]
+    path.write_text("\n".join(["subject,resource,time,value,measure", *rows]), encoding="utf-8")
+    return forecast(Asked("demo"), ForecastQuestion(str(path))).page()
+
+
+def test_what_compounds_is_said_to(tmp_path):
+    page = grown(tmp_path, [(hour, 120 * 1.02 ** (hour / 24 - 28)) for hour in range(28 * 24)])
+    assert page.verdict.text.endswith("growing by 17.84 (+14.9%) a week, compounding")
+    assert "2026-03-11 (90%: 2026-03-1" in page.verdict.text
+
+
+def test_intervals_that_did_not_hold_are_told_in_the_first_line_and_as_a_warning(tmp_path):
+    page = grown(tmp_path, [(hour, 60 + (hour / 24) ** 3 / 300) for hour in range(28 * 24)])
+    assert "; such intervals held only " in page.verdict.text
+    (told,) = [each for each in page.blocks if isinstance(each, Findings) and each.title == "Doubtful"]
+    assert [each.severity for each in told.rows] == ["warning"]
+
+
 def test_nothing_that_runs_out_names_what_might(answer):
     text = answer(by="drives", horizon_days=90).page().verdict.text
     assert text == "nothing is likely to run out within 90 days"

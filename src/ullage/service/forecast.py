@@ -13,10 +13,12 @@ from ullage.model.constraints import Record
 from ullage.model.errors import InputError
 from ullage.model.resources import Amount
 from ullage.model.usage import UsageSummary
+from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_cluster
 from ullage.service.clock import told_time
 from ullage.service.forecast_bounds import DEFAULT_KINDS, KINDS, bounds_of
+from ullage.service.forecast_doubts import doubts
 from ullage.service.forecast_growth import parse_growth, parse_level
 from ullage.service.held import columns_of
 from ullage.service.observed import read_usage
@@ -47,13 +49,15 @@ class ForecastQuestion(NamedTuple):
 class Growth(Record, frozen=True):
     """How fast it grows in a week; low and high are the ends of the interval.
 
-    `percent` is the share of the level now. Where a growth was given there is no interval.
+    `percent` is the share of the level now; what `compounds` grows by that share of what it is by then. Where
+    a growth was given there is no interval.
     """
 
     low: Amount | None
     likely: Amount
     high: Amount | None
     percent: float | None
+    compounds: bool = False
 
 
 class Backtest(Record, frozen=True):
@@ -139,6 +143,7 @@ class ForecastReport(Record, frozen=True):
     inside: int
     runs_out: tuple[str, ...]
     not_simulated: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
 
 
 def forecast(asked: Asked, question: ForecastQuestion) -> Answer:
@@ -179,7 +184,7 @@ def forecast_report(snapshot: Snapshot, book: "Book", question: ForecastQuestion
 
     bounds = bounds_of(columns_of(snapshot), (question.by,) if question.by else DEFAULT_KINDS)
     found = outlooks_of(book, bounds, question)
-    outlooks = found.outlooks
+    outlooks, level = found.outlooks, parse_level(question.level)
     return ForecastReport(
         cluster=snapshot.name,
         revision=snapshot.revision,
@@ -187,13 +192,14 @@ def forecast_report(snapshot: Snapshot, book: "Book", question: ForecastQuestion
         as_of=told_time(found.end_seconds),
         horizon_days=question.horizon_days,
         within_days=question.within_days,
-        level=parse_level(question.level),
+        level=level,
         growth=question.growth,
         outlooks=outlooks,
         hours=sum(each.backtest.hours for each in outlooks if each.backtest),
         inside=sum(each.backtest.inside for each in outlooks if each.backtest),
         runs_out=_runs_out(outlooks, told_time(found.end_seconds + question.within_days * 86_400)),
         not_simulated=(*_not_simulated(outlooks, question), *snapshot.unknowns),
+        findings=tuple(doubts(outlooks, level)),
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ullage.model.resources import ResourceTypes
 from ullage.render import view
+from ullage.service.forecast_doubts import doubt_of
 from ullage.service.words import (
     amount_cell,
     nothing_cell,
@@ -38,6 +39,9 @@ def forecast_page(
         blocks.append(_quality(report, known, types, rows_max))
     blocks += charts
     unknown = [each for each in report.outlooks if each.why]
+    if report.findings:
+        told = [view.Finding(each.severity, "", each.message, each.remedy) for each in report.findings]
+        blocks.append(view.Findings("Doubtful", tuple(told[:rows_max])))
     if unknown:
         blocks.append(_unknown(unknown))
     return view.Page(
@@ -72,13 +76,20 @@ def _verdict(report: "ForecastReport", known: "Sequence[Outlook]", types: Resour
         soonest = min(known, key=lambda each: (min(_earliest(bound) for bound in _hard(each)), _name(each)))
         may = min(_hard(soonest), key=_earliest)
         text = f"nothing is likely to run out within {report.horizon_days} days"
-        return text if may.earliest is None else f"{text}; {_name(soonest)} might on {_day(may.earliest)}"
+        if may.earliest is not None:
+            text += f"; {_name(soonest)} might on {_day(may.earliest)}"
+        return text + _doubt(soonest, report)
     growth = _growth_words(first.growth, types[first.resource].name, types)
     latest = _day(bound.latest) if bound.latest else f"after {report.horizon_days} days"
     return (
         f"{name} is likely to run out on {_day(bound.likely)} ({_percent(report)}: {_day(bound.earliest)} to "
-        f"{latest}){f', growing by {growth} a week' if growth else ''}"
+        f"{latest}){f', growing by {growth}' if growth else ''}{_doubt(first, report)}"
     )
+
+
+def _doubt(outlook: "Outlook", report: "ForecastReport") -> str:
+    why = doubt_of(outlook, report.level)
+    return f"; {why}" if why else ""
 
 
 def _percent(report: "ForecastReport") -> str:
@@ -138,7 +149,8 @@ def _now_cell(outlook: "Outlook", bound: "BoundOutlook", types: ResourceTypes) -
 def _growth_words(growth: "Growth | None", resource: str, types: ResourceTypes) -> str:
     if growth is None or not growth.likely.value:
         return ""
-    return types[resource].readable(growth.likely.value) + _share_words(growth)
+    amount = types[resource].readable(growth.likely.value) + _share_words(growth)
+    return f"{amount} a week{', compounding' if growth.compounds else ''}"
 
 
 def _share_words(growth: "Growth") -> str:

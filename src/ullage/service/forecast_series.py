@@ -7,6 +7,7 @@ import numpy as np
 
 from ullage.engine.steps import counted
 from ullage.engine.usage.book import Book, Stream
+from ullage.engine.usage.compounding import LOGARITHM_MAX
 from ullage.engine.usage.decaying import predicted_summary
 from ullage.engine.usage.forecast import (
     DAYS_MIN,
@@ -181,18 +182,19 @@ def _why(known: _Known, row: int) -> tuple[str, str]:
 def _growth(known: _Known, row: int) -> Growth:
     found, resource = known.found, known.streams[row].resource
     level = found.level[row]
+    if found.compounds[row]:
+        level = np.exp(level)
     if known.growth_per_hour is not None:
         share = (1 + known.growth_per_hour) ** WEEK_HOURS - 1
         return Growth(None, Amount(resource, round(level * share)), None, round(100 * share, 2))
     slope = found.slope_per_hour[row] * WEEK_HOURS
     drift = found.drift_per_hour[row] * WEEK_HOURS
-    percent = round(float(100 * slope / level), 2) if level > 0 else None
-    return Growth(
-        Amount(resource, round(slope - drift)),
-        Amount(resource, round(slope)),
-        Amount(resource, round(slope + drift)),
-        percent,
-    )
+    low, likely, high = slope - drift, slope, slope + drift
+    if found.compounds[row]:
+        low, likely, high = (level * np.expm1(min(each, LOGARITHM_MAX)) for each in (low, likely, high))
+    percent = round(float(100 * likely / level), 2) if level > 0 else None
+    low, likely, high = (Amount(resource, round(each)) for each in (low, likely, high))
+    return Growth(low, likely, high, percent, bool(found.compounds[row]))
 
 
 def _backtest(found: Forecast, row: int, resource: str) -> Backtest:

@@ -209,3 +209,39 @@ class TestCoverage:
             inside += np.count_nonzero((edges.low <= came) & (came <= edges.high))
             hours += came.size
         assert 0.9 <= inside / hours <= 0.99
+
+
+class TestCompounding:
+    @pytest.mark.parametrize("percent", [-3, 2, 5])
+    def test_what_compounds_is_dated_by_its_own_growth(self, percent):
+        growth = np.log1p(percent / 100)
+        values = 100 * np.exp(growth * np.arange(28 * DAY) / DAY)[None]
+        found = forecast(values, LEVEL)
+        assert found.compounds.all()
+        came = 100 * np.exp(growth * (28 + np.arange(60 * DAY) / DAY))[None]
+        edges = band(found, ALL(1), 60)
+        assert np.allclose(edges.likely, came, rtol=1e-6)
+        assert np.all(edges.high >= edges.likely)
+        if percent > 0:
+            assert abs(reached(values, 100 * np.exp(growth * 48))[1][0] - 20 * DAY) <= 1
+
+    @pytest.mark.parametrize("days", [14, 28])
+    def test_intervals_hold_what_comes(self, days):
+        values = made("compounding", 60, days + 7, 5)
+        found = forecast(values[:, : days * DAY], LEVEL)
+        edges, came = band(found, ALL(60), 7), values[:, days * DAY :]
+        assert np.mean((edges.low <= came) & (came <= edges.high)) >= 0.88
+        assert found.inside.sum() >= 0.88 * found.hours.sum()
+
+    def test_a_line_stays_a_line_and_what_has_no_logarithm_too(self):
+        values = np.concatenate([line(28), line(28, 0.0), line(28, -50.0)])
+        assert not forecast(values, LEVEL).compounds.any()
+
+    def test_a_growth_that_is_given_takes_the_place_of_its_own(self):
+        values = 100 * np.exp(0.05 * np.arange(28 * DAY) / DAY)[None]
+        edges = band(forecast(values, LEVEL), ALL(1), 10, 0.0)
+        assert np.allclose(edges.likely, values[0, -1], rtol=0.01)
+
+    def test_no_amount_is_without_end(self):
+        values = 100 * np.exp(0.9 * np.arange(28 * DAY) / DAY)[None]
+        assert np.isfinite(band(forecast(values, LEVEL), ALL(1), 730).high).all()

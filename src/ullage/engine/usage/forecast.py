@@ -1,8 +1,9 @@
 """Where series of hourly peaks go from here, and when they reach a bound: always an interval, never a number.
 
 A row is a line with seasons (trend.py), gone on in the way that was right in the past, and as wide as its
-backtest was wrong at the same distance (backtest.py). Each row stands for itself: what else is forecast with
-it changes nothing. Where too little was seen to have a backtest, nothing is said but why.
+backtest was wrong at the same distance (backtest.py); where that was better, it is all of logarithms, as what
+compounds is no line (compounding.py). Each row stands for itself: what else is forecast with it changes
+nothing. Where too little was seen to have a backtest, nothing is said but why.
 """
 
 from fractions import Fraction
@@ -20,9 +21,10 @@ from ullage.engine.usage.backtest import (
     try_out,
     widths_of,
 )
+from ullage.engine.usage.compounding import LOGARITHM_MAX, compounding
 from ullage.engine.usage.medians import Counts, Flags, Floats, observed
 from ullage.engine.usage.seasons import DAY_HOURS, WEEK_HOURS, Seasons
-from ullage.engine.usage.trend import WAYS, fit
+from ullage.engine.usage.trend import WAYS, Fit, fit
 
 DAYS_MIN: Final = 6
 """Fewer days have no backtest."""
@@ -44,7 +46,8 @@ class Forecast(NamedTuple):
 
     `reason` is KNOWN or why nothing is known, and then all else is NaN or 0. `days` are those from the
     first that was seen, `seen_days` those with anything in them, `silent_hours` those since the last.
-    `distance` is up to how many days ahead the backtest measured; beyond, widths are carried on.
+    `distance` is up to how many days ahead the backtest measured; beyond, widths are carried on. Of rows that
+    compound level, slope, seasons and widths are of logarithms.
     """
 
     reason: Counts
@@ -62,6 +65,7 @@ class Forecast(NamedTuple):
     naive_error: Floats
     inside: Counts
     hours: Counts
+    compounds: Flags
 
     @property
     def drift_per_hour(self) -> Floats:
@@ -140,14 +144,21 @@ def _nothing(rows: int, distances: int) -> Forecast:
     widths = Widths(unknown(max(distances, 1)), unknown(max(distances, 1)))
     return Forecast(
         none(), none(), none(), none(), unknown(), unknown(), unknown(), seasons, widths, none(), none(),
-        unknown(), unknown(), none(), none(),
+        unknown(), unknown(), none(), none(), np.zeros(rows, np.bool_),
     )  # fmt: skip
 
 
 def _fill(found: Forecast, rows: Counts, values: Floats, level: Fraction) -> None:
     """Work out some rows that were seen for equally many days."""
-    line = fit(values)
-    tried = try_out(values)
+    line, tried = fit(values), try_out(values)
+    _write(found, rows, line, tried, level)
+    grown = compounding(values, line, tried)
+    if grown is not None:
+        found.compounds[rows[grown.rows]] = True
+        _write(found, rows[grown.rows], grown.line, grown.tried, level)
+
+
+def _write(found: Forecast, rows: Counts, line: Fit, tried: Tried, level: Fraction) -> None:
     widths = widths_of(tried.misses, level)
     distances = widths.hourly.shape[1]
     measured = observed(widths.hourly)
@@ -180,15 +191,24 @@ def band(found: Forecast, rows: Counts, days: int, growth_per_hour: float | None
     """
     hours = np.arange(days * DAY_HOURS, dtype=np.float64)
     widths = Widths(found.widths.hourly[rows], found.widths.daily[rows])
-    level = found.level[rows, None]
+    level, compounds = found.level[rows, None], found.compounds[rows, None]
     if growth_per_hour is None:
         likely = level + found.slope_per_hour[rows, None] * hours
     else:
-        likely = level * np.exp(np.log1p(growth_per_hour) * hours)
+        grown = np.log1p(growth_per_hour) * hours
+        likely = np.where(compounds, level + grown, level * np.exp(grown))
         widths = Widths(widths.hourly, np.zeros_like(widths.daily))
     likely = likely + Seasons(found.seasons.by_day[rows], found.seasons.by_week[rows]).at(hours)
     width = np.repeat(spread(widths, days), DAY_HOURS, axis=1)
-    return Band(likely - width, likely, likely + width)
+    return Band(*(_amounts(each, compounds) for each in (likely - width, likely, likely + width)))
+
+
+def _amounts(edge: Floats, compounds: Flags) -> Floats:
+    """Return an edge in amounts: of rows that compound it is of logarithms."""
+    if not compounds.any():
+        return edge
+    found: Floats = np.where(compounds, np.exp(np.minimum(edge, LOGARITHM_MAX)), edge)
+    return found
 
 
 def run_out(
