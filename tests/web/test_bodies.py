@@ -1,7 +1,6 @@
 """Bodies within bounds: of size, of time, and of what is held of all of them."""
 
 import asyncio
-from types import SimpleNamespace
 
 import pytest
 
@@ -133,7 +132,6 @@ def test_a_body_that_has_arrived_is_read_at_once_within_its_size():
 
         def __init__(self):
             self.body = bytearray(b"x" * 9)
-            self.flow = SimpleNamespace(resume_reading=lambda: None)
 
         async def receive(self):
             raise AssertionError("nothing is waited for")

@@ -1,6 +1,7 @@
 """Slow clients, huge heads and crowds: who is let go, and that nobody else waits for them."""
 
 import asyncio
+import contextlib
 
 import pytest
 
@@ -92,6 +93,86 @@ def test_a_connection_is_used_again_and_again(tmp_path):
             return statuses
 
     assert asyncio.run(work()) == [200] * 25
+
+
+def test_who_sends_far_ahead_is_answered_what_may_wait_and_let_go(tmp_path):
+    async def work():
+        async with running(tmp_path, *TABLE) as server:
+            reader, writer = await connected(server)
+            writer.write(head("GET", "/health") * 5000)
+            found = b""
+            with contextlib.suppress(ConnectionResetError):  # it is closed with much of this unread
+                while part := await asyncio.wait_for(reader.read(1000), 10):
+                    found += part
+            await closed(writer)
+            beside = await ask(server.address, "GET", "/health")
+            return found.count(b"HTTP/1.1 200 "), beside.status
+
+    answered, beside = asyncio.run(work())
+    assert 0 < answered <= connections.AHEAD_MAX + 1
+    assert beside == 200
+
+
+def test_no_more_is_read_while_requests_that_were_sent_ahead_wait(tmp_path):
+    paused = []
+
+    async def slow(server, request):
+        del server, request
+        paused.append([each.flow.read_paused for each in connections_of()])
+        await asyncio.sleep(0.01)
+        return Response()
+
+    async def work():
+        async with running(tmp_path, Route("GET", "/slow", slow, None, "Slow.")) as server:
+            reader, writer = await connected(server)
+            writer.write(head("GET", "/slow") * 10)
+            statuses = [(await read_reply(reader)).status for _ in range(10)]
+            await closed(writer)
+            return statuses
+
+    seen = []
+    plain = connections.Connection.connection_made
+
+    def made(self, transport):
+        seen.append(self)
+        plain(self, transport)
+
+    def connections_of():
+        return seen
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(connections.Connection, "connection_made", made)
+        assert asyncio.run(work()) == [200] * 10
+    assert paused[1:-1] == [[True]] * 8, "from the second to the last but one"
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "body", "status"),
+    [
+        ("GET", {"Upgrade": "h2c", "Connection": "Upgrade"}, b"", 200),
+        ("POST", {"Upgrade": "h2c", "Connection": "Upgrade", "Content-Length": "3"}, b"abc", 400),
+        ("POST", {"Upgrade": "websocket", "Connection": "Upgrade", "Content-Length": "3"}, b"abc", 400),
+    ],
+)
+def test_who_asks_for_another_protocol_is_answered_in_this_one_and_loses_no_body(
+    tmp_path, method, headers, body, status
+):
+    async def echo(server, request):
+        del server
+        return Response(body=request.body)
+
+    table = [Route(each, "/echo", echo, None, "It.", body=None) for each in ("GET", "POST")]
+
+    async def work():
+        async with running(tmp_path, *table) as server:
+            reader, writer = await connected(server)
+            writer.write(head(method, "/echo", headers) + body)
+            reply = await read_reply(reader)
+            assert await ended(reader) == b"", "it is the last one"
+            await closed(writer)
+            return reply.status
+
+    assert asyncio.run(work()) == status
 
 
 def test_what_would_be_more_than_one_header_is_never_sent(tmp_path):

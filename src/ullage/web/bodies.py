@@ -52,7 +52,6 @@ class Incoming:
         if getattr(cycle, "more_body", True) or cycle.disconnected or cycle.response_complete:
             return None
         found, cycle.body = bytes(cycle.body), bytearray()
-        cycle.flow.resume_reading()
         self.is_whole = True
         return found
 

@@ -23,6 +23,8 @@ HEAD_SECONDS_MAX: Final = 10.0
 HEAD_BYTES_MAX: Final = 64 << 10
 KEEP_SECONDS: Final = 30
 """How long a connection without a request is kept."""
+AHEAD_MAX: Final = 64
+"""So many requests may be sent before the first of them is answered; those behind are not read."""
 READING_SECONDS: Final = 15.0
 READING_BYTES_MIN: Final = 128 << 10
 """What of an answer has to be read in so many seconds."""
@@ -48,6 +50,8 @@ class Connection(HttpToolsProtocol):
     unread_since = 0.0
     reads_since = 0.0
     """When it was first seen not to have read all of an answer."""
+    is_ending = False
+    """Whether nothing more is read of it, and it is closed behind its last answer."""
 
     def connection_made(self, transport: Any) -> None:
         """Begin; where too many are connected, whoever has waited longest without asking goes."""
@@ -58,6 +62,8 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take what was sent."""
+        if self.is_ending:
+            return
         if self.is_in_head:
             self.head_since = self.head_since or self.loop.time()
             self.head_bytes += len(data)
@@ -67,6 +73,8 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Begin the head of a request."""
+        if self.is_ending:
+            return
         self.is_in_head = True
         super().on_message_begin()
 
@@ -76,18 +84,56 @@ class Connection(HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """End the head of a request."""
+        """End the head of a request; what asks for another protocol is the last one, and has no body."""
+        if self.is_ending:
+            return
+        if len(self.pipeline) >= AHEAD_MAX:
+            self.is_ending = True
+            return
+        if self.parser.should_upgrade() and self._has_body():
+            self.is_ending = True
+            if self.is_busy:
+                self.transport.abort()
+            else:
+                self.refuse(Problem(400, "a body is not read behind Upgrade", "send it without that"))
+            return
         self.is_in_head = False
         self.head_bytes = 0
         self.head_since = 0.0
         self.body_since = self.loop.time()
         super().on_headers_complete()
+        if self.parser.should_upgrade():
+            self.is_ending = True
+            self.cycle.keep_alive = False
+
+    def on_message_complete(self) -> None:
+        """End a request, unless it is not answered."""
+        if not self.is_ending or self.parser.should_upgrade():
+            super().on_message_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of the body of a request, unless that is not answered."""
+        if not self.is_ending:
+            super().on_body(body)
+
+    def _has_body(self) -> bool:
+        return any(
+            (name == b"content-length" and told.strip(b"0 ")) or name == b"transfer-encoding"
+            for name, told in self.headers
+        )
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing: whoever asks for another protocol is answered in this one."""
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
+        """Wait for the next request; more is read when those that came before are answered."""
         self.unread_bytes = 0
         super().on_response_complete()
-        if not self.pipeline:
+        if self.pipeline:
+            self.flow.pause_reading()
+        elif self.is_ending and not self.is_busy:
+            self.transport.close()
+        else:
             self.is_in_head = True
 
     def resume_writing(self) -> None:
