@@ -21,7 +21,7 @@ def done():
 def test_a_ledger_is_that_of_a_server_where_its_name_is_an_address():
     assert server_place("http://a:1/") == ServerPlace("http://a:1")
     assert server_place("ledger.db") is None
-    assert told_path(ledger_path("https://a/v1/clusters/b")) == "https://a/v1/clusters/b"
+    assert told_path(ledger_path("https://a/v1/clusters/b")) == "b"
 
 
 def test_a_step_tells_which_revision_of_the_cluster_was_read_for_it():

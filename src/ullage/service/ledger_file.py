@@ -11,7 +11,7 @@ from ullage.model.errors import InputError
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.service.clock import now_seconds
 from ullage.service.ledger_cluster import ClusterPlace, cluster_place, open_ledger
-from ullage.service.ledger_server import ServerPlace, open_server_ledger, server_place
+from ullage.service.ledger_server import ServerPlace, cluster_name, open_server_ledger, server_place
 from ullage.service.progress import listener
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def ledger_path(named: str, asked: "Asked | None" = None) -> Place:
 
 
 def told_path(place: Place) -> str:
-    """Return a place as people write it."""
+    """Return a place as people write it; of a server's cluster, its name, as the server tells it too."""
+    if isinstance(place, ServerPlace):
+        return cluster_name(place)
     if not isinstance(place, Path):
         return place.name
     home = Path.home()

@@ -20,11 +20,15 @@ SUBJECTS: Final = ("reservation", "owner", "capacity")
 
 
 class HistoryQuestion(NamedTuple):
-    """Which ledger, about what (reservation/R, owner/O, capacity/C or everything), and after which step."""
+    """Which ledger, about what (reservation/R, owner/O, capacity/C or everything), and after which step.
+
+    `told` is what the ledger is called, where that is not its place.
+    """
 
     ledger: str = ""
     subject: str = ""
     after: int = 0
+    told: str = ""
 
 
 class StepReport(Record, frozen=True):
@@ -63,7 +67,7 @@ def ledger_history(question: HistoryQuestion) -> Answer:
     rows = read_journal(path, {kind: name} if kind else {}, question.after)
     found = list(islice(rows, STEPS_MAX + 1))
     report = LedgerHistory(
-        ledger=told_path(path),
+        ledger=question.told or told_path(path),
         subject=question.subject,
         after=question.after,
         steps=tuple(_step(row, kind, name) for row in found[:STEPS_MAX]),

@@ -31,6 +31,14 @@ def server_place(named: str) -> ServerPlace | None:
     return ServerPlace(named.removesuffix("/")) if is_server(named) else None
 
 
+def cluster_name(place: ServerPlace) -> str:
+    """Return what the server calls the cluster; raises an InputError where none of several is named."""
+    from ullage.sources.server_address import parse_address
+    from ullage.sources.server_client import remote_cluster
+
+    return parse_address(place.address).cluster or remote_cluster(place.address).name
+
+
 def open_server_ledger(place: ServerPlace) -> "RemoteLedger":
     """Return the ledger of a server's cluster; raises an InputError."""
     from ullage.sources.server_client import remote_cluster

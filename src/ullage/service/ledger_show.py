@@ -13,13 +13,17 @@ from ullage.service.ledger_file import ledger_path, read_ledger, told_path
 
 
 class ShowQuestion(NamedTuple):
-    """Which ledger, which entries of it, and after which step; what is left out does not matter."""
+    """Which ledger, which entries of it, and after which step; what is left out does not matter.
+
+    `told` is what the ledger is called, where that is not its place.
+    """
 
     ledger: str = ""
     owner: str = ""
     capacity: str = ""
     state: str = ""
     revision: int | None = None
+    told: str = ""
 
 
 class HeldCapacity(Record, frozen=True):
@@ -54,7 +58,7 @@ def ledger_show(question: ShowQuestion) -> Answer:
 
     path = ledger_path(question.ledger)
     state = read_ledger(path, question.revision)
-    report = ledger_report(state, told_path(path), question, now_seconds())
+    report = ledger_report(state, question.told or told_path(path), question, now_seconds())
     return Answer(
         lambda: ledger_show_page(report, question),
         lambda: versioned("LedgerReport", report, TYPES),

@@ -20,7 +20,7 @@ from ullage.service.ledger_file import (
     told_path,
     verified,
 )
-from ullage.service.ledger_server import server_place
+from ullage.service.ledger_server import cluster_name, server_place
 from ullage.service.ledger_words import with_ledger
 from ullage.service.words import fact_table, findings_block, plural
 
@@ -44,10 +44,11 @@ class LedgerVerification(Record, frozen=True):
     earliest: int = 1
 
 
-def ledger_verify(named: str, asked: Asked | None = None) -> Answer:
+def ledger_verify(named: str, asked: Asked | None = None, told: str = "") -> Answer:
     """Answer whether a ledger can be believed; no where anything was found.
 
-    Where a cluster is asked about, promises are compared with what it offers now.
+    Where a cluster is asked about, promises are compared with what it offers now. `told` is what the ledger
+    is called, where that is not its place.
     """
     path = ledger_path(named, asked)
     earliest = earliest_step(path)
@@ -56,7 +57,7 @@ def ledger_verify(named: str, asked: Asked | None = None) -> Answer:
     if asked is not None:
         findings = (*(each for each in findings if each.code not in AS_LAST_SEEN), *_hollow(path, asked))
     report = LedgerVerification(
-        told_path(path), not findings, steps, findings, against=_name(asked), earliest=earliest
+        told or told_path(path), not findings, steps, findings, against=_name(asked), earliest=earliest
     )
     return Answer(
         lambda: _page(report, named), lambda: versioned("LedgerVerification", report, TYPES), report.sound
@@ -88,7 +89,11 @@ def _stored(report: LedgerVerification, named: str) -> tuple[str, str]:
 
 
 def _name(asked: Asked | None) -> str:
-    return "" if asked is None else asked.cluster
+    """Return what a cluster is called: one of a server as it is there."""
+    if asked is None:
+        return ""
+    place = server_place(asked.cluster)
+    return cluster_name(place) if place else asked.cluster
 
 
 def _page(report: LedgerVerification, named: str) -> view.Page:

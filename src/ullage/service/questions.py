@@ -306,20 +306,23 @@ def _ledger_show(sent: Sent) -> "Answer":
 
     told = sent.told
     return ledger_show(
-        ShowQuestion(_with_ledger(sent), told.owner, told.capacity, told.state or "", told.revision)
+        ShowQuestion(
+            _with_ledger(sent), told.owner, told.capacity, told.state or "", told.revision, sent.asked.cluster
+        )
     )
 
 
 def _ledger_history(sent: Sent) -> "Answer":
     from ullage.service.ledger_history import HistoryQuestion, ledger_history
 
-    return ledger_history(HistoryQuestion(_with_ledger(sent), sent.told.subject, sent.told.after))
+    told = sent.told
+    return ledger_history(HistoryQuestion(_with_ledger(sent), told.subject, told.after, sent.asked.cluster))
 
 
 def _ledger_verify(sent: Sent) -> "Answer":
     from ullage.service.ledger_verify import ledger_verify
 
-    return ledger_verify(_with_ledger(sent), sent.asked)
+    return ledger_verify(_with_ledger(sent), sent.asked, sent.asked.cluster)
 
 
 def _schema(sent: Sent) -> "Answer":

@@ -1,5 +1,6 @@
 """What went wrong, as RFC 9457 has it: the line of the command line, and its parts for programs."""
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from ullage.model.errors import InputError
@@ -10,6 +11,9 @@ if TYPE_CHECKING:
 
 RETRY_SECONDS: Final = 1
 UNPROCESSABLE: Final = 422
+LEDGER: Final = "ledger.db"
+STATE: Final = "server.db"
+"""What the files of a server are called, and those beside them begin with."""
 
 
 def of_input(error: InputError, status: int = UNPROCESSABLE) -> Problem:
@@ -18,8 +22,21 @@ def of_input(error: InputError, status: int = UNPROCESSABLE) -> Problem:
 
     if isinstance(error, StoreUnavailableError):
         status = 503
+    error = _without_path(error)
     parts = {"what": error.what, "where": error.where, "remedy": error.remedy}
     return Problem(status, str(error), **{name: told for name, told in parts.items() if told})
+
+
+def _without_path(error: InputError) -> InputError:
+    """Return an error of a file that the server keeps without telling where that lies."""
+    path = PurePath(error.where)
+    for file, told in ((LEDGER, f"the ledger of {path.parent.name}"), (STATE, "the server's state")):
+        if path.parent.name and path.name.startswith(file):
+            where = error.where
+            return InputError(
+                error.what.replace(where, told), where=told, remedy=error.remedy.replace(where, told)
+            )
+    return error
 
 
 def nested() -> Problem:

@@ -118,7 +118,22 @@ def test_what_is_sent_is_what_files_are(served, printed, folder, case):
 @pytest.mark.parametrize("case", PROMISED, ids=Case.line)
 def test_the_ledger_of_a_cluster_counts(promising, printed, case):
     server, ledger = promising
-    assert asked(server, case) == printed(case.name, [*case.words.split(), "--ledger", str(ledger)])
+    found, answer = printed(case.name, [*case.words.split(), "--ledger", str(ledger)])
+    assert asked(server, case) == (
+        found.replace(f'"ledger": "{ledger}"'.encode(), b'"ledger": "demo"'),
+        answer,
+    )
+
+
+@pytest.mark.parametrize("case", PROMISED, ids=Case.line)
+def test_promises_are_told_elsewhere_as_the_server_tells_them_which_never_says_where_it_keeps_them(
+    promising, printed, case
+):
+    server, ledger = promising
+    words = case.words.replace("-c demo", "").split()
+    there = asked(server, case)
+    assert there == printed(case.name, [*words, "-c", f"{server.address}/v1/clusters/demo"])
+    assert str(ledger.parents[2]).encode() not in there[0]
 
 
 @pytest.fixture(scope="module")
