@@ -8,32 +8,27 @@ is kept.
 from typing import Any, Final
 
 import msgspec
+from msgspec import Raw
 
 from ullage.model.errors import InputError
-from ullage.model.resources import ResourceType, ResourceTypes
-from ullage.sources.decode_errors import InnerError
+from ullage.model.resources import ResourceTypes
 from ullage.sources.kubernetes.api.client import ApiClient, RefusedError
 from ullage.sources.kubernetes.api.connection import BrokenError
+from ullage.sources.kubernetes.faults import Fault, decoded
 from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.object_kinds import OWN_GROUP
-from ullage.sources.kubernetes.wire import Named, Wire
-from ullage.sources.own_hooks import read_types
-from ullage.sources.places import one_line, path_text
+from ullage.sources.kubernetes.type_objects import OBJECT, with_type
+from ullage.sources.kubernetes.wire import Wire
+from ullage.sources.places import one_line
 
 RESOURCE_TYPE: Final = Kind(OWN_GROUP, "ResourceType")
 _PATH: Final = f"/apis/{OWN_GROUP}/v1/resourcetypes"
 
 
-class _TypeObject(Wire):
-    metadata: Named
-    spec: dict[str, Any] | None = None
-
-
 class _TypeObjects(Wire):
-    items: list[msgspec.Raw] | None = None
+    items: list[Raw] | None = None
 
 
-_OBJECT: Final = msgspec.json.Decoder(_TypeObject)
 _OBJECTS: Final = msgspec.json.Decoder(_TypeObjects)
 
 
@@ -41,13 +36,13 @@ class TypeObjects:
     """All ResourceTypes that are there."""
 
     def __init__(self) -> None:
-        self._specs: dict[str, dict[str, Any]] = {}
+        self._specs: dict[str, Raw] = {}
         self.problems: dict[str, str] = {}
 
     def put(self, content: Any) -> None:
         """Take one that is new or changed."""
-        found = _OBJECT.decode(content)
-        self._specs[found.metadata.name] = found.spec or {}
+        found = OBJECT.decode(content)
+        self._specs[found.metadata.name] = found.spec.copy()
 
     def drop(self, name: str) -> None:
         """Forget one that is gone."""
@@ -60,13 +55,23 @@ class TypeObjects:
     def types(self) -> ResourceTypes:
         """Return what they say together; of two that contradict each other the first by name holds."""
         self.problems = {}
-        good: tuple[ResourceType, ...] = ()
+        return self._together(self.problems)
+
+    def refuse_wrong(self, content: Any) -> None:
+        """Raise a Fault where one that is written cannot hold beside the others that hold."""
+        found = decoded(OBJECT, content)
+        with_type(self._together({}, without=found.metadata.name), found.spec)
+
+    def _together(self, problems: dict[str, str], without: str = "") -> ResourceTypes:
+        good = ResourceTypes()
         for name, spec in sorted(self._specs.items()):
+            if name == without:
+                continue
             try:
-                good = ResourceTypes((*good, *_read(spec))).added()
-            except InputError as error:
-                self.problems[name] = str(error)
-        return ResourceTypes(good)
+                good = with_type(good, spec)
+            except Fault as fault:
+                problems[name] = str(fault.alone())
+        return good
 
 
 async def types_of_cluster(client: ApiClient) -> TypeObjects:
@@ -87,16 +92,3 @@ async def types_of_cluster(client: ApiClient) -> TypeObjects:
     for content in listed.items or ():
         found.put(content)
     return found
-
-
-def _read(spec: dict[str, Any]) -> tuple[ResourceType, ...]:
-    """Return the type of one object; none where it is built in. Raises an InputError."""
-    if "name" not in spec:
-        raise InputError("no resource is named", remedy="add spec.name")
-    asked = spec.get("defaultRequest")
-    written = {**spec, "defaultRequest": str(asked)} if isinstance(asked, int) else spec
-    try:
-        return read_types([written]).added()
-    except InnerError as error:
-        where = path_text(("spec", *error.path[1:]))
-        raise InputError(error.what, where=where, remedy=error.remedy) from None

@@ -109,7 +109,7 @@ def _meant(
     book: Book, question: ShowQuestion, asked: Asked, promised: Mapping[str, Promised]
 ) -> list[ResourceStatus]:
     """Return the statuses of the subjects that are asked about."""
-    known = sorted({stream.subject for stream in book.streams()})
+    known = sorted({*book.stated, *(stream.subject for stream in book.streams())})
     if question.subject:
         if question.subject not in known:
             raise unknown("observed subject", question.subject, known)
@@ -139,6 +139,9 @@ def _is_about(finding: Finding, question: ShowQuestion, shown: set[str]) -> bool
 
 
 def _last_seconds(book: Book, subject: str) -> int:
+    """Return when use of a subject was last observed; 0 where it never was."""
+    if subject in book.stated:
+        return book.stated[subject].taken_seconds or 0
     streams = [each for each in book.streams_of(subject) if each.measure == USAGE]
     return max((book.figures(each).last_seconds for each in streams), default=0)
 

@@ -5,20 +5,16 @@ ResourceType. The hard thing is size: a dump of hundreds of megabytes must not b
 that holds the word is looked through, and of a folder only the small files before the rest is read.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
-
-import msgspec
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
 
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
-from ullage.sources.decode_errors import InnerError
 from ullage.sources.documents import Document, documents_of
 from ullage.sources.input_files import InputFile, read_small_files
 from ullage.sources.limits import MIB, Limits
 from ullage.sources.own_format import is_own, read_bare_types, read_header, read_resource_types
-from ullage.sources.own_hooks import read_types
-from ullage.sources.places import Bytes
+from ullage.sources.places import Bytes, one_line
 
 SMALL_BYTES_MAX: Final = MIB
 """Files of a folder up to this size are looked through for types before anything else is read."""
@@ -30,12 +26,8 @@ _PART_OF_EACH: Final = b"esourceType"
 """What ResourceType, ResourceTypes and resourceTypes share: a large dump is searched once."""
 
 
-class _TypeObject(msgspec.Struct, rename="camel"):
-    api_version: str = ""
-    spec: dict[str, Any] = {}
-
-
-_TYPE_OBJECT: Final = msgspec.json.Decoder(_TypeObject)
+LeftOut: TypeAlias = Callable[[str], None]
+"""Whoever is told in one line of an object that is left out."""
 
 
 def may_hold_types(data: Bytes) -> bool:
@@ -74,16 +66,20 @@ def types_of_documents(documents: Iterable[Document], types: ResourceTypes) -> R
     return types
 
 
-def types_of_file(file: InputFile, types: ResourceTypes, limits: Limits) -> ResourceTypes:
-    """Return the types given and all that stand in a file, those among Kubernetes objects included."""
+def types_of_file(
+    file: InputFile, types: ResourceTypes, limits: Limits, left_out: LeftOut | None = None
+) -> ResourceTypes:
+    """Return the types given and all that stand in a file, those among Kubernetes objects included.
+
+    With `left_out`, an object that is wrong is told there and left out; else it raises an InputError.
+    """
     if not may_hold_types(file.data):
         return types
     for document in documents_of(file.data, file.name, limits=limits):
         if is_types_document(document):
             types = types_of_documents((document,), types)
         elif read_header(document).kind is not None:
-            for where, found in _types_among_objects(document):
-                types = joined(types, found, where)
+            types = _types_among_objects(document, types, left_out)
     return types
 
 
@@ -94,21 +90,23 @@ def types_of_folder(path: str, types: ResourceTypes, limits: Limits) -> Resource
     return types
 
 
-def _types_among_objects(document: Document) -> Iterator[tuple[str, ResourceTypes]]:
-    """Yield what objects of kind ResourceType say, with their place."""
+def _types_among_objects(document: Document, types: ResourceTypes, left_out: LeftOut | None) -> ResourceTypes:
+    """Return the types given and those that objects of kind ResourceType state."""
     from ullage.sources.kubernetes.faults import Fault
     from ullage.sources.kubernetes.items import Item, items_of
+    from ullage.sources.kubernetes.type_objects import OBJECT, with_type
 
     for item in items_of(document):
         if not isinstance(item, Item) or item.kind.group != GROUP or item.kind.name != ONE_TYPE:
             continue
-        where = document.where((*item.path, "spec"))
         try:
-            found = read_types({**item.decode(_TYPE_OBJECT).spec})
+            found = item.decode(OBJECT)
+            try:
+                types = with_type(types, found.spec)
+            except Fault as fault:
+                if left_out is None:
+                    raise
+                left_out(f"not used: {ONE_TYPE} {one_line(found.metadata.name)}: {fault.alone()}")
         except (Fault, RecursionError) as problem:
             raise item.refusal(problem) from None
-        except InnerError as error:
-            raise error.at(document.where((*item.path, "spec", *error.path))) from None
-        except InputError as error:
-            raise error.at(where) from None
-        yield where, found
+    return types

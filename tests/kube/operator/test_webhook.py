@@ -7,10 +7,17 @@ import pytest
 
 from builders import quota
 from ullage.kube.operator.webhook import Webhook
+from ullage.kube.resource_types import TypeObjects
 from ullage.model.resources import ResourceTypes
 
 THERE = (quota("first", {"cpu": "2"}, namespaces=("team",)),)
 OLD_WRONG = (quota("one", namespaces=("x",)), quota("two", namespaces=("x",)))
+
+LICENCES = "example.com/licences"
+TYPES = TypeObjects()
+for each, exponent in (("broken", -1), ("seats", 3)):
+    stated = {"name": LICENCES, "internalScaleExponent": exponent}
+    TYPES.put(json.dumps({"metadata": {"name": each}, "spec": stated}).encode())
 
 
 def review(
@@ -29,7 +36,7 @@ def review(
 
 
 def answered(body: bytes, there=THERE) -> tuple[dict, Webhook]:
-    webhook = Webhook(ResourceTypes(), lambda: there)
+    webhook = Webhook(ResourceTypes(), lambda: there, TYPES)
     response = asyncio.run(webhook.answer(body))
     assert response.status == 200
     return json.loads(response.data)["response"], webhook
@@ -40,6 +47,11 @@ ALLOWED = {
     "the same quota again": review("Quota", {"namespaces": ["team"], "min": {"cpu": "3"}}, "first"),
     "a policy": review("CapacityPolicy", {"cluster": {"memory-ratio": "1.5"}}),
     "a policy that says nothing": review("CapacityPolicy", {}),
+    "a type of a resource": review("ResourceType", {"name": "example.com/tapes", "defaultRequest": 2}),
+    "what is built in, as it is": review("ResourceType", {"name": "cpu", "internalScaleExponent": 3}),
+    "a type that says the same again": review("ResourceType", {"name": LICENCES, "internalScaleExponent": 3}),
+    "a type that is there, changed": review("ResourceType", {"name": LICENCES, "units": "seat"}, "seats"),
+    "a wrong type, mended": review("ResourceType", {"name": LICENCES, "internalScaleExponent": 3}, "broken"),
     "kinds that nobody judges": review("Widget", {}),
 }
 REFUSED = {
@@ -56,6 +68,23 @@ REFUSED = {
     "a setting that is none": (review("CapacityPolicy", {"cluster": {"memory-ratoi": "2"}}), "memory-ratoi"),
     "a value that is none": (review("CapacityPolicy", {"groups": {"g": {"cpu-ratio": "-1"}}}), "cpu-ratio"),
     "a profile that is none": (review("CapacityPolicy", {"inherits": "nobody"}), "nobody"),
+    "a type of what is built in": (
+        review("ResourceType", {"name": "cpu", "internalScaleExponent": 0}),
+        "spec: resource type cpu is built in; give your own type a domain of your own",
+    ),
+    "a type of no name": (review("ResourceType", {"name": "no name!"}), "spec: resource name 'no name!'"),
+    "a second type of a resource": (
+        review("ResourceType", {"name": LICENCES, "internalScaleExponent": 0}),
+        f"spec: resource type {LICENCES} is defined twice; keep one",
+    ),
+    "a default that is none": (
+        review("ResourceType", {"name": "example.com/tapes", "defaultRequest": "many"}),
+        "spec: resource type example.com/tapes: defaultRequest: ",
+    ),
+    "a type of another form": (
+        review("ResourceType", {"name": "example.com/tapes", "quantization": "much"}),
+        "spec.quantization: expected a whole number, found text",
+    ),
     "a spec of another form": (review("CapacityPolicy", {"cluster": []}), "cannot be read"),
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.levels import DAY_SECONDS, MISSING, Levels
 from ullage.engine.usage.summaries import AMOUNT_MAX, Figures, Summaries, joined
 from ullage.model.errors import InputError
-from ullage.model.usage import KINDS, kind_of
+from ullage.model.usage import KINDS, ResourceStatus, kind_of
 
 FINE_SECONDS: Final = 300
 COARSE_SECONDS: Final = 3600
@@ -58,6 +58,13 @@ class DayRow(NamedTuple):
     slots: Integers | None
 
 
+class Stated(NamedTuple):
+    """A status that somebody else made, as it was read, and when its window ended, where that is said."""
+
+    status: ResourceStatus
+    taken_seconds: int | None = None
+
+
 class Book:
     """Streams, day by day."""
 
@@ -74,6 +81,8 @@ class Book:
         self._summaries = Summaries()
         self._levels = {seconds: Levels(seconds) for seconds in (FINE_SECONDS, COARSE_SECONDS)}
         self._level_rows: dict[int, dict[int, int]] = {seconds: {} for seconds in self._levels}
+        self.stated: dict[str, Stated] = {}
+        """What others stated of subjects of which nothing else was observed."""
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -82,6 +91,8 @@ class Book:
         """Take observations in, and return how many of them were dropped."""
         if not len(samples.numbers):
             return 0
+        for subject in samples.subjects if self.stated else ():
+            self.stated.pop(subject, None)
         days = samples.at_seconds // DAY_SECONDS
         if int(days.min()) < 0 or int(days.max()) >= DAY_MAX:
             raise InputError("an observation has no usable time", remedy="give seconds since 1970")
@@ -172,6 +183,7 @@ class Book:
 
     def put(self, row: DayRow) -> None:
         """Add a row of another book."""
+        self.stated.pop(row.stream.subject, None)
         number = self._number(row.stream)
         key = (number << _DAY_BITS) + row.day
         place = self._row(key)

@@ -62,7 +62,7 @@ async def serve_webhook(process: Process, port: int, names: tuple[str, ...]) -> 
     leading = process.election if process.options.elects_leader else ALONE
     client = led(process.client, leading, TRUST_CONNECTIONS)
     trust = Trust(client, process.namespace, leads=lambda: leading.leads, names=names)
-    webhook = Webhook(process.types, mirror.quotas)
+    webhook = Webhook(process.types, mirror.quotas, process.following.type_objects)
     process.metrics.counter("webhook_reviews", "What API servers asked.", lambda: webhook.asked)
     process.metrics.counter("webhook_refusals", "What was refused.", lambda: webhook.refused)
     served = Served()

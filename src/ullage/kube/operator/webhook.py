@@ -1,7 +1,7 @@
-"""The webhook: quotas and policies that cannot hold are refused when they are written, with the CLI's words.
+"""The webhook: what cannot hold is refused when it is written, with the CLI's words: quotas, policies, types.
 
-An answer is a function of what the API server asks and of the quotas that are there. The hard thing is to
-judge only what the change adds: quotas that were wrong before must not stop somebody from mending one.
+An answer is a function of what the API server asks and of what is there. The hard thing is to judge only
+what the change adds: what was wrong before must not stop somebody from mending it.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from ullage.engine.quota.validation import refuse_errors, refuse_going
+from ullage.kube.resource_types import RESOURCE_TYPE, TypeObjects
 from ullage.kube.serving import Response
 from ullage.model.cluster import Quota
 from ullage.model.errors import InputError
@@ -22,7 +23,6 @@ from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.object_kinds import OBJECT_KINDS, QUOTA_KINDS
 from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE
 from ullage.sources.kubernetes.wire import NULL
-from ullage.sources.places import path_text
 
 VERSION: Final = "admission.k8s.io/v1"
 _DELETE: Final = "DELETE"
@@ -54,10 +54,16 @@ _REVIEW: Final = msgspec.json.Decoder(_Review)
 class Webhook:
     """Answers what API servers ask."""
 
-    def __init__(self, types: ResourceTypes, quotas: Callable[[], Iterable[Quota]]) -> None:
-        """`quotas` are those that are there now."""
+    def __init__(
+        self,
+        types: ResourceTypes,
+        quotas: Callable[[], Iterable[Quota]],
+        type_objects: TypeObjects | None = None,
+    ) -> None:
+        """`quotas` and `type_objects` are those that are there now."""
         self._types = types
         self._quotas = quotas
+        self._type_objects = type_objects or TypeObjects()
         self.asked = 0
         self.refused = 0
 
@@ -91,8 +97,10 @@ class Webhook:
                 policies = Policies(self._types)
                 policies.put(content)
                 return next(iter(policies.problems.values()), "")
+            elif kind == RESOURCE_TYPE:
+                self._type_objects.refuse_wrong(content)
         except Fault as fault:
-            return str(InputError(fault.error.what, where=path_text(fault.path), remedy=fault.error.remedy))
+            return str(fault.alone())
         except InputError as error:
             return str(error)
         except (msgspec.DecodeError, RecursionError) as error:

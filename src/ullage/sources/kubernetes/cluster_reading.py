@@ -120,12 +120,12 @@ class ClusterReading:
         self._queued_jobs = KueueWorkloads(self._pod_reader)
         self._policies = Policies(types)
 
-    def prepare(self, file: InputFile) -> None:
-        """Take the resource types of a file before its objects; raises an InputError."""
+    def prepare(self, file: InputFile, left_out: Callable[[str], None] | None = None) -> None:
+        """Take the resource types of a file before its objects; raises an InputError, or tells `left_out`."""
         self.file_has_types = may_hold_types(file.data)
         if not self.file_has_types:
             return
-        types = types_of_file(file, self._types, self._limits)
+        types = types_of_file(file, self._types, self._limits, left_out)
         if types == self._types:
             return
         if self._began:

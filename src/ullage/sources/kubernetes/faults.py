@@ -13,7 +13,7 @@ from msgspec import Raw
 from ullage.model.errors import InputError
 from ullage.sources.decode_errors import describe, find_path, take_apart
 from ullage.sources.documents import Document
-from ullage.sources.places import Path
+from ullage.sources.places import Path, path_text
 
 Value = TypeVar("Value")
 _NULL: Final = b"null"
@@ -33,7 +33,13 @@ class Fault(Exception):  # noqa: N818 - never shown: it becomes an InputError at
 
     def in_document(self, document: Document, path: Path) -> InputError:
         """The error with its place, for an object that stands at a path of a document."""
-        where = document.where((*path, *self.path))
+        return self._at(document.where((*path, *self.path)))
+
+    def alone(self) -> InputError:
+        """The error with its path, for an object that stands in no document."""
+        return self._at(path_text(self.path))
+
+    def _at(self, where: str) -> InputError:
         inner = f"{where}: {self.error.where}" if self.error.where else where
         return InputError(self.error.what, where=inner, remedy=self.error.remedy)
 

@@ -255,7 +255,8 @@ class _LiveReading:
     def _take_others(self, document: JsonDocument, file: InputFile, listed: Listed) -> None:
         """Read objects of other kinds; one that cannot be read is named, because it cannot be taken out."""
         if listed.kind == RESOURCE_TYPE:
-            self._reading.prepare(file)
+            self._reading.prepare(file, self._reading.unknowns.say)
+            return
         for item in items_of(document):
             if isinstance(item, Page):
                 continue
