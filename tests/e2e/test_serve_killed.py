@@ -5,6 +5,7 @@ import contextlib
 import json
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 
@@ -113,3 +114,9 @@ def test_what_was_acknowledged_is_there_after_every_kill(tmp_path):
         )
     assert len(acknowledged) > KILLS * CONNECTIONS
     assert ledger_verify(str(ledger)).yes
+    with (
+        serving(tmp_path, source),
+        contextlib.closing(sqlite3.connect(tmp_path / "data/server.db")) as connection,
+    ):
+        audited = {subject for (subject,) in connection.execute("SELECT subject FROM audit")}
+    assert held == audited, "who took some of the steps is not known any more, but that they were taken"

@@ -24,6 +24,7 @@ from ullage.web.pool import Pool
 from ullage.web.security import Security
 from ullage.web.settings import Settings
 from ullage.web.state import State
+from ullage.web.takeover import take_over
 from ullage.web.tokens import Tokens
 
 
@@ -54,7 +55,9 @@ class Server:
         self.pool.hear(self._heard)
 
     async def start(self) -> None:
-        """Start everything that runs by itself."""
+        """Note what a server before could not, and start everything that runs by itself."""
+        await self.state.run(lambda connection: take_over(connection, self.settings.folder, self.log))
+        self.state.is_served = True
         await self.pool.start()
         self.ledgers.start()
         self.figures.start()

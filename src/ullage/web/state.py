@@ -102,7 +102,13 @@ _KEYS: Final = (
     ) STRICT, WITHOUT ROWID""",
     "CREATE INDEX keys_at ON keys (at_seconds)",
 )
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _PLANS_AND_HISTORY, _SAMPLES_SENT, _KEYS)
+_SETTLED: Final = (
+    """CREATE TABLE settled (
+        cluster TEXT PRIMARY KEY,
+        revision INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID""",
+)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _PLANS_AND_HISTORY, _SAMPLES_SENT, _KEYS, _SETTLED)
 """What has to be done after the version before, for each version; none is edited once files of it exist."""
 Result = TypeVar("Result")
 
@@ -131,6 +137,8 @@ class State:
         self._tasks: set[asyncio.Task[None]] = set()
         self._soon: list[Audited] = []
         self._later: asyncio.Task[None] | None = None
+        self.is_served = False
+        """Whether a server notes in it what it does: that ends with it."""
 
     def now(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         """Do something in one transaction, and return once it is durable."""
@@ -213,6 +221,8 @@ class State:
         try:
             if self._soon:
                 self.now(functools.partial(write_audit, entries=self._soon))
+            if self.is_served:
+                self.now(lambda connection: connection.execute("DELETE FROM settled"))
         finally:
             self._connection.close()
 

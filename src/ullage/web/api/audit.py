@@ -33,7 +33,7 @@ class AuditQuery(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 class AuditEntry(Record, frozen=True):
     """Who did what, and what came of it; `revision` is that of the ledger then, 0 where none was asked.
 
-    Where a server has died before it could note who committed a plan, `who` is empty.
+    Where a server has died before it could note who took a step or committed a plan, `who` is empty.
     """
 
     number: int
