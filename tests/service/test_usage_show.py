@@ -118,3 +118,39 @@ def test_over_http_it_is_what_the_ledger_has_recorded(tmp_path, monkeypatch):
         assert len(answer.data()["items"]) == 12
         with pytest.raises(InputError, match="nothing was observed"):
             ask("usage/show", {}, cluster="production")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param(
+            """usage: [memory: {mean: 33Gi, max: 40Gi, min: 28Gi, count: 168,
+            percentiles: ["10": 29Gi, "50": 33Gi, "95": 39Gi, "99.9": 40Gi],
+            windowSeconds: 1202400, droppedPoints: 0, confidence: 1}],
+            maxusage: [memory: {max: 41Gi}], predicted: [memory: {percentiles: ["95": 40Gi]}]""",
+            id="the example of the page about formats",
+        ),
+        pytest.param("maxusage: [memory: {max: 41Gi}]", id="only the most"),
+        pytest.param(
+            "usage: [cpu: {mean: 1}], maxusage: [cpu: {min: 0, count: 4294967296}]", id="many points"
+        ),
+        pytest.param("usage: [cpu: {count: 0, droppedPoints: 4294967296, confidence: 0}]", id="all dropped"),
+    ],
+)
+def test_what_a_document_states_is_written_as_it_was_read(tmp_path, parts):
+    path = tmp_path / "status.yaml"
+    path.write_text(f"subject: node/n1\ntakenSeconds: 1768428000\nresourceStatus: [{parts}]\n", "utf-8")
+    (document,) = documents_of(path.read_bytes(), "test")
+    (stated,) = statuses_of(document, ResourceTypes())
+    answer = usage_show(Asked("demo"), ShowQuestion(usage=str(path)))
+    (written,) = documents_of(to_json(answer.data()).encode(), "test")
+    assert [*statuses_of(written, ResourceTypes())] == [stated]
+    assert answer.page().blocks
+
+
+def test_what_two_documents_state_of_a_subject_is_merged(tmp_path):
+    path = tmp_path / "status.yaml"
+    one = "kind: ResourceStatus\nsubject: node/n1\nresourceStatus: [usage: [cpu: {max: 1, count: 10}]]\n"
+    path.write_text(f"{one}---\n{one}", "utf-8")
+    (item,) = usage_show(Asked("demo"), ShowQuestion(usage=str(path))).data()["items"]
+    assert item["resourceStatus"][0]["usage"][0]["cpu"]["count"] == 20

@@ -204,14 +204,16 @@ def _with_crowds(book: "Book", snapshot: Snapshot | None) -> "Book":
 
 
 def _stated(source: str, types: ResourceTypes) -> "Book":
-    """Return what documents say, as far as it can be taken back from summaries."""
-    from ullage.engine.usage.book import Book, DayRow, Stream, kept_day
+    """Return what documents say, and all that can be taken back from their summaries."""
+    from ullage.engine.usage.book import Book, DayRow, Stated, Stream, kept_day
     from ullage.engine.usage.from_summary import figures_of
     from ullage.engine.usage.levels import DAY_SECONDS
     from ullage.sources.usage_documents import read_statuses
 
     book = Book()
+    stated: dict[str, list[Stated]] = {}
     for status, taken_seconds in read_statuses(source, types):
+        stated.setdefault(status.subject, []).append(Stated(status, taken_seconds))
         if not status.subject:
             raise InputError("a status has no subject", where=source, remedy="write subject: node/NAME")
         at_seconds = taken_seconds or 0
@@ -220,6 +222,7 @@ def _stated(source: str, types: ResourceTypes) -> "Book":
                 stream = Stream(status.subject, resource, measure)
                 figures = figures_of(summary, at_seconds)
                 book.put(DayRow(stream, kept_day(stream, at_seconds // DAY_SECONDS), figures, None))
+    book.stated.update((subject, each[0]) for subject, each in stated.items() if len(each) == 1)
     if not len(book):
         raise InputError("it says nothing of usage", where=source, remedy="write resourceStatus: [...]")
     return book

@@ -20,7 +20,6 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from ullage.model.errors import InputError
-from ullage.model.quantity import INT64_MAX
 from ullage.model.resources import Amount, ResourceTypes, canonical_name
 from ullage.model.settings import parse_fraction, print_fraction
 from ullage.model.usage import ResourceStatus, UsageSummary, fraction_of
@@ -37,6 +36,10 @@ _FIELDS: Final = (
     "mean", "max", "min", "count", "percentiles", "windowSeconds", "droppedPoints", "confidence",
 )  # fmt: skip
 _PERCENTILES_MAX: Final = 1000
+COUNT_MAX: Final = 1 << 32
+"""So many points of one stream may be stated: one each second of more than a hundred years."""
+TIME_MAX: Final = (1 << 17) * 86_400 - 1
+"""The last moment of the last day that can be observed, in the year 2328."""
 _ANYTHING: Final = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -135,7 +138,7 @@ def _taken(item: Any, types: ResourceTypes) -> Taken:
         }
         for part, values in parts.items()
     }
-    return Taken(ResourceStatus(subject, **found), _count(data.get("takenSeconds"), "takenSeconds"))
+    return Taken(ResourceStatus(subject, **found), _count(data.get("takenSeconds"), "takenSeconds", TIME_MAX))
 
 
 def _read_summary(resource: str, value: Any, types: ResourceTypes) -> UsageSummary:
@@ -167,7 +170,7 @@ def _read_summary(resource: str, value: Any, types: ResourceTypes) -> UsageSumma
         amount(fields.get("min"), "min"),
         _count(fields.get("count"), "count"),
         percentiles,
-        _count(fields.get("windowSeconds"), "windowSeconds"),
+        _count(fields.get("windowSeconds"), "windowSeconds", TIME_MAX),
         _count(fields.get("droppedPoints"), "droppedPoints"),
         _confidence(fields.get("confidence")),
     )
@@ -191,11 +194,13 @@ def _confidence(value: Any) -> Fraction | None:
     return found
 
 
-def _count(value: Any, name: str) -> int | None:
+def _count(value: Any, name: str, most: int = COUNT_MAX) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= INT64_MAX:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise InputError(f"{name} is no count", remedy="write a whole number from 0 on")
+    if value > most:
+        raise InputError(f"{name} is {shown(str(value))}", remedy=f"write at most {most}")
     return value
 
 

@@ -103,7 +103,12 @@ def predicted_of(
 
 
 def status_with_prediction(book: Book, subject: str, end_day: int | None = None) -> ResourceStatus | None:
-    """Return all that a book knows of the use of a subject and what it lets expect; None where nothing."""
+    """Return all that a book knows of the use of a subject and what it lets expect; None where nothing.
+
+    What somebody else stated, and nothing was added to, is returned as it was stated.
+    """
+    if subject in book.stated:
+        return book.stated[subject].status
     status = status_of(book, subject)
     if status is None:
         return None

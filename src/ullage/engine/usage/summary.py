@@ -2,6 +2,8 @@
 
 from fractions import Fraction
 
+import msgspec
+
 from ullage.engine.usage.book import Book
 from ullage.engine.usage.summaries import Figures, amount_at
 from ullage.model.resources import Amount
@@ -45,4 +47,19 @@ def status_of(book: Book, subject: str) -> ResourceStatus | None:
             found[stream.measure][stream.resource] = summary
     if not any(found.values()):
         return None
+    stated = book.stated.get(subject)
+    if stated is not None:
+        for measure, said in ((USAGE, stated.status.usage), (MAX_USAGE, stated.status.maxusage)):
+            found[measure].update(
+                (name, _completed(each, found[measure].get(name))) for name, each in said.items()
+            )
     return ResourceStatus(subject, found[USAGE], found[MAX_USAGE])
+
+
+def _completed(stated: UsageSummary, summary: UsageSummary | None) -> UsageSummary:
+    """Return a summary as it was stated, and what it does not say as it was filled in between."""
+    if summary is None:
+        return stated
+    said = {name: value for name, value in msgspec.structs.asdict(stated).items() if value is not None}
+    percentiles = {**summary.percentiles, **stated.percentiles}
+    return msgspec.structs.replace(summary, **{**said, "percentiles": percentiles})
