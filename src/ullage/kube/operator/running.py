@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from ullage.engine.columns import Columns
 from ullage.kube.election import ALONE, led
+from ullage.kube.operator.advice import Room
 from ullage.kube.operator.capacity import CapacityKeeper
 from ullage.kube.operator.figures import Looks, show_groups, show_quotas, show_work
 from ullage.kube.operator.holds import HoldKeeper
@@ -58,11 +59,12 @@ def run_operator(options: Options, webhook_port: int = 0, webhook_names: tuple[s
 
 async def serve_webhook(process: Process, port: int, names: tuple[str, ...]) -> None:
     """Answer what API servers ask, as soon as there is a certificate."""
-    mirror = process.following.mirror
+    following, mirror = process.following, process.following.mirror
     leading = process.election if process.options.elects_leader else ALONE
     client = led(process.client, leading, TRUST_CONNECTIONS)
     trust = Trust(client, process.namespace, leads=lambda: leading.leads, names=names)
-    webhook = Webhook(process.types, mirror.quotas, process.following.type_objects)
+    room = Room(process.types, mirror.nodes, following.policies.policy)
+    webhook = Webhook(process.types, mirror.quotas, following.type_objects, room)
     process.metrics.counter("webhook_reviews", "What API servers asked.", lambda: webhook.asked)
     process.metrics.counter("webhook_refusals", "What was refused.", lambda: webhook.refused)
     served = Served()

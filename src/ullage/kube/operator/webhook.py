@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from ullage.engine.quota.validation import refuse_errors, refuse_going
+from ullage.kube.operator.advice import Room, advice_on_policy, advice_on_quota
 from ullage.kube.resource_types import RESOURCE_TYPE, TypeObjects
 from ullage.kube.serving import Response
 from ullage.model.cluster import Quota
@@ -59,11 +60,13 @@ class Webhook:
         types: ResourceTypes,
         quotas: Callable[[], Iterable[Quota]],
         type_objects: TypeObjects | None = None,
+        room: Room | None = None,
     ) -> None:
-        """`quotas` and `type_objects` are those that are there now."""
+        """`quotas` and `type_objects` are those that are there now; without `room` nobody is warned."""
         self._types = types
         self._quotas = quotas
         self._type_objects = type_objects or TypeObjects()
+        self._room = room
         self.asked = 0
         self.refused = 0
 
@@ -77,14 +80,14 @@ class Webhook:
             return Response(_BAD, b"an AdmissionReview without a request\n", "text/plain; charset=utf-8")
         self.asked += 1
         kind = Kind(request.kind.group, request.kind.kind)
-        if request.operation == _DELETE:
-            why = self.refusal_to_go(kind, request.old_object)
-        else:
-            why = self.refusal(kind, request.object)
+        goes = request.operation == _DELETE
+        why = self.refusal_to_go(kind, request.old_object) if goes else self.refusal(kind, request.object)
         answered: dict[str, Any] = {"uid": request.uid, "allowed": not why}
         if why:
             self.refused += 1
             answered["status"] = {"message": why, "code": _REFUSED, "reason": "Invalid"}
+        elif not goes and (warnings := self.warnings(kind, request.object)):
+            answered["warnings"] = warnings
         review = {"apiVersion": VERSION, "kind": "AdmissionReview", "response": answered}
         return Response(_OK, msgspec.json.encode(review))
 
@@ -106,6 +109,17 @@ class Webhook:
         except (msgspec.DecodeError, RecursionError) as error:
             return f"it cannot be read: {error}"
         return ""
+
+    def warnings(self, kind: Kind, content: Raw) -> list[str]:
+        """Return what the author of an object that can hold should know, in lines."""
+        if self._room is None:
+            return []
+        if kind in QUOTA_KINDS:
+            quota = self._read(kind, content)
+            return advice_on_quota(quota, self._quotas(), self._room.capacity(), self._types)
+        if kind == CAPACITY_POLICY:
+            return advice_on_policy(content, self._types, self._room.snapshot())
+        return []
 
     def refusal_to_go(self, kind: Kind, content: Raw) -> str:
         """Return what would be wrong with the other quotas without an object; nothing where nothing is."""

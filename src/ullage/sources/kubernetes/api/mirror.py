@@ -241,6 +241,10 @@ class Mirror:
         """Return the quotas that are there now, whether a delta has told of them or not."""
         return self._rows.quotas()
 
+    def nodes(self) -> tuple[Node, ...]:
+        """Return the nodes that are there now, whether a delta has told of them or not."""
+        return tuple(self._nodes.values())
+
     def facts(self, key: str) -> PodFacts | None:
         """Return what is known of a pod beyond its workload."""
         return self._pods.facts(key)
