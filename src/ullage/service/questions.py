@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from ullage.model.errors import InputError
+from ullage.service import question_ledger as of_ledger
 from ullage.service import question_records as records
 from ullage.service import question_usage as of_usage
 from ullage.service.question_parts import (
@@ -295,36 +296,6 @@ def _snapshot_diff(sent: Sent) -> "Answer":
     return diff(sent.asked.cluster, CLUSTER)
 
 
-def _with_ledger(sent: Sent) -> str:
-    if not sent.asked.ledger:
-        raise InputError("the cluster has no ledger", remedy="nothing was promised yet")
-    return sent.asked.ledger
-
-
-def _ledger_show(sent: Sent) -> "Answer":
-    from ullage.service.ledger_show import ShowQuestion, ledger_show
-
-    told = sent.told
-    return ledger_show(
-        ShowQuestion(
-            _with_ledger(sent), told.owner, told.capacity, told.state or "", told.revision, sent.asked.cluster
-        )
-    )
-
-
-def _ledger_history(sent: Sent) -> "Answer":
-    from ullage.service.ledger_history import HistoryQuestion, ledger_history
-
-    told = sent.told
-    return ledger_history(HistoryQuestion(_with_ledger(sent), told.subject, told.after, sent.asked.cluster))
-
-
-def _ledger_verify(sent: Sent) -> "Answer":
-    from ullage.service.ledger_verify import ledger_verify
-
-    return ledger_verify(_with_ledger(sent), sent.asked, sent.asked.cluster)
-
-
 def _schema(sent: Sent) -> "Answer":
     from ullage.service.schema import list_schemas, schema
 
@@ -376,13 +347,19 @@ _ASKED: Final = (
     Question("policy/check", "Whether a policy can be used", records.OfCluster, _policy_check),
     Question("snapshot/show", "The cluster itself", records.OfCluster, _snapshot_show),
     Question("snapshot/diff", "How another cluster differs", records.Parameters, _snapshot_diff, (CLUSTER,)),
-    Question("ledger/show", "What is promised", records.LedgerShow, _ledger_show, ()),
-    Question("ledger/history", "What has happened to promises", records.LedgerHistory, _ledger_history, ()),
+    Question("ledger/show", "What is promised", records.LedgerShow, of_ledger.ask_ledger_show, ()),
+    Question(
+        "ledger/history",
+        "What has happened to promises",
+        records.LedgerHistory,
+        of_ledger.ask_ledger_history,
+        (),
+    ),
     Question(
         "ledger/verify",
         "Whether the ledger can be believed",
         records.LedgerVerify,
-        _ledger_verify,
+        of_ledger.ask_ledger_verify,
         (POLICY,),
         is_long=True,
     ),

@@ -44,6 +44,14 @@ class Gang(NamedTuple):
         run = f", of which {self.running} run" if self.running else ""
         return f"its gang {self.name} needs {self.members_min} and has {self.running + self.asked}{run}"
 
+    def remedy(self, *, fits: bool = False, more: bool = False) -> str:
+        """Say what helps where too few are asked for: these may fit, and those that are missing, too."""
+        if self.is_unsaid:
+            return f"create the PodGroup {self.name}"
+        ways = [f"ask for {self.missing} more of its gang"] if fits and more else []
+        ways += [f"lower the minimum of its gang to {self.running + self.asked}"] if fits else []
+        return ", or ".join(ways) or f"give its gang {self.missing} more members, and room for all of them"
+
     def too_few_placed(self, placed: int) -> str:
         """Say that too few have a place, where so many of those have one that do not run yet."""
         have = self.running + placed

@@ -180,7 +180,7 @@ class Judging:
     def _too_few(self, gang: Gang, members: Sequence[Batch]) -> TooFew:
         """Return why a gang is not even tried of which too few are asked for; what would help was tried."""
         if gang.is_unsaid:
-            return TooFew(gang.too_few_asked, f"create the PodGroup {gang.name}")
+            return TooFew(gang.too_few_asked, gang.remedy())
         trial = self._trial
         mark = trial.mark()
         fits = True
@@ -190,10 +190,7 @@ class Judging:
             fits &= sum(place_replicas(trial, shape, new).values()) == new
         more = sum(place_replicas(trial, shape, gang.missing).values()) == gang.missing
         trial.undo(mark)
-        ways = [f"ask for {gang.missing} more of its gang"] if fits and more else []
-        ways += [f"lower the minimum of its gang to {gang.running + gang.asked}"] if fits else []
-        remedy = ", or ".join(ways) or f"give its gang {gang.missing} more members, and room for all of them"
-        return TooFew(gang.too_few_asked, remedy)
+        return TooFew(gang.too_few_asked, gang.remedy(fits=fits, more=more))
 
     def _certified(self, asked: Sequence[Workload], found: list[Outcome], mark: Mark) -> list[Outcome]:
         """Return outcomes with the word of an exact search, and charge what it has placed."""
