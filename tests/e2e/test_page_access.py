@@ -36,7 +36,7 @@ spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1", memory:
 SERIOUS = {"serious", "critical"}
 LOOKS = {
     "light, wide": {"color_scheme": "light", "viewport": {"width": 1400, "height": 900}},
-    "dark, narrow": {"color_scheme": "dark", "viewport": {"width": 390, "height": 800}},
+    "dark, narrow": {"color_scheme": "dark", "viewport": {"width": 360, "height": 800}},
 }
 
 

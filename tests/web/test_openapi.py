@@ -81,6 +81,14 @@ def test_what_may_be_left_out_is_never_called_null():
     assert "null" not in msgspec.json.encode(parameters).decode()
 
 
+def test_only_what_is_fetched_can_be_known_already():
+    for path, methods in description()["paths"].items():
+        for method, told in methods.items():
+            names = {each["name"] for each in told.get("parameters", ())}
+            assert ("If-None-Match" in names) == ("304" in told["responses"]), path
+            assert method == "get" or "If-None-Match" not in names, path
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     with started(tmp_path_factory.mktemp("data"), "-c", "demo", "--refresh", "0") as server:

@@ -56,6 +56,19 @@ async def problem(asked):
     return caught.value
 
 
+def test_of_a_cluster_that_is_removed_only_commits_are_remembered(run):
+    async def story(standing):
+        first = await standing.plans.make("mine", {}, pod(), ME, "key")
+        done = await standing.plans.make("mine", {}, pod("other"), ME)
+        await standing.plans.commit("mine", done.told.id, ME)
+        await standing.plans.forget("mine")
+        assert [each.id for each in await standing.plans.listed("mine", "", "", 9)] == [done.told.id]
+        again = await standing.plans.make("mine", {}, pod(cpu="1"), ME, "key")
+        assert again.told.id != first.told.id
+
+    run(story)
+
+
 def test_of_two_who_ask_at_once_under_one_key_both_get_the_same_plan(run):
     async def story(standing):
         asked = [standing.plans.make("mine", NOBODY, pod(), ME, "key") for _ in range(5)]

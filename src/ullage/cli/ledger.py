@@ -47,6 +47,10 @@ _PAUSE_HELP: Final = """Note that a workload is paused: what it has stays promis
 
 Only what is bound can be paused. --resume says that it runs again.
 """
+_BACKUP_HELP: Final = """Copy the ledger to a new FILE while others use it, and prove the copy.
+
+This is of ledgers in files: that of a server is copied where it runs, and one in a cluster with its etcd.
+"""
 _SERVER_OPTION: Final = click.option(
     "-c",
     "--cluster",
@@ -207,7 +211,7 @@ def release(reservation: str, requests: tuple[str, ...], ledger: str) -> "Answer
     return release_promise(ledger, reservation, requests)
 
 
-@command.command("backup", help="Copy the ledger to a new FILE while others use it, and prove the copy.")
+@command.command("backup", help=_BACKUP_HELP)
 @click.argument("path", metavar="FILE", type=click.Path())
 @_of_ledger
 @prints

@@ -55,6 +55,11 @@ class Keyed(NamedTuple):
         )
 
 
+def forget_keys(connection: sqlite3.Connection, operation: str, cluster: str) -> None:
+    """Forget all that was done to a cluster: another one may get its name."""
+    connection.execute("DELETE FROM keys WHERE operation = ? AND cluster = ?", (operation, cluster))
+
+
 def key_in(headers: Mapping[str, str]) -> str:
     """Return the key that a request has, empty where it has none."""
     key = headers.get(HEADER, "")

@@ -24,7 +24,7 @@ from ullage.stores.codec import to_command
 from ullage.web.events import Events
 from ullage.web.history import History, Mark
 from ullage.web.http import Principal, Problem
-from ullage.web.keys import Keyed, digest_of
+from ullage.web.keys import Keyed, digest_of, forget_keys
 from ullage.web.ledgers import Asking, Ledgers
 from ullage.web.state import Audited, State, read_only, write_audit
 from ullage.web.work import Work
@@ -38,6 +38,8 @@ BYTES_MAX: Final = 256 << 20
 NAMES_MAX: Final = 20
 KEYS: Final = "plan/"
 """What the keys of steps that commit plans begin with; nobody else may use such."""
+OPERATION: Final = "plan"
+"""What is done under the keys of those who make plans."""
 PlanState = Literal["open", "committed", "refused", "discarded"]
 
 
@@ -114,7 +116,7 @@ class Plans:
 
         What was asked for under the same key before has its plan already, as it stands now.
         """
-        keyed = Keyed("plan", cluster, key, digest_of(msgspec.json.encode(parameters), body))
+        keyed = Keyed(OPERATION, cluster, key, digest_of(msgspec.json.encode(parameters), body))
         known = await self._state.run(keyed.known) if key else None
         if known is not None:
             return await self.get(cluster, known)
@@ -185,6 +187,15 @@ class Plans:
             await self._state.run(lambda connection: _set(connection, told))
         self._tell(told)
         return told
+
+    async def forget(self, cluster: str) -> None:
+        """Forget what was planned on a cluster that is removed, and under which keys; commits stay."""
+
+        def write(connection: sqlite3.Connection) -> None:
+            forget_keys(connection, OPERATION, cluster)
+            connection.execute("DELETE FROM plans WHERE cluster = ? AND state <> 'committed'", (cluster,))
+
+        await self._state.run(write)
 
     def _one_at_a_time(self, cluster: str) -> asyncio.Lock:
         self._pool.revision(cluster)

@@ -8,6 +8,7 @@ import pytest
 from ullage.web.api.clusters import ROUTES, clusters
 from ullage.web.clusters import ClusterState
 from ullage.web.http import Principal, Problem, Request
+from ullage.web.plans import Plans
 from ullage.web.served import Bounds
 from ullage.web.state import State
 from web.pools import Served, document
@@ -28,7 +29,9 @@ def served(tmp_path_factory):
 def asked(served, method, path, *, cluster="", query=(), body=b""):
     (route,) = (each for each in ROUTES if (each.method, each.path) == (method, path))
     request = Request(method, path, {}, WHO, {"cluster": cluster}, query, body)
-    return served.run(route.handler(SimpleNamespace(pool=served.pool, state=served.state), request))
+    plans = Plans(served.state, served.pool, None, None, None)
+    server = SimpleNamespace(pool=served.pool, state=served.state, plans=plans)
+    return served.run(route.handler(server, request))
 
 
 def state_of(response):

@@ -73,7 +73,9 @@ async def refresh(server: "Server", request: Request) -> Response:
 
 async def remove(server: "Server", request: Request) -> Response:
     """Forget a cluster that was uploaded."""
-    await server.pool.remove(request.values["cluster"])
+    name = request.values["cluster"]
+    await server.pool.remove(name)
+    await server.plans.forget(name)
     await _noted(server, request, "remove cluster", "removed")
     return Response(204)
 

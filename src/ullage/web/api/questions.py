@@ -29,10 +29,8 @@ MEDIA: Final = (
     "application/yaml, application/json, application/x-yaml, text/yaml, text/csv, application/octet-stream"
 )
 _PATH: Final = "/v1/clusters/{cluster}/"
-_HEADERS: Final = {
-    "Prefer": "respond-async: answer with a job at once.",
-    "If-None-Match": "The ETag of an answer; 304 where it is still the same.",
-}
+_HEADERS: Final = {"Prefer": "respond-async: answer with a job at once."}
+_KNOWN: Final = {"If-None-Match": "The ETag of an answer; 304 where it is still the same."}
 
 
 class Report(msgspec.Struct, rename="camel"):
@@ -83,13 +81,14 @@ def _routes(question: Question) -> list[Route]:
         f"{question.summary}.",
         question.parameters,
         answers=answers,
-        headers=_HEADERS,
+        headers={**_HEADERS, **_KNOWN},
     )
     if not question.takes_body:
         return [route]
     size = CLUSTER_BYTES_MAX if CLUSTER in question.takes else BODY_BYTES_MAX
     summary = f"{question.summary}, with what is sent along ({', '.join(_words(question))})."
-    return [route, route._replace(method="POST", summary=summary, body=MEDIA, body_bytes_max=size)]
+    sent = route._replace(method="POST", summary=summary, body=MEDIA, body_bytes_max=size, headers=_HEADERS)
+    return [route, sent]
 
 
 def _words(question: Question) -> list[str]:
