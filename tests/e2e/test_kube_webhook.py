@@ -1,5 +1,6 @@
-"""Quotas and policies that cannot hold are refused when they are written, with the command line's words."""
+"""What cannot hold is refused when it is written, with the command line's words: quotas, policies, types."""
 
+import json
 import subprocess
 import sys
 
@@ -31,6 +32,21 @@ def policy(name: str, **settings: str) -> dict:
     }
 
 
+def resource_type(name: str, /, **spec) -> dict:
+    return {"apiVersion": "ullage.dev/v1", "kind": "ResourceType", "metadata": {"name": name}, "spec": spec}
+
+
+def ullage(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ullage", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def not_simulated(*words: str) -> list[str]:
+    done = ullage("status", *words, "-o", "json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["notSimulated"]
+
+
 def refusal(cluster, document: dict) -> str:
     with pytest.raises(ApiError) as refused:
         cluster.plane.create(document)
@@ -53,8 +69,7 @@ def test_what_cannot_hold_is_refused_and_what_can_is_stored(kube_cluster, tmp_pa
     manifest = tmp_path / "second.yaml"
     manifest.write_text(OVERLAP, encoding="utf-8")
     kubeconfig = str(kube_cluster.plane.kubeconfig())
-    asked = [sys.executable, "-m", "ullage", "fit", "-c", "kube", "--kubeconfig", kubeconfig, "-f", manifest]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=60)
+    done = ullage("fit", "-c", "kube", "--kubeconfig", kubeconfig, "-f", str(manifest))
     assert done.returncode == 1
     assert overlap.rpartition("denied the request: ")[2].strip() in done.stderr
 
@@ -80,23 +95,65 @@ FOREIGN = {
 }
 
 
+WRONG_POLICIES = {
+    "a setting that is none": 'spec: {cluster: {memory-ratoi: "2"}}',
+    "a value that is none": "spec: {cluster: {memory-ratio: often}}",
+    "a ratio of a group below 0": 'spec: {groups: {g: {cpu-ratio: "-1"}}}',
+    "a setting of a node that is none": "spec: {nodes: {n0: {no-such: many}}}",
+    "a profile that is none": "spec: {inherits: nobody}",
+}
+WRONG_TYPES = {
+    "what is built in": "spec: {name: cpu, internalScaleExponent: 0}",
+    "a name that is none": 'spec: {name: "not a name!"}',
+    "a name without a domain": "spec: {name: seats}",
+    "a default below 0": 'spec: {name: example.com/seats, defaultRequest: "-1"}',
+}
+
+
 def test_what_is_refused_is_refused_in_the_words_of_the_command_line(kube_cluster, tmp_path):
     kube_cluster.start_operator_with_webhook()
     kube_cluster.namespaces("team")
-    texts = {name: ("ullage.dev/v1", "Quota", "{name: x}", spec) for name, spec in WRONG.items()}
+    fit, status = ("fit", "-c", "demo", "-f"), ("status", "-c")
+    texts = {name: (fit, "ullage.dev/v1", "Quota", "{name: x}", spec) for name, spec in WRONG.items()}
     texts |= {
-        name: ("nos.nebuly.com/v1alpha1", kind, "{name: x, namespace: team}", spec)
+        name: (fit, "nos.nebuly.com/v1alpha1", kind, "{name: x, namespace: team}", spec)
         for name, (kind, spec) in FOREIGN.items()
     }
+    texts |= {
+        name: (status, "ullage.dev/v1", "ResourceType", "{name: x}", spec)
+        for name, spec in WRONG_TYPES.items()
+    }
     manifest = tmp_path / "x.yaml"
-    asked = [sys.executable, "-m", "ullage", "fit", "-c", "demo", "-f", manifest]
-    for name, (version, kind, metadata, spec) in texts.items():
+    for name, (asked, version, kind, metadata, spec) in texts.items():
         text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {metadata}\n{spec}\n"
         said = refusal(kube_cluster, yaml.safe_load(text)).rpartition("denied the request: ")[2].strip()
         manifest.write_text(text, encoding="utf-8")
-        done = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=60)
+        done = ullage(*asked, str(manifest))
         assert done.returncode == 1, name
         assert done.stderr.strip().endswith(f": {said}"), name
+
+
+def test_a_policy_is_refused_in_the_words_of_the_command_line(kube_cluster, tmp_path):
+    kube_cluster.start_operator_with_webhook()
+    manifest = tmp_path / "x.yaml"
+    for name, spec in WRONG_POLICIES.items():
+        text = f"apiVersion: ullage.dev/v1\nkind: CapacityPolicy\nmetadata: {{name: x}}\n{spec}\n"
+        said = refusal(kube_cluster, yaml.safe_load(text)).rpartition("denied the request: ")[2].strip()
+        manifest.write_text(text, encoding="utf-8")
+        assert f"not used: CapacityPolicy x: {said}" in not_simulated("-c", str(manifest)), name
+
+
+def test_a_wrong_type_that_is_there_is_left_out_and_named_and_a_second_one_is_refused(kube_cluster):
+    kube_cluster.plane.create(resource_type("wrong", name="cpu", internalScaleExponent=0))
+    kube_cluster.plane.create(resource_type("a", name="example.com/seats", internalScaleExponent=3))
+    kube_cluster.start_operator_with_webhook()
+    live = ("-c", "kube", "--kubeconfig", str(kube_cluster.plane.kubeconfig()))
+    assert (
+        "not used: ResourceType wrong: spec: resource type cpu is built in; "
+        "give your own type a domain of your own"
+    ) in not_simulated(*live)
+    second = resource_type("b", name="example.com/seats", internalScaleExponent=2)
+    assert "resource type example.com/seats is defined twice; keep one" in refusal(kube_cluster, second)
 
 
 def test_a_parent_is_not_deleted_before_its_children(kube_cluster):
