@@ -8,7 +8,7 @@ import msgspec
 from ullage.engine.usage.book import Book
 from ullage.engine.usage.decaying import status_with_prediction
 from ullage.engine.usage.hollow import usage_findings
-from ullage.engine.usage.promised import Promised, promised_to
+from ullage.engine.usage.promised import NAMESPACED, Promised, promised_to, seen_in
 from ullage.engine.usage.summary import status_of
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 DEFAULT_KINDS: Final = ("node", "workload")
 NOTHING_PROMISED: Final = Promised()
-_NAMESPACED: Final = frozenset(("pod", "container", "workload", "namespace"))
 
 
 class ShowQuestion(NamedTuple):
@@ -78,7 +77,7 @@ def usage_report(snapshot: Snapshot, book: Book, question: ShowQuestion, asked: 
     if question.by and question.by not in KINDS:
         raise InputError(f"no kind {question.by!r}", where="--by", remedy=f"use one of {', '.join(KINDS)}")
     columns = columns_of(snapshot)
-    promised = promised_to(columns, book)
+    promised = promised_to(columns, seen_in(book))
     subjects = _meant(book, question, asked, promised)
     found = {each.subject for each in subjects}
     return UsageReport(
@@ -86,9 +85,7 @@ def usage_report(snapshot: Snapshot, book: Book, question: ShowQuestion, asked: 
         revision=snapshot.revision,
         policy=snapshot.policy.name,
         subjects=tuple(
-            SubjectUsage(
-                each, promised.get(each.subject, NOTHING_PROMISED), _last_seconds(book, each.subject)
-            )
+            SubjectUsage(each, promised.get(each.subject, NOTHING_PROMISED), last_seconds(book, each.subject))
             for each in subjects
         ),
         findings=tuple(each for each in usage_findings(columns, book) if _is_about(each, question, found)),
@@ -126,7 +123,7 @@ def _is_in(subject: str, asked: Asked, promised: Mapping[str, Promised]) -> bool
     """Whether a subject is of the namespace and on the nodes that are meant."""
     kind = kind_of(subject)
     if asked.namespace:
-        return kind in _NAMESPACED and subject.split("/")[1] == asked.namespace
+        return kind in NAMESPACED and subject.split("/")[1] == asked.namespace
     return not asked.selector or subject in promised
 
 
@@ -138,7 +135,7 @@ def _is_about(finding: Finding, question: ShowQuestion, shown: set[str]) -> bool
     return not kind or kind_of(finding.subject) == kind
 
 
-def _last_seconds(book: Book, subject: str) -> int:
+def last_seconds(book: Book, subject: str) -> int:
     """Return when use of a subject was last observed; 0 where it never was."""
     if subject in book.stated:
         return book.stated[subject].taken_seconds or 0

@@ -1,7 +1,7 @@
 """Use as a server tells it apart from the question `usage show`: of one subject, over time, and just now.
 
-Only what is asked about is read from the file, which may hold months of fifty thousand containers. Crowds of
-which nothing was recorded as such are added up from all that was.
+Only what is asked about is read from the file, which may hold months of fifty thousand containers, and
+whoever belongs to a crowd of which nothing was recorded as such.
 """
 
 from collections.abc import Iterator
@@ -10,21 +10,23 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from ullage.engine.capacity.summary import summarise_groups, total
-from ullage.engine.usage.book import Stream
+from ullage.engine.usage.book import Book, Stream
 from ullage.engine.usage.decaying import status_with_prediction
 from ullage.engine.usage.levels import DAY_SECONDS, MISSING
-from ullage.engine.usage.promised import Promised, promised_to
 from ullage.model.errors import InputError
-from ullage.model.usage import COMMITTED, MEASURES, USAGE, kind_of
-from ullage.service.asked import Asked, read_cluster, unknown
+from ullage.model.usage import MEASURES, USAGE, kind_of
+from ullage.service.asked import Asked, read_cluster
 from ullage.service.figures import in_units
 from ullage.service.held import columns_of
-from ullage.service.observed import SERVER_REMEDY, read_usage, recorded_file
+from ullage.service.observed import SERVER_REMEDY, recorded_file
+from ullage.service.usage_part import read_part
 from ullage.service.usage_records import ResourceUse, SubjectSeries, UsageSeries
+from ullage.service.usage_show import last_seconds
+from ullage.service.usage_subject import nobody, promised_of
 from ullage.sources.usage_documents import status_document
+from ullage.stores.usage_parts import last_day, looking, read_subjects
 
 if TYPE_CHECKING:
-    from ullage.engine.usage.book import Book
     from ullage.engine.usage.buckets import Integers
     from ullage.model.cluster import Snapshot
     from ullage.model.resources import ResourceTypes
@@ -48,17 +50,18 @@ class SeriesQuestion(NamedTuple):
 def subject_status(asked: Asked, subject: str) -> dict[str, Any]:
     """Return the status of one subject as a document, with what it was promised."""
     snapshot = read_cluster(asked)
-    book = _book_of(asked, snapshot, subject)
-    status = status_with_prediction(book, subject)
-    if not len(book):
+    path = recorded_file(asked)
+    if not path.exists():
         raise InputError("nothing was observed", remedy=SERVER_REMEDY)
-    if status is None:
-        raise unknown("observed subject", subject, sorted({each.subject for each in book.streams()}))
+    with looking(path) as connection:
+        book = read_part(connection, snapshot, [subject])
+        status = status_with_prediction(book, subject)
+        if status is None:
+            raise nobody(connection, subject)
+        promised = promised_of(connection, snapshot, subject)
     types = snapshot.resource_types
-    last = max(book.figures(each).last_seconds for each in book.streams_of(subject) if each.measure == USAGE)
-    promised = promised_to(columns_of(snapshot), book).get(subject, Promised())
     stated = {"requests": promised.request, "limits": promised.limit}
-    document = status_document(status, types, last or None)
+    document = status_document(status, types, last_seconds(book, subject) or None)
     return {**document, **{name: types.print(amounts) for name, amounts in stated.items() if amounts}}
 
 
@@ -70,7 +73,7 @@ def subject_series(asked: Asked, question: SeriesQuestion) -> SubjectSeries:
         raise InputError(f"no measure {question.measure!r}", remedy=f"use one of {', '.join(MEASURES)}")
     if kind_of(subject) == "container":
         raise InputError(f"{subject} has no points over time", remedy="ask about its pod")
-    book = _book_of(asked, snapshot, subject, question.from_seconds // DAY_SECONDS)
+    book = _book_of(asked, snapshot, question)
     meant = [
         each
         for each in book.streams_of(subject)
@@ -87,15 +90,16 @@ def subject_series(asked: Asked, question: SeriesQuestion) -> SubjectSeries:
 
 def use_now(asked: Asked) -> tuple[ResourceUse, ...]:
     """Return what a cluster uses by its last observations, of each resource that was observed of late."""
-    from ullage.stores.usage import last_day, read_subjects
-
     path = recorded_file(asked)
-    day = last_day(path, USAGE) if path.exists() else None
-    if day is None:
+    if not path.exists():
         return ()
     snapshot = read_cluster(asked)
     nodes = [f"node/{each.name}" for each in snapshot.nodes]
-    book = read_subjects(path, [*nodes, "cluster"], day - 1)
+    with looking(path) as connection:
+        day = last_day(connection, USAGE)
+        if day is None:
+            return ()
+        book = read_subjects(connection, [*nodes, "cluster"], day - 1)
     whole = total(summarise_groups(columns_of(snapshot)), "cluster")
     types = snapshot.resource_types
     used = _last_levels(book)
@@ -110,7 +114,7 @@ def use_now(asked: Asked) -> tuple[ResourceUse, ...]:
     )
 
 
-def _last_levels(book: "Book") -> dict[str, int]:
+def _last_levels(book: Book) -> dict[str, int]:
     """Return the sums of what nodes used last; where none was observed, what was said of the cluster."""
     levels = list(_levels(book))
     ends: dict[str, int] = {}
@@ -125,7 +129,7 @@ def _last_levels(book: "Book") -> dict[str, int]:
     return found
 
 
-def _levels(book: "Book") -> Iterator[tuple[Stream, int, int]]:
+def _levels(book: Book) -> Iterator[tuple[Stream, int, int]]:
     """Yield the last level of every stream of use, and when it was."""
     for stream in book.streams(measure=USAGE):
         days = book.days(stream)
@@ -136,34 +140,28 @@ def _levels(book: "Book") -> Iterator[tuple[Stream, int, int]]:
             yield stream, at, int(slots[places[-1]])
 
 
-def _book_of(asked: Asked, snapshot: "Snapshot", subject: str, first_day: int = 0) -> "Book":
-    """Return what was recorded of a subject, by itself or by those that belong to it."""
-    from ullage.engine.usage.book import Book
-    from ullage.stores.usage import last_day, read_subjects
-
+def _book_of(asked: Asked, snapshot: "Snapshot", question: SeriesQuestion) -> Book:
     path = recorded_file(asked)
     if not path.exists():
         return Book()
-    book = read_subjects(path, [subject], first_day)
-    if any(each.measure != COMMITTED for each in book.streams()) or last_day(path, USAGE) is None:
-        return book
-    return read_usage("", asked, snapshot)
+    with looking(path) as connection:
+        return read_part(connection, snapshot, [question.subject], question.from_seconds // DAY_SECONDS)
 
 
-def peaks_of(book: "Book", stream: Stream, first_day: int, points_max: int) -> list[tuple[int, int]]:
+def peaks_of(book: Book, stream: Stream, first_day: int, points_max: int) -> list[tuple[int, int]]:
     """Return the peaks of a stream from a day on, as (time, amount), at most so many."""
     question = SeriesQuestion(stream.subject, "", "", first_day * DAY_SECONDS, SECONDS_MAX, points_max)
     times, amounts, _ = _peaks(book, stream, question)
     return list(zip(times.tolist(), amounts.tolist(), strict=True))
 
 
-def _series(book: "Book", stream: Stream, question: SeriesQuestion, types: "ResourceTypes") -> UsageSeries:
+def _series(book: Book, stream: Stream, question: SeriesQuestion, types: "ResourceTypes") -> UsageSeries:
     times, amounts, step = _peaks(book, stream, question)
     values = [in_units(stream.resource, each, types) for each in amounts.tolist()]
     return UsageSeries(stream.resource, stream.measure, step, times.tolist(), values)
 
 
-def _peaks(book: "Book", stream: Stream, question: SeriesQuestion) -> "tuple[Integers, Integers, int]":
+def _peaks(book: Book, stream: Stream, question: SeriesQuestion) -> "tuple[Integers, Integers, int]":
     """Return the peaks of a stream with their times, in steps as long as the bound on points wants them."""
     seconds = book.slot_seconds(stream)
     days = [day for day in book.days(stream) if _is_in(day, question)]

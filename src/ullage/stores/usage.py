@@ -7,7 +7,7 @@ file grows with the number of streams, and not with time.
 
 import contextlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -27,9 +27,9 @@ KEPT_DAYS: Final[Mapping[str, int]] = MappingProxyType(
 )
 """How many days are kept of what there is much of."""
 OTHERS_KEPT_DAYS: Final = 400
-_LOW_BITS: Final = 32
-_LOW_MASK: Final = (1 << _LOW_BITS) - 1
-_COLUMNS: Final = (
+LOW_BITS: Final = 32
+_LOW_MASK: Final = (1 << LOW_BITS) - 1
+COLUMNS: Final = (
     "points, total_high, total_low, low, high, dropped, first_seconds, last_seconds, histogram, peaks"
 )
 TRIES_MAX: Final = 5
@@ -90,7 +90,7 @@ def append(path: Path, batch: Batch, *, create: bool = True) -> int:
     with failures(path), contextlib.closing(open_to_write(path, create=create)) as connection:
         for _ in range(TRIES_MAX):
             connection.execute("BEGIN")
-            written = _written(connection)
+            written = batches_of(connection)
             streams = _numbers(connection)
             kept, with_sums = kept_rows(
                 connection, batch.source, batch.book, batch.marks.last_seconds, batch.first_seconds
@@ -98,7 +98,7 @@ def append(path: Path, batch: Batch, *, create: bool = True) -> int:
             added = [_added(connection, streams.get(row.stream), row) for row in kept]
             connection.execute("ROLLBACK")
             connection.execute("BEGIN IMMEDIATE")
-            if _written(connection) == written:
+            if batches_of(connection) == written:
                 if not with_sums:
                     forget_sums(connection)
                 _write(connection, batch, added, path)
@@ -123,31 +123,6 @@ def read_book(path: Path) -> Book:
     return book
 
 
-def read_subjects(path: Path, subjects: Iterable[str], first_day: int = 0) -> Book:
-    """Return what a ledger has recorded of some subjects from a day on."""
-    book = Book()
-    with _reading(path) as connection:
-        for subject in subjects:
-            found = connection.execute(
-                f"SELECT resource, measure, day, {_COLUMNS} FROM usage_streams "  # noqa: S608 - our own names
-                "JOIN usage_days ON stream = number WHERE subject = ? AND day >= ?",
-                (subject, first_day),
-            )
-            for resource, measure, day, *columns in found:
-                book.put(row_of(Stream(subject, resource, measure), day, columns))
-    return book
-
-
-def last_day(path: Path, measure: str) -> int | None:
-    """Return the last day of which a ledger has recorded anything by a measure; None where there is none."""
-    with _reading(path) as connection:
-        (found,) = connection.execute(
-            "SELECT max(day) FROM usage_days JOIN usage_streams ON stream = number WHERE measure = ?",
-            (measure,),
-        ).fetchone()
-    return None if found is None else int(found)
-
-
 def rows(connection: sqlite3.Connection) -> Iterator[DayRow]:
     """Yield what is recorded, by stream and day."""
     for stored in stored_rows(connection):
@@ -157,7 +132,7 @@ def rows(connection: sqlite3.Connection) -> Iterator[DayRow]:
 def stored_rows(connection: sqlite3.Connection) -> Iterator[tuple[Stream, int, Sequence[Any]]]:
     """Yield the same as it is stored: each row with its columns."""
     found = connection.execute(
-        f"SELECT subject, resource, measure, day, {_COLUMNS} FROM usage_days "  # noqa: S608 - our own names
+        f"SELECT subject, resource, measure, day, {COLUMNS} FROM usage_days "  # noqa: S608 - our own names
         "JOIN usage_streams ON usage_streams.number = stream ORDER BY stream, day"
     )
     for subject, resource, measure, day, *columns in found:
@@ -194,7 +169,7 @@ def _source(connection: sqlite3.Connection, batch: Batch, path: Path) -> int:
     return int(done.lastrowid or 0)
 
 
-def _written(connection: sqlite3.Connection) -> int:
+def batches_of(connection: sqlite3.Connection) -> int:
     """Return how many batches were recorded of all sources."""
     (found,) = connection.execute("SELECT coalesce(sum(batches), 0) FROM usage_sources").fetchone()
     return int(found)
@@ -208,7 +183,7 @@ def _added(connection: sqlite3.Connection, stream: int | None, row: DayRow) -> _
     """Return a row with what is recorded of its stream and day already, as it is to be kept."""
     if stream is not None:
         found = connection.execute(
-            f"SELECT {_COLUMNS} FROM usage_days WHERE stream = ? AND day = ?",  # noqa: S608 - our own names
+            f"SELECT {COLUMNS} FROM usage_days WHERE stream = ? AND day = ?",  # noqa: S608 - our own names
             (stream, row.day),
         ).fetchone()
         if found is not None:
@@ -239,7 +214,7 @@ def _columns(row: DayRow) -> tuple[object, ...]:
     figures = row.figures
     return (
         figures.points,
-        figures.total >> _LOW_BITS,
+        figures.total >> LOW_BITS,
         figures.total & _LOW_MASK,
         figures.low,
         figures.high,
@@ -255,7 +230,7 @@ def row_of(stream: Stream, day: int, columns: Sequence[Any]) -> DayRow:
     """Return a row from its columns; a msgspec.DecodeError where they are not as we write them."""
     points, high, low, least, most, dropped, first, last, histogram, peaks = columns
     buckets, counts = to_histogram(histogram)
-    total = (high << _LOW_BITS) + low
+    total = (high << LOW_BITS) + low
     figures = Figures(points, total, least, most, dropped, first, last, buckets, counts)
     slots = None if peaks is None else to_peaks(peaks, slots_of(stream))
     return DayRow(stream, day, figures, slots)

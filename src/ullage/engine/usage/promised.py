@@ -5,18 +5,22 @@ what is allocatable; groups and the cluster likewise. A workload counts those of
 use of some is not held against the requests of all.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from ullage.engine.capacity.summary import summarise_groups, total
 from ullage.engine.columns import Columns
 from ullage.engine.placement.limit_ranges import containers_of
-from ullage.engine.quota.use import quota_use
+from ullage.engine.quota.use import QuotaUse, quota_use
 from ullage.engine.usage.book import Book
 from ullage.engine.usage.homes import NO_NAMESPACE, pod_subject, workload_subject
 from ullage.engine.usage.owners import owner_of
-from ullage.model.cluster import Workload
+from ullage.model.cluster import Snapshot, Workload
 from ullage.model.resources import NOTHING, Resources
+
+NAMESPACED: Final = frozenset(("pod", "container", "workload", "namespace"))
+"""Kinds of subjects that are of one namespace."""
+Seen = Callable[[Sequence[str]], Collection[str]]
 
 
 class Promised(NamedTuple):
@@ -31,35 +35,81 @@ class Promised(NamedTuple):
     all_pods: int = 0
 
 
-def promised_to(columns: Columns, book: Book) -> dict[str, Promised]:
-    """Return what every subject of a cluster was promised."""
-    found = dict(_of_machines(columns))
-    for use in quota_use(columns):
-        found[f"quota/{use.quota.name}"] = Promised(use.used, use.quota.max)
+def seen_in(book: Book) -> Seen:
+    """Return who says which pods a book has observed."""
+    return lambda pods: {each for each in pods if book.streams_of(each)}
+
+
+def promised_to(columns: Columns, seen: Seen, subject: str = "") -> dict[str, Promised]:
+    """Return what every subject of a cluster was promised; at least one where only that is asked about.
+
+    `seen` says which of some pods were observed.
+    """
+    kind, _, name = subject.partition("/")
+    found: dict[str, Promised] = {}
+    if kind in {"", "node"}:
+        found.update(_of_nodes(columns, name))
+    if kind in {"", "group", "cluster"}:
+        found.update(_of_groups(columns))
+    if kind in {"", "quota"}:
+        found.update((f"quota/{use.quota.name}", _of_quota(use)) for use in quota_use(columns))
     crews: dict[str, list[Workload]] = {}
-    for run in columns.snapshot.workloads.runs():
-        for workload in run:
-            if not workload.holds_capacity or workload.promised:
-                continue
-            found[pod_subject(workload)] = Promised(workload.requests, workload.limits, 1, 1)
-            namespace = workload.namespace or NO_NAMESPACE
-            for container in containers_of(workload):
-                subject = f"container/{namespace}/{workload.name}/{container.name}"
-                found[subject] = Promised(container.requests, container.limits)
-            crews.setdefault(workload_subject(owner_of(workload)), []).append(workload)
-            crews.setdefault(f"namespace/{namespace}", []).append(workload)
-    for subject, crew in crews.items():
-        seen = [each for each in crew if book.streams_of(pod_subject(each))]
-        found[subject] = _together(seen or crew, len(crew))
+    for workload in _holders(columns.snapshot, subject):
+        found[pod_subject(workload)] = Promised(workload.requests, workload.limits, 1, 1)
+        namespace = workload.namespace or NO_NAMESPACE
+        for container in containers_of(workload):
+            inside = f"container/{namespace}/{workload.name}/{container.name}"
+            found[inside] = Promised(container.requests, container.limits)
+        crews.setdefault(workload_subject(owner_of(workload)), []).append(workload)
+        crews.setdefault(f"namespace/{namespace}", []).append(workload)
+    found.update((crowd, _of_crew(crew, seen)) for crowd, crew in crews.items() if subject in {"", crowd})
     return found
 
 
-def _of_machines(columns: Columns) -> Iterator[tuple[str, Promised]]:
+def promised_to_workloads(snapshot: Snapshot, seen: Seen) -> dict[str, Promised]:
+    """Return what every workload of a cluster was promised."""
+    crews: dict[str, list[Workload]] = {}
+    for workload in _holders(snapshot):
+        crews.setdefault(workload_subject(owner_of(workload)), []).append(workload)
+    return {subject: _of_crew(crew, seen) for subject, crew in crews.items()}
+
+
+def _of_crew(crew: list[Workload], seen: Seen) -> Promised:
+    observed = seen([pod_subject(each) for each in crew])
+    counted = [each for each in crew if pod_subject(each) in observed]
+    return _together(counted or crew, len(crew))
+
+
+def _holders(snapshot: Snapshot, subject: str = "") -> Iterator[Workload]:
+    """Yield who holds something, of the namespace of a subject where that has one."""
+    kind, _, rest = subject.partition("/")
+    if subject and kind not in NAMESPACED:
+        return
+    wanted = rest.partition("/")[0]
+    for run in snapshot.workloads.runs():
+        for workload in run:
+            if subject and (workload.namespace or NO_NAMESPACE) != wanted:
+                continue
+            if workload.holds_capacity and not workload.promised:
+                yield workload
+
+
+def _of_quota(use: QuotaUse) -> Promised:
+    return Promised(use.used, use.quota.max)
+
+
+def _of_nodes(columns: Columns, only: str = "") -> Iterator[tuple[str, Promised]]:
+    """Yield what nodes were promised, all of them or one."""
+    committed, allocatable = columns.committed, columns.allocatable
     for row, node in enumerate(columns.nodes):
-        request = {name: int(columns.committed[row, at]) for at, name in enumerate(columns.resources)}
-        limit = {name: int(columns.allocatable[row, at]) for at, name in enumerate(columns.resources)}
-        named = set(node.capacity)
-        yield f"node/{node.name}", Promised(Resources(request).only(named), Resources(limit).only(named))
+        if only in {"", node.name}:
+            amounts = committed[row].tolist(), allocatable[row].tolist()
+            request, limit = (dict(zip(columns.resources, each, strict=True)) for each in amounts)
+            named = set(node.capacity)
+            yield f"node/{node.name}", Promised(Resources(request).only(named), Resources(limit).only(named))
+
+
+def _of_groups(columns: Columns) -> Iterator[tuple[str, Promised]]:
     groups = summarise_groups(columns)
     for group in groups:
         yield f"group/{group.name}", Promised(group.committed, group.allocatable)

@@ -82,13 +82,14 @@ def marks_of(
 
 def recorded_of(asked: "Asked", subjects: Iterable[str]) -> "Book | None":
     """Return what was recorded of some subjects; None where that is nothing."""
-    from ullage.stores.usage import read_subjects
+    from ullage.stores.usage_parts import looking, read_subjects
 
     path = Path(asked.observed)
     if not asked.observed or not path.exists():
         return None
     try:
-        book = read_subjects(path, subjects)
+        with looking(path) as connection:
+            book = read_subjects(connection, subjects)
     except InputError:
         return None  # a page without use is better than none
     return book if len(book) else None

@@ -1,0 +1,119 @@
+"""Parts of the usage in the file of a ledger, for those who look often and at little of it.
+
+    with looking(path) as connection:
+        book = read_subjects(connection, ["node/n1"])
+
+All of it is seen as it is at one moment. The file is not proved first, as it is for promises: that would read
+all of it to tell of one subject.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ullage.engine.usage.book import Book, Stream
+from ullage.model.usage import COMMITTED, USAGE
+from ullage.stores.database_file import failures
+from ullage.stores.opening import open_to_read
+from ullage.stores.usage import COLUMNS, LOW_BITS, batches_of, row_of
+
+
+class Extent(NamedTuple):
+    """What a stream comes to over all days, without its histogram."""
+
+    points: int
+    total: int
+    low: int
+    high: int
+    last_seconds: int
+
+
+@contextlib.contextmanager
+def looking(path: Path) -> Iterator[sqlite3.Connection]:
+    """Give what is recorded in a ledger as it is now."""
+    with failures(path), contextlib.closing(open_to_read(path)) as connection:
+        yield connection
+
+
+def read_subjects(connection: sqlite3.Connection, subjects: Iterable[str], first_day: int = 0) -> Book:
+    """Return what is recorded of some subjects from a day on."""
+    book = Book()
+    for subject in subjects:
+        found = connection.execute(
+            f"SELECT resource, measure, day, {COLUMNS} FROM usage_streams "  # noqa: S608 - our own names
+            "JOIN usage_days ON stream = number WHERE subject = ? AND day >= ?",
+            (subject, first_day),
+        )
+        for resource, measure, day, *columns in found:
+            book.put(row_of(Stream(subject, resource, measure), day, columns))
+    return book
+
+
+def recorded_streams(connection: sqlite3.Connection, subjects: Iterable[str]) -> dict[str, list[Stream]]:
+    """Return the streams of those of some subjects of which anything is recorded."""
+    found: dict[str, list[Stream]] = {}
+    for subject in subjects:
+        names = connection.execute(
+            "SELECT resource, measure FROM usage_streams WHERE subject = ?", (subject,)
+        ).fetchall()
+        if names:
+            found[subject] = [Stream(subject, *each) for each in names]
+    return found
+
+
+def recorded_subjects(connection: sqlite3.Connection, within: str = "", subjects_max: int = -1) -> list[str]:
+    """Return of whose use anything is recorded, in order: everybody, or some of those below a name."""
+    found = connection.execute(
+        "SELECT DISTINCT subject FROM usage_streams WHERE measure <> ? AND subject > ? AND subject < ? "
+        "ORDER BY subject LIMIT ?",
+        (COMMITTED, *_range(within), subjects_max),
+    )
+    return [subject for (subject,) in found]
+
+
+def used_streams(connection: sqlite3.Connection, within: str, but: Collection[str] = ()) -> list[Stream]:
+    """Return the streams of use below a name, such as a kind of subjects, but for some resources."""
+    unwanted = ", ".join("?" * len(but))
+    found = connection.execute(
+        f"SELECT subject, resource FROM usage_streams WHERE resource NOT IN ({unwanted}) "  # noqa: S608 - question marks
+        "AND subject > ? AND subject < ? AND measure = ?",
+        (*but, *_range(within), USAGE),
+    )
+    return [Stream(*each) for each in found]
+
+
+def _range(within: str) -> tuple[str, str]:
+    """Return between which names those below one lie, in the order of bytes."""
+    return (f"{within}/", f"{within}0") if within else ("", "\U0010ffff")
+
+
+def extents_of(connection: sqlite3.Connection, subject: str) -> dict[str, Extent]:
+    """Return what the use of a subject comes to, by resource; what has no points is left out."""
+    found = connection.execute(
+        "SELECT resource, sum(points), sum(total_high), sum(total_low), min(low), max(high), "
+        "max(last_seconds) FROM usage_streams JOIN usage_days ON stream = number "
+        "WHERE subject = ? AND measure = ? AND points > 0 GROUP BY number",
+        (subject, USAGE),
+    )
+    return {
+        resource: Extent(points, (total_high << LOW_BITS) + total_low, *rest)
+        for resource, points, total_high, total_low, *rest in found
+    }
+
+
+def last_day(connection: sqlite3.Connection, measure: str = "") -> int | None:
+    """Return the last day of which anything is recorded, perhaps by a measure; None without any."""
+    found = connection.execute(  # CROSS: days come first, the last one of them by its index
+        "SELECT day FROM usage_days CROSS JOIN usage_streams ON number = stream "
+        "WHERE ? IN ('', measure) ORDER BY day DESC LIMIT 1",
+        (measure,),
+    ).fetchone()
+    return None if found is None else int(found[0])
+
+
+def batches(path: Path) -> int:
+    """Return how often anything was recorded in a ledger."""
+    with looking(path) as connection:
+        return batches_of(connection)
