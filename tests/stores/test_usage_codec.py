@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.engine.usage.buckets import BUCKETS
-from ullage.stores.usage_codec import histogram_bytes, peaks_bytes, to_histogram, to_peaks
+from ullage.stores.usage_codec import (
+    bucket_from_above,
+    histogram_bytes,
+    peaks_bytes,
+    to_histogram,
+    to_peaks,
+)
 
 AMOUNTS = st.integers(-1, (1 << 62) - 1)
 HISTOGRAMS = st.dictionaries(st.integers(0, BUCKETS - 1), st.integers(1, 1 << 40), max_size=50)
@@ -26,6 +32,22 @@ def test_a_histogram_comes_back_as_it_was(histogram):
     assert [each.tolist() for each in found] == [buckets.tolist(), counts.tolist()]
 
 
+@given(st.lists(st.dictionaries(st.integers(0, BUCKETS - 1), st.integers(1, 400), max_size=9)), st.data())
+def test_a_place_from_above_is_that_of_all_histograms_together(histograms, data):
+    every = sorted(
+        (bucket for each in histograms for bucket in each for _ in range(each[bucket])), reverse=True
+    )
+    packed = [
+        histogram_bytes(column(sorted(each)), column(each[at] for at in sorted(each))) for each in histograms
+    ]
+    place = data.draw(st.integers(1, len(every) + 1))
+    if place <= len(every):
+        assert bucket_from_above(packed, place) == every[place - 1]
+    else:
+        with pytest.raises(msgspec.DecodeError):
+            bucket_from_above(packed, place)
+
+
 @given(st.lists(AMOUNTS, max_size=300))
 def test_peaks_come_back_as_they_were(amounts):
     assert to_peaks(peaks_bytes(column(amounts)), len(amounts)).tolist() == amounts
@@ -37,7 +59,7 @@ def test_a_quiet_day_takes_a_few_bytes():
 
 @given(st.binary(max_size=60))
 def test_other_bytes_are_refused_or_read_but_never_break(data):
-    for read in (to_histogram, lambda each: to_peaks(each, 24)):
+    for read in (to_histogram, lambda each: to_peaks(each, 24), lambda each: bucket_from_above([each], 5)):
         for packed in (data, zlib.compress(data)):
             try:
                 read(packed)

@@ -5,6 +5,7 @@ are packed: that halves what is kept.
 """
 
 import zlib
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -37,6 +38,37 @@ def to_histogram(data: bytes) -> tuple[Integers, Integers]:
     if count and (buckets[-1] >= BUCKETS or (np.diff(buckets) <= 0).any() or (counts <= 0).any()):
         raise msgspec.DecodeError("a histogram of usage is out of order")
     return buckets, counts
+
+
+def bucket_from_above(histograms: Iterable[bytes], place: int) -> int:
+    """Return the bucket of the amount at a place from above, from 1 on, in several histograms together.
+
+    Only the upper ends are looked at: whoever asks this of everybody has no time for more.
+    """
+    ends: list[tuple[int, int]] = []
+    for data in histograms:
+        ends += _upper_end(_unpacked(data), place)
+    for bucket, count in sorted(ends, reverse=True):
+        place -= count
+        if place <= 0:
+            return bucket
+    raise msgspec.DecodeError("a histogram of usage has fewer points than it should")
+
+
+def _upper_end(unpacked: bytes, points: int) -> list[tuple[int, int]]:
+    """Return buckets with their counts from above, until they hold so many points."""
+    size, rest = divmod(len(unpacked), _PAIR_BYTES)
+    if rest:
+        raise msgspec.DecodeError("a histogram of usage has half an entry")
+    split = size * _BUCKET.itemsize
+    buckets = np.frombuffer(unpacked[:split], _BUCKET).tolist()
+    is_small = not unpacked[split + size :].strip(b"\0")  # one byte tells each count
+    counts = unpacked[split : split + size] if is_small else _from_weight(unpacked[split:]).tolist()
+    end = size
+    while end and points > 0:
+        end -= 1
+        points -= counts[end]
+    return list(zip(buckets[end:], counts[end:], strict=True))
 
 
 def peaks_bytes(slots: Integers) -> bytes:

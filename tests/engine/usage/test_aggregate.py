@@ -143,6 +143,26 @@ def test_what_comes_too_late_is_told_as_dropped_and_never_counts_twice(points, s
         assert crowds.figures(CLUSTER).dropped
 
 
+def test_who_counts_only_where_all_was_observed_as_such_is_not_added_up(monkeypatch):
+    members = {(each, "cpu"): every(300, [1, 2]) for each in HOMES}
+    crowds = {each for above in HOMES.values() for each in above if not each.startswith("node/")}
+    found = book({**members, **{(each, "cpu"): every(300, [5]) for each in crowds - {"namespace/shop"}}})
+    added = []
+    plain = Rollup.add
+
+    def noted(rollup, some):
+        added.extend(some.subjects)
+        plain(rollup, some)
+
+    monkeypatch.setattr(Rollup, "add", noted)
+    add_crowds(found, homes)
+    assert set(added) == {"pod/shop/a", "pod/shop/b", "pod/shop/c"}
+    assert found.figures(Stream("namespace/shop", "cpu")).high == 6
+    added.clear()
+    add_crowds(found, homes)
+    assert not added
+
+
 def test_resources_that_alternate_in_batches_count_once():
     pods, points = Rollup("pod", homes, waiting_max=8), [(at, 5) for at in range(0, 30_000, 60)]
     for start in range(0, len(points), 3):

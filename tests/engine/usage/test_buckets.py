@@ -13,6 +13,7 @@ from ullage.engine.usage.buckets import (
     bucket_of,
     edges_of,
     middle_of,
+    middle_of_one,
 )
 
 LARGEST = (1 << 62) - 1
@@ -63,3 +64,8 @@ def test_the_largest_amount_has_a_bucket():
 
 def test_the_error_that_is_promised_is_below_one_per_cent():
     assert Fraction(RELATIVE_ERROR_MAX) < Fraction(1, 100)
+
+
+def test_one_bucket_has_the_same_middle_as_many():
+    every = np.arange(BUCKETS)
+    assert [middle_of_one(each) for each in every.tolist()] == middle_of(every).tolist()

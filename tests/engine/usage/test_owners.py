@@ -3,7 +3,7 @@
 import pytest
 
 from builders import cluster, node, pod
-from ullage.engine.usage.owners import Owner, crews, owner_of
+from ullage.engine.usage.owners import Owner, crew_of, crews, owner_of
 
 HASHED = {"pod-template-hash": "7d9f4c6b8"}
 
@@ -68,3 +68,16 @@ def test_what_is_over_or_only_promised_is_in_no_crew():
 def test_a_pod_of_another_namespace_is_not_taken_for_one_of_ours():
     snapshot = cluster(node("n1", cpu="4").holding(made(owner="DaemonSet/web")))
     assert crews(snapshot, [("other", "web-x7k2p")])[0].gone == ()
+
+
+def test_one_crew_is_the_same_as_among_all():
+    pods = [
+        made("web-0", "StatefulSet/web", created_seconds=1),
+        made("web-1", "StatefulSet/web", created_seconds=2),
+        made("web-2", "StatefulSet/web", state="error"),
+        pod("bank/web-0", owner="StatefulSet/web"),
+    ]
+    snapshot = cluster(node("n1", cpu="4").holding(*pods))
+    for crew in crews(snapshot, ()):
+        assert crew_of(snapshot, crew.owner.namespace, crew.owner.key) == crew
+    assert crew_of(snapshot, "web", "StatefulSet/none") is None

@@ -1,6 +1,7 @@
 """The page over HTTP: tags, static files, themes, forms."""
 
 import re
+import time
 from urllib.parse import urlencode
 
 import pytest
@@ -50,6 +51,32 @@ def test_who_has_a_page_already_is_not_sent_it_again(served):
     )
     assert other.status == 200
     assert b'data-theme="dark"' in other.body
+
+
+def test_a_page_is_sent_again_when_use_was_observed_since(tmp_path):
+    table = tmp_path / "usage.csv"
+    table.write_bytes(b"subject,resource,time,value\nnode/n1,cpu,1768500000,1\n")
+    source = ("-c", "demo", "--refresh", "0", "--usage", str(table), "--observe", "1")
+    with started(tmp_path / "data", *source) as server:
+        until_ready(server)
+        until_observed(server, 1)
+        first = server.ask("GET", "/usage")
+        known = {"If-None-Match": first.headers["etag"]}
+        assert server.ask("GET", "/usage", known).status == 304
+        with table.open("ab") as more:
+            more.write(b"node/n1,cpu,1768586400,1\n")
+        until_observed(server, 2)
+        again = server.ask("GET", "/usage", known)
+    assert b"until 2026-01-15" in first.body
+    assert again.status == 200
+    assert b"until 2026-01-16" in again.body
+
+
+def until_observed(server, points, seconds_max=60.0):
+    ends = time.monotonic() + seconds_max
+    while (server.ask("GET", "/v1/clusters/demo").data["usage"] or {}).get("points") != points:
+        assert time.monotonic() < ends, "this never came to be"
+        time.sleep(0.1)
 
 
 def test_a_page_knows_the_last_event_before_it_was_drawn(served):

@@ -109,3 +109,11 @@ def test_without_observations_a_page_says_how_to_get_some(draws):
     assert "ullage serve" in words
     assert "/usage/samples" in words
     assert "What it uses" not in draws("node", node="n3").words
+
+
+def test_what_a_view_tells_is_read_and_not_all_that_is_recorded(observed, monkeypatch):
+    monkeypatch.setattr("ullage.stores.usage.read_book", None)
+    monkeypatch.setattr("ullage.web.pages.kept_views._KEPT", [])
+    assert "Most waste" in observed("usage")
+    assert "When it runs out" in observed("usage", show="forecast")
+    assert "request 48Gi" in observed("usage", subject="workload/web/ReplicaSet/api")

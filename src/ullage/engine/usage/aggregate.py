@@ -134,15 +134,19 @@ def add_crowds(book: Book, homes: Callable[[str], tuple[str, ...]], pods: Rollup
     What nodes say of groups and the cluster counts before what pods say: pods are not all that runs there.
     Without a rollup of the pods, their peaks by the hour are added up.
     """
-    for rollup in (_of_peaks(book, "node", homes), pods or _of_peaks(book, "pod", homes)):
-        for samples in [*rollup.sums(book)]:
+    for kind in ("node", "pod"):
+        known = pods if kind == "pod" else None
+        for samples in [*(known or _of_peaks(book, kind, homes)).sums(book)]:
             book.add(samples)
 
 
 def _of_peaks(book: Book, kind: str, homes: Callable[[str], tuple[str, ...]]) -> Rollup:
-    """Return a rollup of the peaks that a book has."""
+    """Return a rollup of the peaks that a book has of whoever counts where not all was observed as such."""
     found = Rollup(kind, homes, COARSE_SECONDS if kind == "pod" else FINE_SECONDS)
+    observed = set(book.streams(measure=USAGE))
     for stream in book.streams(kind, measure=USAGE):
+        if all(Stream(each, stream.resource) in observed for each in homes(stream.subject)):
+            continue
         seconds = book.slot_seconds(stream)
         for day in book.days(stream):
             amounts = book.slots(stream, day, 1)

@@ -168,9 +168,9 @@ class Book:
                     found[place] = levels.table[row]
         return found.reshape(-1)
 
-    def rows(self) -> Iterator[DayRow]:
-        """Yield everything, in order of streams and days."""
-        for stream in self.streams():
+    def rows(self, subject: str = "") -> Iterator[DayRow]:
+        """Yield everything, or what there is of one subject, in order of streams and days."""
+        for stream in self.streams_of(subject) if subject else self.streams():
             number = self._numbers[stream]
             seconds = self.slot_seconds(stream)
             for day in sorted(self._days[number]):

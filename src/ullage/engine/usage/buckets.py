@@ -35,6 +35,12 @@ def middle_of(buckets: Integers) -> Integers:
     return low + ((high - low) >> 1)
 
 
+def middle_of_one(bucket: int) -> int:
+    """Return the same of one bucket, for those who have it of many one by one."""
+    shift = max((bucket >> SUB_BITS) - 1, 0)
+    return ((bucket - (shift << SUB_BITS)) << shift) + (((1 << shift) - 1) >> 1)
+
+
 def edges_of(buckets: Integers) -> tuple[Integers, Integers]:
     """Return the least and the largest amount of each bucket."""
     shift = np.maximum((buckets >> SUB_BITS) - 1, 0)

@@ -6,19 +6,19 @@ resources (a percentile), the most for others: memory that was needed once will 
 counts. Replicas are told as one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
 from ullage.engine.columns import Columns, Integers
 from ullage.engine.placement.limit_ranges import containers_of
 from ullage.engine.usage.book import WEEK_DAYS, Book, Stream
-from ullage.engine.usage.owners import Crew, crews
+from ullage.engine.usage.owners import Crew, crew_of, crews
 from ullage.engine.usage.summaries import Figures
 from ullage.engine.usage.summary import percentile
-from ullage.model.cluster import Container, Workload
+from ullage.model.cluster import Container, Node, Workload
 from ullage.model.resources import ResourceTypes
 from ullage.model.usage import EVENTS, USAGE, kind_of
 from ullage.model.verdict import Finding, Severity
@@ -51,25 +51,59 @@ class Use(NamedTuple):
         return self.lasting if types[self.resource].is_compressible else self.most
 
 
-class Recent:
-    """What was used in the last days of a book."""
+class RecentUse(Protocol):
+    """What was used in the last days, whoever knows it."""
 
-    def __init__(self, book: Book) -> None:
+    def resources(self, subject: str) -> list[str]:
+        """Return the resources whose use was ever observed of a subject, in order."""
+
+    def most(self, subject: str, resource: str) -> int | None:
+        """Return the most that a subject used of a resource; None where nothing was observed of late."""
+
+    def lasting(self, subject: str, resource: str) -> int:
+        """Return what lasts of it."""
+
+
+class Recent:
+    """What was used in the last days of a book; where it is a part of more, that may end later."""
+
+    def __init__(self, book: Book, last_day: int | None = None) -> None:
         self.book = book
         span = book.span()
-        self._since = span[1] - RECENT_DAYS + 1 if span is not None else 0
+        last = last_day if last_day is not None or span is None else span[1]
+        self._since = since_of(last)
 
     def figures(self, subject: str, resource: str) -> Figures:
         """Return what a subject used of a resource."""
         stream = Stream(subject, resource, USAGE)
-        # What is kept week by week stands under the first day of its week.
-        late = [day for day in self.book.days(stream) if day + WEEK_DAYS > self._since]
-        days = late if kind_of(subject) == "container" else [day for day in late if day >= self._since]
-        return self.book.figures(stream, days)
+        first = first_day_of(subject, self._since)
+        return self.book.figures(stream, [day for day in self.book.days(stream) if day >= first])
 
     def resources(self, subject: str) -> list[str]:
         """Return the resources whose use was observed of a subject, in order."""
         return [each.resource for each in self.book.streams_of(subject) if each.measure == USAGE]
+
+    def most(self, subject: str, resource: str) -> int | None:
+        """Return the most that a subject used of a resource; None where nothing was observed of late."""
+        figures = self.figures(subject, resource)
+        return figures.high if figures.points else None
+
+    def lasting(self, subject: str, resource: str) -> int:
+        """Return what lasts of it."""
+        return percentile(self.figures(subject, resource), LASTING)
+
+
+def since_of(last_day: int | None) -> int:
+    """Return the first of the days that count where something was observed last on a day."""
+    return 0 if last_day is None else last_day - RECENT_DAYS + 1
+
+
+def first_day_of(subject: str, since: int) -> int:
+    """Return under which day the first of those days is kept that count of a subject.
+
+    What is kept week by week stands under the first day of its week.
+    """
+    return since - WEEK_DAYS + 1 if kind_of(subject) == "container" else since
 
 
 def observed_on(columns: Columns, book: Book) -> Integers:
@@ -88,34 +122,51 @@ def observed_on(columns: Columns, book: Book) -> Integers:
 
 def usage_findings(columns: Columns, book: Book) -> list[Finding]:
     """Return what is wrong with use, whatever was promised on nodes."""
+    return findings_by(columns, Recent(book))
+
+
+def findings_by(columns: Columns, recent: RecentUse) -> list[Finding]:
+    """Return the same, by whoever knows what was used."""
     snapshot = columns.snapshot
-    recent = Recent(book)
-    found = [*_full_nodes(columns, recent)]
+    found = [*_full_nodes(columns, recent, columns.nodes)]
     for crew in crews(snapshot, ()):
         found += _of_crew(crew, recent, snapshot.resource_types)
     return found
 
 
-def _full_nodes(columns: Columns, recent: Recent) -> Iterator[Finding]:
+def findings_about(columns: Columns, recent: RecentUse, subject: str) -> list[Finding]:
+    """Return what is wrong with the use of a node or a workload; nobody else has findings."""
+    snapshot = columns.snapshot
+    kind, _, name = subject.partition("/")
+    if kind == "node":
+        return [*_full_nodes(columns, recent, [each for each in columns.nodes if each.name == name])]
+    crew = crew_of(snapshot, *name.split("/", 1)) if kind == "workload" and "/" in name else None
+    return [] if crew is None else [*_of_crew(crew, recent, snapshot.resource_types)]
+
+
+def _full_nodes(columns: Columns, recent: RecentUse, nodes: Iterable[Node]) -> Iterator[Finding]:
     """Yield nodes whose memory was nearly all in use, which the kernel ends by killing someone."""
     column = columns.resource_index.get(MEMORY)
-    for row, node in enumerate(columns.nodes) if column is not None else ():
-        capacity = int(columns.capacity[row, column])
-        figures = recent.figures(f"node/{node.name}", MEMORY)
-        if not figures.points or not capacity or figures.high < NEAR * capacity:
+    for node in nodes if column is not None else ():
+        capacity = int(columns.capacity[columns.node_index[node.name], column])
+        most = recent.most(f"node/{node.name}", MEMORY)
+        if most is None or not capacity or not _is_near(most, capacity):
             continue
         show = columns.snapshot.resource_types[MEMORY].readable
         yield Finding(
             "usage-near-physical",
             "warning",
             f"node/{node.name}",
-            f"node {node.name}: memory in use came to {show(figures.high)} of {show(capacity)} that it has",
+            f"node {node.name}: memory in use came to {show(most)} of {show(capacity)} that it has",
             "move a workload away, or promise less of it (ullage advise ratio)",
         )
 
 
-def uses_of(recent: Recent, pod: Workload) -> Iterator[Use]:
-    """Yield what the containers of a pod use, or the pod as a whole of what nobody looked at inside."""
+def uses_of(recent: RecentUse, pod: Workload, *, only_high: bool = False) -> Iterator[Use]:
+    """Yield what the containers of a pod use, or the pod as a whole of what nobody looked at inside.
+
+    Only what is high may be wanted: above the request, or near the limit.
+    """
     key = f"{pod.namespace}/{pod.name}"
     parts: list[tuple[str, str, Container | Workload]] = [
         (f"container/{key}/{each.name}", each.name, each) for each in containers_of(pod)
@@ -123,26 +174,29 @@ def uses_of(recent: Recent, pod: Workload) -> Iterator[Use]:
     told: set[str] = set(EVENTS)
     for subject, part, asking in (*parts, (f"pod/{key}", "", pod)):
         for resource in recent.resources(subject):
-            figures = recent.figures(subject, resource)
-            if not figures.points or (resource in EVENTS if part else resource in told):
+            known = resource in EVENTS if part else resource in told
+            most = None if known else recent.most(subject, resource)
+            if most is None:
                 continue
             told.add(resource)
-            yield Use(
-                pod.key,
-                part,
-                resource,
-                asking.requests.of(resource),
-                asking.limits.get(resource),
-                percentile(figures, LASTING),
-                figures.high,
-            )
+            request, limit = asking.requests.of(resource), asking.limits.get(resource)
+            if not only_high or _is_high(most, request, limit):
+                yield Use(pod.key, part, resource, request, limit, recent.lasting(subject, resource), most)
 
 
-def _of_crew(crew: Crew, recent: Recent, types: ResourceTypes) -> Iterator[Finding]:
+def _is_high(most: int, request: int, limit: int | None) -> bool:
+    return most > request or (limit is not None and _is_near(most, limit))
+
+
+def _is_near(most: int, bound: int) -> bool:
+    return most * NEAR.denominator >= NEAR.numerator * bound  # as integers: it is asked of everybody
+
+
+def _of_crew(crew: Crew, recent: RecentUse, types: ResourceTypes) -> Iterator[Finding]:
     """Yield what is wrong with the replicas of one workload, each thing once, by the one that uses most."""
     by_part: dict[tuple[str, str], list[Use]] = {}
     for pod in crew.pods:
-        for use in uses_of(recent, pod):
+        for use in uses_of(recent, pod, only_high=True):
             by_part.setdefault((use.part, use.resource), []).append(use)
     for _, uses in sorted(by_part.items()):
         over_limit = [each for each in uses if each.limit is not None and each.most > each.limit]
@@ -159,7 +213,7 @@ def _of_crew(crew: Crew, recent: Recent, types: ResourceTypes) -> Iterator[Findi
 
 def _is_near_limit(use: Use, types: ResourceTypes) -> bool:
     compressible = types[use.resource].is_compressible
-    return not compressible and use.limit is not None and use.most >= NEAR * use.limit
+    return not compressible and use.limit is not None and _is_near(use.most, use.limit)
 
 
 _WORDS: Final = {

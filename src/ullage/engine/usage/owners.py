@@ -87,7 +87,7 @@ def crews(snapshot: Snapshot, observed: Iterable[tuple[str, str]]) -> list[Crew]
     found: dict[Owner, list[Workload]] = {}
     for run in snapshot.workloads.runs():
         for workload in run:
-            if workload.state not in {"deleted", "error"} and not workload.promised:
+            if _counts(workload):
                 found.setdefault(owner_of(workload), []).append(workload)
     gone: dict[Owner, list[str]] = {}
     by_name = {(owner.namespace, owner.kind, owner.name): owner for owner in found}
@@ -98,13 +98,28 @@ def crews(snapshot: Snapshot, observed: Iterable[tuple[str, str]]) -> list[Crew]
             if owner is not None:
                 gone.setdefault(owner, []).append(name)
     return [
-        Crew(
-            owner,
-            tuple(sorted(pods, key=lambda pod: (-(pod.created_seconds or 0), pod.key))),
-            tuple(sorted(gone.get(owner, ()))),
-        )
+        Crew(owner, _newest_first(pods), tuple(sorted(gone.get(owner, ()))))
         for owner, pods in sorted(found.items())
     ]
+
+
+def crew_of(snapshot: Snapshot, namespace: str, key: str) -> Crew | None:
+    """Return what runs or waits of the owner of a kind and name in a namespace; None where nothing does."""
+    pods = [
+        workload
+        for run in snapshot.workloads.runs()
+        for workload in run
+        if workload.namespace == namespace and _counts(workload) and owner_of(workload).key == key
+    ]
+    return Crew(owner_of(pods[0]), _newest_first(pods)) if pods else None
+
+
+def _counts(workload: Workload) -> bool:
+    return workload.state not in {"deleted", "error"} and not workload.promised
+
+
+def _newest_first(pods: Iterable[Workload]) -> tuple[Workload, ...]:
+    return tuple(sorted(pods, key=lambda pod: (-(pod.created_seconds or 0), pod.key)))
 
 
 _PATTERNS: Final = {kind: re.compile(f"(.+?){ending}") for kind, ending in _BEHIND.items()}

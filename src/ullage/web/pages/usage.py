@@ -1,11 +1,12 @@
 """What is really used of what is promised: by resource, who wastes most, who is at risk; forecast; advice.
 
-Each of the views is a page of its own, since each reads everything that was recorded; whatever is named leads
-to all that is known of it.
+Each of the views is a page of its own, and whatever is named leads to all that is known of it. A view reads
+no more than it tells, and is kept for as long as neither the cluster nor what is recorded has changed.
 """
 
 import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -17,8 +18,9 @@ from ullage.service.asked import read_cluster
 from ullage.service.clock import told_time
 from ullage.service.words import findings_block
 from ullage.web.pages.answers import in_words, page_of
+from ullage.web.pages.kept_views import kept_view
 from ullage.web.pages.links import Links
-from ullage.web.pages.observed import LASTING, marks_of
+from ullage.web.pages.observed import UseMarks, marks_of
 from ullage.web.pages.shell import Shell, draw, shell_of
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from ullage.model.cluster import Snapshot
     from ullage.model.resources import ResourceTypes
     from ullage.service.asked import Asked
-    from ullage.service.usage_show import SubjectUsage, UsageReport
+    from ullage.service.usage_show import SubjectUsage
 
 VIEWS: Final = {
     "use": "Use",
@@ -38,9 +40,6 @@ ROWS_SHOWN: Final = 12
 PATCHES_SHOWN: Final = 40
 POINTS: Final = 160
 DAYS_SHOWN: Final = 14
-_WASTED: Final = ("memory", "cpu")
-
-
 _NOTHING: Final[Mapping[str, Any]] = {
     "problem": "",
     "subject": "",
@@ -93,7 +92,7 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
         "about": f"cluster {snapshot.name}, revision {snapshot.revision}, policy {snapshot.policy.name}",
     }
     try:
-        found = _subject(asked, snapshot, subject) if subject else _VIEWS[view](asked, snapshot)
+        found = _found(asked, snapshot, view, subject)
     except InputError as error:
         return draw("usage", shell, **{**around, "problem": error.what, "ways": ways_of(shell)})
     return draw("usage", shell, **{**around, **found, "command": asking(shell, found["words"])})
@@ -116,75 +115,87 @@ def ways_of(shell: Shell) -> list[tuple[str, str]]:
     ]
 
 
-def _use(asked: "Asked", snapshot: "Snapshot") -> dict[str, Any]:
-    from ullage.service.observed import read_usage
-    from ullage.service.usage_show import ShowQuestion, usage_report
+def _found(asked: "Asked", snapshot: "Snapshot", view: str, subject: str) -> Mapping[str, Any]:
+    from ullage.service.observed import SERVER_REMEDY, recorded_file
 
-    book = read_usage("", asked, snapshot)
-    whole = usage_report(snapshot, book, ShowQuestion("", "", "cluster"), asked)
-    report = usage_report(snapshot, book, ShowQuestion("", "", "workload"), asked)
-    if not whole.subjects and not report.subjects:
+    path = recorded_file(asked)
+    if not path.exists():
+        raise InputError("nothing was observed", remedy=SERVER_REMEDY)
+    if subject:
+        return _subject(asked, snapshot, path, subject)
+    return kept_view(snapshot, path, view, lambda: _VIEWS[view](asked, snapshot, path))
+
+
+def _use(asked: "Asked", snapshot: "Snapshot", path: Path) -> dict[str, Any]:
+    from ullage.service.usage_overview import overview
+    from ullage.stores.usage_parts import looking
+
+    del asked
+    with looking(path) as connection:
+        found = overview(connection, snapshot, ROWS_SHOWN)
+    whole = found.whole
+    if not found.last_seconds:
         raise InputError("nothing was observed yet: only what is committed is recorded")
     types = snapshot.resource_types
-    marks = [
-        mark
-        for each in whole.subjects
-        for mark in marks_of(each.status.usage, each.promised.request, each.promised.limit, types)
-    ]
-    last = max((each.last_seconds for each in (*whole.subjects, *report.subjects)), default=0)
-    findings = usage_report(snapshot, book, ShowQuestion(), asked).findings
+    marks = _marks(whole, types)
     return {
         "words": "usage/show?by=workload",
         "marks": marks,
-        "until": told_time(last),
-        "wasted": wasted(report, types),
-        "at_risk": at_risk(report, types),
-        "findings": in_words(findings_block("", findings[:ROWS_SHOWN])),
-        "more_findings": max(0, len(findings) - ROWS_SHOWN),
-        "plots": [_chart(book, whole.subjects[0], each.resource, types) for each in marks],
-        "unsimulated": report.not_simulated,
+        "until": told_time(found.last_seconds),
+        "wasted": wasted(found.workloads, types),
+        "at_risk": at_risk(found.workloads, types),
+        "findings": in_words(findings_block("", found.findings[:ROWS_SHOWN])),
+        "more_findings": max(0, len(found.findings) - ROWS_SHOWN),
+        "plots": [_chart(found.book, whole, each.resource, types) for each in marks if whole is not None],
+        "unsimulated": snapshot.unknowns,
     }
 
 
-def wasted(report: "UsageReport", types: "ResourceTypes") -> list[Line]:
+def _marks(row: "SubjectUsage | None", types: "ResourceTypes") -> list[UseMarks]:
+    return [] if row is None else marks_of(row.status.usage, row.promised.request, row.promised.limit, types)
+
+
+def wasted(rows: "Sequence[SubjectUsage]", types: "ResourceTypes") -> list[Line]:
     """Return the workloads that ask for most of what they do not use, of each resource."""
+    from ullage.service.usage_overview import WASTED, wasted_of
+
     found: list[Line] = []
-    for resource in _WASTED:
-        rows = [(row.promised.request.of(resource) - _used(row, resource), row) for row in report.subjects]
-        rows = [(rest, row) for rest, row in rows if resource in row.status.usage and rest > 0]
-        rows.sort(key=lambda each: (-each[0], each[1].status.subject))
-        found += [_line(row, resource, rest, types) for rest, row in rows[: ROWS_SHOWN // 2]]
+    for resource in WASTED:
+        amounts = [(wasted_of(row, resource), row) for row in rows if _most(row, resource) is not None]
+        amounts = [each for each in amounts if each[0] > 0]
+        amounts.sort(key=lambda each: (-each[0], each[1].status.subject))
+        found += [_line(row, resource, amount, types) for amount, row in amounts[: ROWS_SHOWN // 2]]
     return found
 
 
-def at_risk(report: "UsageReport", types: "ResourceTypes") -> list[Line]:
+def at_risk(rows: "Sequence[SubjectUsage]", types: "ResourceTypes") -> list[Line]:
     """Return the workloads that use more than they asked for, or nearly what they may; the worst first."""
+    from ullage.service.usage_overview import risk_of
+
     found = []
-    for row in report.subjects:
+    for row in rows:
         for resource in row.status.usage:
-            most = row.status.usage[resource].max
-            request, limit = row.promised.request.of(resource), row.promised.limit.get(resource)
-            if most is None or not request:
-                continue
-            over = most.value / limit if limit else most.value / request
-            if most.value > request or (limit and over >= 0.9):
-                found.append((over, _line(row, resource, max(0, most.value - request), types)))
+            most = _most(row, resource)
+            share = None if most is None else risk_of(row.promised, resource, most)
+            if most is not None and share is not None:
+                above = max(0, most - row.promised.request.of(resource))
+                found.append((share, _line(row, resource, above, types)))
     found.sort(key=lambda each: (-each[0], each[1].subject))
     return [line for _, line in found[:ROWS_SHOWN]]
 
 
-def _used(row: "SubjectUsage", resource: str) -> int:
+def _most(row: "SubjectUsage", resource: str) -> int | None:
     summary = row.status.usage.get(resource)
-    if summary is None or summary.max is None:
-        return 0
-    return summary.percentiles.get(LASTING, summary.max).value
+    return None if summary is None or summary.max is None else summary.max.value
 
 
 def _line(row: "SubjectUsage", resource: str, amount: int, types: "ResourceTypes") -> Line:
+    from ullage.service.usage_overview import lasting_of
+
     show = types[resource].readable
     summary = row.status.usage[resource]
     request, limit = row.promised.request.of(resource), row.promised.limit.get(resource)
-    used = _used(row, resource)
+    used = lasting_of(row, resource)
     return Line(
         row.status.subject,
         resource,
@@ -197,28 +208,23 @@ def _line(row: "SubjectUsage", resource: str, amount: int, types: "ResourceTypes
     )
 
 
-def _subject(asked: "Asked", snapshot: "Snapshot", subject: str) -> dict[str, Any]:
-    from ullage.service.observed import read_usage
-    from ullage.service.usage_show import ShowQuestion, usage_report
+def _subject(asked: "Asked", snapshot: "Snapshot", path: Path, subject: str) -> dict[str, Any]:
+    from ullage.service.usage_show import ShowQuestion
     from ullage.service.usage_show_page import usage_show_page
+    from ullage.service.usage_subject import subject_report
 
-    book = read_usage("", asked, snapshot)
+    report, book = subject_report(path, snapshot, subject)
     question = ShowQuestion("", subject)
-    report = usage_report(snapshot, book, question, asked)
     types = snapshot.resource_types
-    marks = [
-        mark
-        for each in report.subjects
-        for mark in marks_of(each.status.usage, each.promised.request, each.promised.limit, types)
-    ]
+    (row,) = report.subjects
+    marks = _marks(row, types)
     with_slots = not subject.startswith("container/")
-    plots = [_chart(book, report.subjects[0], each.resource, types) for each in marks] if with_slots else []
     found = page_of(Answer(lambda: usage_show_page(report, types, asked, question), dict))
     return {
         "words": f"usage/show?{urlencode({'subject': subject}, safe='/')}",
         "subject": subject,
         "marks": marks,
-        "plots": plots,
+        "plots": [_chart(book, row, each.resource, types) for each in marks] if with_slots else [],
         "answer": found,
         "unsimulated": report.not_simulated,
     }
@@ -244,28 +250,37 @@ def _chart(book: "Book", row: "SubjectUsage", resource: str, types: "ResourceTyp
     return Chart(resource, tuple(points), (), marks, ticks, high, f"peaks of what was used: up to {high}")
 
 
-def _forecast(asked: "Asked", snapshot: "Snapshot") -> dict[str, Any]:
-    from ullage.service.forecast import ForecastQuestion, forecast
+def _forecast(asked: "Asked", snapshot: "Snapshot", path: Path) -> dict[str, Any]:
+    from ullage.service.forecast import ForecastQuestion, forecast_of
+    from ullage.service.forecast_bounds import DEFAULT_KINDS, bounds_of
+    from ullage.service.held import columns_of
+    from ullage.service.usage_part import read_part
+    from ullage.stores.usage_parts import looking
 
-    del snapshot
-    return {**_answered(forecast(asked, ForecastQuestion())), "words": "forecast"}
+    subjects = {each.subject for each in bounds_of(columns_of(snapshot), DEFAULT_KINDS)}
+    with looking(path) as connection:
+        book = read_part(connection, snapshot, sorted(subjects))
+    if not len(book):
+        raise InputError("nothing was observed")
+    answer = forecast_of(snapshot, book, asked, ForecastQuestion())
+    return {**_answered(answer), "words": "forecast"}
 
 
-def _ratio(asked: "Asked", snapshot: "Snapshot") -> dict[str, Any]:
+def _ratio(asked: "Asked", snapshot: "Snapshot", path: Path) -> dict[str, Any]:
     from ullage.service.advise_ratio import RatioQuestion, advise_ratio
 
-    del snapshot
+    del snapshot, path
     return {**_answered(advise_ratio(asked, RatioQuestion())), "words": "advise/ratio"}
 
 
-def _requests(asked: "Asked", snapshot: "Snapshot") -> dict[str, Any]:
+def _requests(asked: "Asked", snapshot: "Snapshot", path: Path) -> dict[str, Any]:
     from ullage.service.advise_requests import RequestsQuestion, advise_requests
 
+    del snapshot, path
     answer = advise_requests(asked, RequestsQuestion())
     found = {**_answered(answer), "words": "advise/requests"}
     workloads: Sequence[Mapping[str, Any]] = answer.data()["workloads"]
     found["patches"] = [_patch(each) for each in workloads if each.get("patch")][:PATCHES_SHOWN]
-    del snapshot
     return found
 
 
