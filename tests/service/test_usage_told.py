@@ -11,6 +11,7 @@ from ullage.service.usage_recording import BODY, record_sent
 from ullage.service.usage_show import ShowQuestion, usage_show
 from ullage.service.usage_told import SeriesQuestion, subject_series, subject_status
 from ullage.sources.given import giving
+from ullage.stores.usage_parts import looking, recorded_streams
 from usage_example import EXAMPLE
 
 BEGIN = 1_767_225_600
@@ -35,15 +36,22 @@ def held():
         yield
 
 
-@pytest.fixture(scope="module", params=["observed", "sent"])
+def observed(path):
+    usage_observe(Asked("cluster", ledger=str(path)), ObserveQuestion(str(EXAMPLE)))
+
+
+@pytest.fixture(scope="module", params=["observed", "observed and sent", "sent"])
 def recorded(request, tmp_path_factory):
-    """A file in which crowds are recorded with their pods, or pods alone; and more that was sent to it."""
+    """A file in which crowds are recorded with their pods; or not, since more was sent, or all of it."""
     path = tmp_path_factory.mktemp("ledger") / "ledger.db"
-    if request.param == "observed":
-        usage_observe(Asked("cluster", ledger=str(path)), ObserveQuestion(str(EXAMPLE)))
+    if request.param.startswith("observed"):
+        observed(path)
+        with looking(path) as connection:
+            assert recorded_streams(connection, ["cluster"])
     else:
         sent(path, EXAMPLE.read_bytes())
-    sent(path, TABLE.encode())
+    if request.param.endswith("sent"):
+        sent(path, TABLE.encode())
     return path
 
 
@@ -61,9 +69,12 @@ def test_what_use_to_expect_is_part_of_it(recorded):
     assert {"usage", "predicted"} <= parts
 
 
-def test_what_was_sent_of_pods_counts_in_crowds_that_were_recorded_without_it(recorded):
+def test_what_was_sent_of_pods_counts_in_crowds_that_were_recorded_without_it(tmp_path):
+    path = tmp_path / "ledger.db"
+    observed(path)
+    sent(path, TABLE.encode())
     question = SeriesQuestion("namespace/web", "example.com/widgets", "", BEGIN, BEGIN + 3600)
-    (series,) = subject_series(Asked("cluster", observed=str(recorded)), question).series
+    (series,) = subject_series(Asked("cluster", observed=str(path)), question).series
     assert series.values == [12]
 
 
