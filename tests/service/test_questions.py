@@ -66,7 +66,8 @@ def test_what_is_sent_along_is_what_files_are(answered, clusters, tmp_path, case
 def test_the_ledger_is_asked_and_its_promises_count(answered, clusters, tmp_path, case):
     ledger = tmp_path / "ledger.db"
     promise_twice(ledger)
-    wanted = answered(case.name, [*case.words.split(), "--ledger", str(ledger)])
+    written, yes = answered(case.name, [*case.words.split(), "--ledger", str(ledger)])
+    wanted = written.replace(b'"ledger": "~/ledger.db"', b'"ledger": "demo"'), yes
     with holding(clusters):
         assert case.answer(ledger=str(ledger)) == wanted
 
