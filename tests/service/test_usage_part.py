@@ -14,11 +14,15 @@ from ullage.stores.usage_parts import looking
 from usage_builders import DAY, book, every
 
 SNAPSHOT = cluster(
-    node("n1", cpu="4", memory="8Gi").in_group("east").holding(
+    node("n1", cpu="4", memory="8Gi")
+    .in_group("east")
+    .holding(
         pod("shop/web-0", owner="StatefulSet/web", cpu="1", memory="1Gi"),
         pod("shop/db-0", owner="StatefulSet/db", cpu="500m"),
     ),
-    node("n2", cpu="4", memory="8Gi").in_group("east").holding(
+    node("n2", cpu="4", memory="8Gi")
+    .in_group("east")
+    .holding(
         pod("shop/web-1", owner="StatefulSet/web", cpu="1", memory="1Gi"),
         pod("bank/teller-0", owner="StatefulSet/teller", cpu="500m"),
     ),
@@ -77,18 +81,18 @@ def test_only_who_is_missing_is_read(tmp_path, monkeypatch):
     observed = {(each, "cpu"): every(300, [1, 2]) for each in MEMBERS}
     path = recorded(tmp_path / "ledger.db", observed)
     read = []
-    plain = usage_part.read_subjects
+    plain = usage_part.read_peaks
 
-    def noted(connection, subjects, first_day=0):
+    def noted(connection, subjects):
         read.append(set(subjects))
-        return plain(connection, subjects, first_day)
+        return plain(connection, subjects)
 
-    monkeypatch.setattr(usage_part, "read_subjects", noted)
+    monkeypatch.setattr(usage_part, "read_peaks", noted)
     part_of(path, ["workload/bank/StatefulSet/teller"])
-    assert read == [{"workload/bank/StatefulSet/teller"}, {"pod/bank/teller-0"}]
+    assert read == [{"pod/bank/teller-0"}]
     read.clear()
     part_of(path, ["cluster"])
-    assert read == [{"cluster"}, {"node/n1", "node/n2"}]
+    assert read == [{"node/n1", "node/n2"}]
 
 
 def test_crowds_of_several_namespaces_have_each_their_own(tmp_path):

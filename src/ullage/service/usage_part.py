@@ -16,7 +16,7 @@ from ullage.engine.usage.homes import Homes
 from ullage.engine.usage.promised import NAMESPACED
 from ullage.model.cluster import Snapshot
 from ullage.model.usage import USAGE
-from ullage.stores.usage_parts import read_subjects, recorded_streams, used_streams
+from ullage.stores.usage_parts import read_peaks, read_subjects, recorded_streams, used_streams
 
 ALONE: Final = frozenset(("pod", "container", "drives"))
 """Kinds that are no crowds."""
@@ -77,7 +77,7 @@ class _Crowds:
         members, wanted = self._members(kind)
         if not members:
             return []
-        part = read_subjects(self._connection, members)
+        part = read_peaks(self._connection, members)
         add_crowds(part, self._homes_of)
         self._known.update(part.streams())
         return [row for row in part.rows() if row.stream in wanted and row.day >= first_day]

@@ -13,11 +13,13 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ullage.engine.usage.book import Book, Stream
+from ullage.engine.usage.book import Book, DayRow, Stream, slots_of
+from ullage.engine.usage.summaries import NO_FIGURES
 from ullage.model.usage import COMMITTED, USAGE
 from ullage.stores.database_file import failures
 from ullage.stores.opening import open_to_read
 from ullage.stores.usage import COLUMNS, LOW_BITS, batches_of, row_of
+from ullage.stores.usage_codec import to_peaks
 
 
 class Extent(NamedTuple):
@@ -48,6 +50,21 @@ def read_subjects(connection: sqlite3.Connection, subjects: Iterable[str], first
         )
         for resource, measure, day, *columns in found:
             book.put(row_of(Stream(subject, resource, measure), day, columns))
+    return book
+
+
+def read_peaks(connection: sqlite3.Connection, subjects: Iterable[str]) -> Book:
+    """Return the peaks of the use of some subjects, and nothing else of it, for sums over them."""
+    book = Book()
+    for subject in subjects:
+        found = connection.execute(
+            "SELECT resource, day, peaks FROM usage_streams JOIN usage_days ON stream = number "
+            "WHERE subject = ? AND measure = ? AND peaks IS NOT NULL",
+            (subject, USAGE),
+        )
+        for resource, day, peaks in found:
+            stream = Stream(subject, resource)
+            book.put(DayRow(stream, day, NO_FIGURES, to_peaks(peaks, slots_of(stream))))
     return book
 
 

@@ -163,6 +163,25 @@ def test_who_counts_only_where_all_was_observed_as_such_is_not_added_up(monkeypa
     assert not added
 
 
+def test_however_many_are_added_up_together_the_sums_are_the_same(monkeypatch):
+    observed = {
+        (pod, resource): every(seconds, [3, None, 5, 7], start)
+        for pod, seconds, start in (("a", 3600, 0), ("b", 7 * 86_400, 300), ("c", 40_000, 86_000))
+        for resource in ("cpu", "memory")
+        for pod in [f"pod/shop/{pod}"]
+    }
+    found = []
+    for count in (1, 2, 500):
+        monkeypatch.setattr(module, "_AT_ONCE", count)
+        crowd = book(observed)
+        add_crowds(crowd, homes)
+        found.append([(*row[:2], *row.figures[:7], row.slots.tolist()) for row in crowd.rows("cluster")])
+    assert found[0] == found[1] == found[2]
+    peaks = [(row[1], max(row[-1])) for row in found[0] if row[0] == CLUSTER]
+    assert peaks == [(0, 7), (1, 5), (2, 7), (14, 5), (21, 7)]
+    assert found[0][0][-1][0] == 6
+
+
 def test_resources_that_alternate_in_batches_count_once():
     pods, points = Rollup("pod", homes, waiting_max=8), [(at, 5) for at in range(0, 30_000, 60)]
     for start in range(0, len(points), 3):

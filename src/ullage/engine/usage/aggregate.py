@@ -6,7 +6,7 @@ anywhere: what each stream has in a slot waits for more of it. Only so much can 
 a dropped point of the crowd, and never counts a second time.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -22,8 +22,11 @@ _SLOT_MASK: Final = (1 << SLOT_BITS) - 1
 _SUMS_MAX: Final = 1 << 20
 DROPPED: Final = -1
 """What stands for a point that did not count."""
+_AT_ONCE: Final = 500
+"""Streams whose peaks are added up together."""
 Parts = tuple[Integers, Integers]
-NOTHING: Final[Parts] = (np.empty(0, np.int64), np.empty(0, np.int64))
+_NONE: Final[Integers] = np.empty(0, np.int64)
+NOTHING: Final[Parts] = (_NONE, _NONE)
 
 
 class Rollup:
@@ -144,14 +147,25 @@ def _of_peaks(book: Book, kind: str, homes: Callable[[str], tuple[str, ...]]) ->
     """Return a rollup of the peaks that a book has of whoever counts where not all was observed as such."""
     found = Rollup(kind, homes, COARSE_SECONDS if kind == "pod" else FINE_SECONDS)
     observed = set(book.streams(measure=USAGE))
+    by_resource: dict[str, list[Stream]] = {}
     for stream in book.streams(kind, measure=USAGE):
-        if all(Stream(each, stream.resource) in observed for each in homes(stream.subject)):
-            continue
-        seconds = book.slot_seconds(stream)
-        for day in book.days(stream):
-            amounts = book.slots(stream, day, 1)
-            places = np.flatnonzero(amounts != MISSING)
-            moments = day * DAY_SECONDS + places * seconds
-            numbers = np.zeros(len(places), np.int64)
-            found.add(Samples(stream.resource, USAGE, (stream.subject,), numbers, moments, amounts[places]))
+        if not all(Stream(each, stream.resource) in observed for each in homes(stream.subject)):
+            by_resource.setdefault(stream.resource, []).append(stream)
+    for streams in by_resource.values():
+        for start in range(0, len(streams), _AT_ONCE):
+            found.add(_peaks(book, streams[start : start + _AT_ONCE]))
     return found
+
+
+def _peaks(book: Book, streams: Sequence[Stream]) -> Samples:
+    """Return the peaks of streams of one resource."""
+    numbers, moments, amounts = [_NONE], [_NONE], [_NONE]
+    for number, stream in enumerate(streams):
+        days = book.days(stream)
+        peaks = np.stack([book.slots(stream, day, 1) for day in days])
+        rows, places = np.nonzero(peaks != MISSING)
+        numbers.append(np.full(len(rows), number, np.int64))
+        moments.append(np.array(days, np.int64)[rows] * DAY_SECONDS + places * book.slot_seconds(stream))
+        amounts.append(peaks[rows, places])
+    columns = (np.concatenate(each) for each in (numbers, moments, amounts))
+    return Samples(streams[0].resource, USAGE, [each.subject for each in streams], *columns)
