@@ -34,7 +34,7 @@ LEDGER = "/v1/clusters/bench/ledger"
 ADDRESS = re.compile(r"http://([\d.]+):(\d+)/")
 OK = b"HTTP/1.1 200"
 WHY = {
-    "reservations/s over HTTP": "HTTP and the ledger take turns in one Python process: about 0.2 ms and 0.1 ms "
+    "reservations/s over HTTP": "HTTP and the ledger take turns in one Python process: some 0.2 and 0.1 ms "
     "of CPU for each reservation; runs on this machine gave 2 100 to 2 900, with the speed of its processor"
 }
 
