@@ -88,3 +88,10 @@ def test_what_others_could_claim_is_told_whatever_labels_say(asked, read):
         "quota a uses 4 cpu, guaranteed nothing; it borrows 4 cpu; 0 of 1 workload over quota; "
         "others could claim back 4 cpu"
     )
+
+
+def test_cordoned_nodes_are_told_where_they_count_with_what_runs_there(asked, read):
+    closed = node("m", cpu="30").holding(pod("b/p", cpu="2")).cordoned()
+    snapshot = cluster(node("n", cpu="8"), closed, quota("a", {"cpu": "4"}), quota("b", {"cpu": "4"}))
+    text = read(explain_quota(snapshot, "a", asked), width=120)
+    assert "capacity        10  of the cluster, of 1 cordoned node what runs there" in text

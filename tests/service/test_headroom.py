@@ -5,9 +5,11 @@ import json
 import pytest
 
 from builders import BUILT_IN_TYPES, batch, pod
+from ullage.engine.columns import Columns
+from ullage.engine.quota.cluster_capacity import shared_capacity
 from ullage.model.constraints import Constraints
 from ullage.model.errors import InputError
-from ullage.service.asked import Asked
+from ullage.service.asked import Asked, read_meant
 from ullage.service.headroom import HeadroomQuestion, headroom, headroom_of
 from ullage.service.wanted import Wanted
 
@@ -132,3 +134,34 @@ def test_a_quota_counts_what_runs_on_nodes_that_are_not_meant(tmp_path, quotas, 
     assert "cordoned" not in found["reasons"]
     tiers = headroom(meant, HeadroomQuestion(("cpu=1",), tiered=True)).data()
     assert (tiers["tiers"][0]["more"], "cordoned" in tiers["reasons"]) == (more, False)
+
+
+def test_nodes_that_are_not_meant_are_no_reason_and_take_not_even_who_tolerates_everything(tmp_path):
+    """Those that are meant and cordoned are one; what others are does not matter."""
+    nodes = [
+        {**each, "state": "cordoned" if each["name"] == "a" else "ready", "labels": {"zone": zone}}
+        for each, zone in zip(ZONES, ("x", "x", "y"), strict=True)
+    ]
+    room, wanted = tmp_path / "room.json", tmp_path / "wanted.json"
+    roomy = {**SHOP, "max": {"cpu": "99"}}
+    fields = {"nodes": [*nodes, {**nodes[0], "name": "d", "labels": {"zone": "y"}}], "quotas": [roomy]}
+    room.write_text(json.dumps({"apiVersion": "ullage.dev/v1", "kind": "Snapshot", **fields}))
+    meant = Asked(str(room), namespace="shop", selector="zone=x")
+    (found,) = headroom(meant, HeadroomQuestion(("cpu=3",))).data()["workloads"]
+    assert found["reasons"] == {"cordoned": 1, "cpu short": 1}
+    sets = headroom(meant, HeadroomQuestion(("cpu=3",), together=True)).data()["sets"]
+    assert sets["reason"] == "cordoned on 1, cpu short on 1"
+    daring = {
+        "name": "w", "namespace": "shop", "requests": {"cpu": "1"},
+        "constraints": {"tolerations": [{"operator": "Exists"}]},
+    }  # fmt: skip
+    document = {"apiVersion": "ullage.dev/v1", "kind": "WorkloadSet", "workloads": [daring]}
+    wanted.write_text(json.dumps(document))
+    (found,) = headroom(meant, HeadroomQuestion(paths=(str(wanted),))).data()["workloads"]
+    assert {each["node"] for each in found["nodes"]} == {"a", "b"}
+
+
+def test_quotas_divide_nodes_that_are_not_meant_as_if_they_were(tmp_path):
+    path = zones(tmp_path, SHOP)
+    meant, whole = (read_meant(Asked(path, selector=selector)) for selector in ("zone=b", ""))
+    assert shared_capacity(Columns(meant)) == shared_capacity(Columns(whole))

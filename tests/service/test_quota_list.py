@@ -87,3 +87,10 @@ def test_what_is_wrong_with_quotas_is_said():
         ("error", "quota-unknown-parent"),
         ("warning", "quota-above-cluster"),
     ]
+
+
+def test_mins_are_compared_with_all_that_nodes_have_cordoned_or_not():
+    """As `check` and the webhook do: mins are agreed on for longer than a cordon lasts."""
+    closed = node("m", cpu="8").cordoned()
+    report = quota_list_report(accounts_of(cluster(node("n", cpu="1"), closed, quota("a", {"cpu": "9"}))))
+    assert (report.totals.capacity, report.findings) == (resources(cpu="9"), ())

@@ -234,21 +234,23 @@ def selected(snapshot: Snapshot, selector: str) -> Snapshot:
     return msgspec.structs.replace(snapshot, nodes=Table(nodes), workloads=Table(kept))
 
 
-def read_meant(asked: Asked) -> tuple[Snapshot, int]:
-    """Return the cluster in which only nodes that are meant take anything new, and how many others are in it.
+def read_meant(asked: Asked) -> Snapshot:
+    """Return the cluster in which only nodes that are meant take what is asked about.
 
-    Where there are quotas, everybody is: what runs elsewhere counts in them, and stays where it is.
+    Where there are quotas, the others are in it too, as they are: quotas divide them, and what runs there
+    counts and stays where it is.
     """
     whole = read_everybody(asked)
     meant = selected(whole, asked.selector)
-    others = len(whole.nodes) - len(meant.nodes)
     has_quotas = len(whole.quotas) or len(whole.resource_quotas)
-    if not others or not has_quotas or any(node.host is not None for node in whole.nodes):
-        return meant, 0
+    is_all = len(whole.nodes) == len(meant.nodes)
+    if is_all or not has_quotas or any(node.host is not None for node in whole.nodes):
+        return meant
+    from ullage.engine.placement.node_rules import NOT_MEANT
     from ullage.engine.redundancy.drain import OF_THE_NODE
 
     closed = [
-        msgspec.structs.replace(node, state="cordoned")
+        msgspec.structs.replace(node, taints=(*node.taints, NOT_MEANT))
         for node in whole.nodes
         if node.name not in meant.nodes
     ]
@@ -258,7 +260,7 @@ def read_meant(asked: Asked) -> tuple[Snapshot, int]:
         if each.node and each.node not in meant.nodes
     ]
     nodes, workloads = whole.nodes.changed(closed), whole.workloads.changed(staying)
-    return msgspec.structs.replace(whole, nodes=nodes, workloads=workloads), others
+    return msgspec.structs.replace(whole, nodes=nodes, workloads=workloads)
 
 
 def placed_within(snapshot: Snapshot, selector: str, batches: Iterable[Batch]) -> tuple[Batch, ...]:

@@ -128,7 +128,7 @@ def buy(asked: Asked, question: BuyQuestion) -> Answer:
     choice = Choice(question.paths, question.shape, question.replicas, question.pod_template)
     choice.check(standard_input=(asked.cluster, question.catalog))
     require_solver()
-    snapshot, _ = read_meant(asked)
+    snapshot = read_meant(asked)
     check_namespace(snapshot, asked.namespace)
     wanted = choice.wanted(snapshot, asked.namespace)
     snapshot = msgspec.structs.replace(with_objects(snapshot, wanted.objects), resource_types=wanted.types)

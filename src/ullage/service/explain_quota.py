@@ -52,9 +52,11 @@ class FairTerms(Record, frozen=True):
     """The terms of mode fair at the level of the quota: min(min, demand) of all, then the surplus by weight.
 
     `capacity` is what its parent is entitled to, or the cluster has; a resource without a bound is not in it.
+    Of the cluster's nodes so many are `cordoned_nodes`: they count with what runs there.
     """
 
     capacity: Resources
+    cordoned_nodes: int
     demand: Resources
     guaranteed: tuple[Addend, ...]
     sum_of_guaranteed: Resources
@@ -225,6 +227,7 @@ def _fair_terms(accounts: Accounts, figures: Sequence[QuotaShare], place: int) -
     mine = book.readable(entitled[place])
     return FairTerms(
         capacity=Resources({name: amount for name, amount in whole.items() if amount < INT64_MAX}),
+        cordoned_nodes=sum(node.state == "cordoned" for node in accounts.columns.nodes),
         demand=_demand(accounts, place).only(shared),
         guaranteed=tuple(addends),
         sum_of_guaranteed=total,

@@ -133,7 +133,7 @@ def _fair(
     fair = report.fair
     if name not in fair.entitlement:
         return None
-    whose = f"what {report.parents[0].name} is entitled to" if report.parents else "of the cluster"
+    whose = f"what {report.parents[0].name} is entitled to" if report.parents else _of_nodes(fair)
     show = types[name].readable
     lines = []
     if name in fair.capacity:
@@ -153,6 +153,13 @@ def _fair(
         view.Term("+", "its surplus", show(fair.own_surplus.of(name)), "at most what it asks for"),
     ]
     return tuple(lines), view.Term("=", "entitlement", show(fair.entitlement[name]))
+
+
+def _of_nodes(fair: "FairTerms") -> str:
+    if not fair.cordoned_nodes:
+        return "of the cluster"
+    nodes = plural(fair.cordoned_nodes, "cordoned node")
+    return f"of the cluster, of {nodes} what runs there"
 
 
 def _weights(fair: "FairTerms") -> str:

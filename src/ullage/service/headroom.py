@@ -23,8 +23,6 @@ from ullage.service.wanted import PODS, Wanted, read_wanted, shape_notes, wanted
 from ullage.service.words import canonical_map
 
 SHAPES_MAX: Final = 100
-CORDONED: Final = "cordoned"
-"""Why a node takes nothing new although it is there."""
 
 
 class HeadroomQuestion(NamedTuple):
@@ -96,7 +94,7 @@ def headroom(asked: Asked, question: HeadroomQuestion) -> Answer:
         raise InputError(
             "standard input cannot be cluster and workloads", remedy="use a file for one of them"
         )
-    snapshot, left_out = read_meant(asked)
+    snapshot = read_meant(asked)
     check_namespace(snapshot, asked.namespace)
     if question.shapes:
         wanted = _shapes(snapshot, question, asked.namespace)
@@ -104,7 +102,7 @@ def headroom(asked: Asked, question: HeadroomQuestion) -> Answer:
         wanted = read_wanted(
             question.paths, snapshot, namespace=asked.namespace, pod_template=question.pod_template
         )
-    return headroom_of(snapshot, wanted, asked, question, left_out)
+    return headroom_of(snapshot, wanted, asked, question)
 
 
 def _tiered(asked: Asked, question: HeadroomQuestion) -> Answer:
@@ -114,9 +112,9 @@ def _tiered(asked: Asked, question: HeadroomQuestion) -> Answer:
         raise InputError(
             "--tiered shrinks one shape", remedy="use it with --shape once, without -f and --together"
         )
-    snapshot, left_out = read_meant(asked)
+    snapshot = read_meant(asked)
     check_namespace(snapshot, asked.namespace)
-    return tiered(snapshot, asked, question.shapes, question.placement, left_out)
+    return tiered(snapshot, asked, question.shapes, question.placement)
 
 
 def _shapes(snapshot: Snapshot, question: HeadroomQuestion, namespace: str) -> Wanted:
@@ -139,13 +137,8 @@ def _shapes(snapshot: Snapshot, question: HeadroomQuestion, namespace: str) -> W
     return Wanted(tuple(batches.values()), atomic=False, types=types, notes=shape_notes(snapshot))
 
 
-def headroom_of(
-    snapshot: Snapshot, wanted: Wanted, asked: Asked, question: HeadroomQuestion, left_out: int = 0
-) -> Answer:
-    """Answer how many more of workloads fit; cluster and workloads were read already.
-
-    So many nodes are `left_out`: they are in the cluster for quotas alone.
-    """
+def headroom_of(snapshot: Snapshot, wanted: Wanted, asked: Asked, question: HeadroomQuestion) -> Answer:
+    """Answer how many more of workloads fit; cluster and workloads were read already."""
     from ullage.service.headroom_page import headroom_page
 
     if not wanted.batches:
@@ -153,7 +146,7 @@ def headroom_of(
     snapshot = with_objects(snapshot, wanted.objects)
     if wanted.types is not snapshot.resource_types:
         snapshot = msgspec.structs.replace(snapshot, resource_types=wanted.types)
-    report = headroom_report(columns_of(snapshot), wanted, question, left_out)
+    report = headroom_report(columns_of(snapshot), wanted, question)
     return Answer(
         lambda: headroom_page(report, wanted.types, asked),
         lambda: versioned("HeadroomReport", report, wanted.types),
@@ -162,9 +155,7 @@ def headroom_of(
     )
 
 
-def headroom_report(
-    columns: Columns, wanted: Wanted, question: HeadroomQuestion, left_out: int = 0
-) -> HeadroomReport:
+def headroom_report(columns: Columns, wanted: Wanted, question: HeadroomQuestion) -> HeadroomReport:
     """Return every number of the answer."""
     snapshot = columns.snapshot
     placement = question.placement or rules_for(snapshot.policy, snapshot.resource_types).placement
@@ -175,15 +166,14 @@ def headroom_report(
         policy=snapshot.policy.name,
         placement=placement,
         workloads=tuple(
-            _workload(columns, batch, each, left_out)
-            for batch, each in zip(wanted.batches, found, strict=True)
+            _workload(columns, batch, each) for batch, each in zip(wanted.batches, found, strict=True)
         ),
         sets=_sets(columns, wanted, placement) if question.together else None,
         not_simulated=(*_not_simulated(snapshot, wanted, question), *wanted.notes, *snapshot.unknowns),
     )
 
 
-def _workload(columns: Columns, batch: Batch, found: Headroom, left_out: int) -> WorkloadHeadroom:
+def _workload(columns: Columns, batch: Batch, found: Headroom) -> WorkloadHeadroom:
     return WorkloadHeadroom(
         workload=batch.key,
         kind=batch.workload.kind,
@@ -191,15 +181,9 @@ def _workload(columns: Columns, batch: Batch, found: Headroom, left_out: int) ->
         more=found.replicas,
         bounded=found.bounded,
         nodes=tuple(NodeCount(node, count) for node, count in found.nodes),
-        reasons=reasons_among_meant(found.reasons, left_out),
+        reasons=found.reasons,
         refusal=found.refusal,
     )
-
-
-def reasons_among_meant(reasons: Mapping[str, int], left_out: int) -> dict[str, int]:
-    """Return how many nodes each reason closes, without those that are in the cluster for quotas alone."""
-    counts = {**reasons, CORDONED: reasons.get(CORDONED, 0) - left_out}
-    return {reason: count for reason, count in counts.items() if count > 0}
 
 
 def _sets(columns: Columns, wanted: Wanted, placement: str) -> SetHeadroom:

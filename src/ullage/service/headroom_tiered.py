@@ -75,9 +75,7 @@ class TieredReport(Record, frozen=True):
     not_simulated: tuple[str, ...]
 
 
-def tiered(
-    snapshot: Snapshot, asked: Asked, shapes: tuple[str, ...], placement: str, left_out: int = 0
-) -> Answer:
+def tiered(snapshot: Snapshot, asked: Asked, shapes: tuple[str, ...], placement: str) -> Answer:
     """Answer how many more of a size that shrinks fit into a cluster; without a shape, of its policy's."""
     from ullage.service.headroom_page import tiered_page
 
@@ -86,10 +84,6 @@ def tiered(
         raise InputError("no shape to start from is named", remedy="use --shape cpu=4,memory=8Gi")
     shape = shapes[0] if shapes else ""
     report = machine_tiers(snapshot, shape) if is_ganeti else shape_tiers(snapshot, shape, asked, placement)
-    if left_out:
-        from ullage.service.headroom import reasons_among_meant
-
-        report = msgspec.structs.replace(report, reasons=reasons_among_meant(report.reasons, left_out))
     types = snapshot.resource_types
     return Answer(
         lambda: tiered_page(report, types, asked),

@@ -2,6 +2,7 @@
 
 from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import NO_QUOTA, Book
+from ullage.engine.quota.cluster_capacity import cluster_capacity
 from ullage.engine.quota.shares import QuotaShare, borrowed_and_lent, names_of, parent_of, shares
 from ullage.engine.quota.validation import findings
 from ullage.model.cluster import Snapshot
@@ -96,6 +97,7 @@ def quota_list_report(accounts: Accounts, namespace: str = "") -> QuotaListRepor
     """Return every number of the answer; with a namespace, only of the quotas that cover it."""
     snapshot, book = accounts.columns.snapshot, accounts.book
     found = shares(accounts.rules, accounts.waiting.values(), accounts.capacity)
+    capacity = cluster_capacity(accounts.columns)
     order = tree_order(book)
     roots = [each for each in found if parent_of(book, each.place) == NO_QUOTA]
     borrowed, lends = borrowed_and_lent(accounts.standing)
@@ -106,7 +108,7 @@ def quota_list_report(accounts: Accounts, namespace: str = "") -> QuotaListRepor
         policy=snapshot.policy.name,
         quotas=tuple(figures_of(book, found[place]) for place in kept),
         totals=QuotaTotals(
-            capacity=Resources({name: accounts.capacity.get(name, 0) for name in book.resources}),
+            capacity=Resources({name: capacity.get(name, 0) for name in book.resources}),
             min=sum((book.quotas[each.place].min for each in roots), NOTHING),
             used=sum((book.readable(each.used) for each in roots), NOTHING),
             borrowed=borrowed,
@@ -114,7 +116,7 @@ def quota_list_report(accounts: Accounts, namespace: str = "") -> QuotaListRepor
             workloads=sum(each.members for each in found),
             over_quota=sum(len(each.over_quota) for each in found),
         ),
-        findings=findings(snapshot.quotas, accounts.capacity, snapshot.resource_types),
+        findings=findings(snapshot.quotas, capacity, snapshot.resource_types),
         not_simulated=snapshot.unknowns,
     )
 

@@ -3,7 +3,15 @@
 import pytest
 
 from builders import node, tolerating, waiting
-from ullage.engine.placement.node_rules import closed_by, matches, matches_term, tolerates
+from ullage.engine.placement.node_columns import NodeColumns
+from ullage.engine.placement.node_rules import (
+    LEFT_OUT,
+    NOT_MEANT,
+    closed_by,
+    matches,
+    matches_term,
+    tolerates,
+)
 from ullage.model.cluster import Taint
 from ullage.model.constraints import (
     Affinity,
@@ -39,6 +47,14 @@ class TestClosedBy:
     )
     def test_only_a_ready_node_is_open(self, state, closed):
         assert closed_by(self.machine.with_(state=state).record, wants()) == closed
+
+    @pytest.mark.parametrize("state", ["ready", "cordoned", "offline"])
+    def test_a_node_that_is_not_meant_is_closed_whatever_is_tolerated(self, state):
+        left_out = self.machine.with_(state=state, taints=(NOT_MEANT,)).record
+        everything = wants(tolerations=(Toleration("", "Exists"),))
+        assert closed_by(left_out, everything) == LEFT_OUT
+        closed = NodeColumns([left_out]).closed_to(everything.constraints)
+        assert closed.reasons[closed.codes[0]] == LEFT_OUT
 
     @pytest.mark.parametrize(
         ("effect", "closed"),

@@ -106,11 +106,14 @@ def test_the_size_of_a_gpu_is_that_of_the_node_where_the_policy_tells_groups_apa
     assert found.capacity[GPU_MEMORY] == 8 * 32 + 8 * 80
 
 
-def test_only_nodes_that_are_not_offline_can_be_shared():
+def test_only_what_somebody_has_or_may_have_can_be_shared():
     found = accounts(
-        MACHINE, node("n2", cpu="10", gpu=1).offline(), node("n3", cpu="5").cordoned(), GPU_QUOTA
+        MACHINE,
+        node("n2", cpu="10", gpu=1).offline(),
+        node("n3", cpu="5").holding(pod("a", cpu="2")).cordoned(),
+        GPU_QUOTA,
     )
-    assert found.capacity["cpu"] == 69_000
+    assert found.capacity["cpu"] == 66_000
     assert found.capacity[GPU_MEMORY] == 8 * 32
 
 

@@ -67,9 +67,12 @@ def test_what_a_search_for_gangs_has_found_is_taken_where_it_is_better(known, of
 
 
 class Cluster:
-    """A cluster in which everybody who waits asks again and again, and who is evicted waits again."""
+    """A cluster in which everybody who waits asks again and again, and who is evicted waits again.
 
-    def __init__(self, seed: int, mode: str) -> None:
+    Nodes that are cordoned take nobody, and count with what runs on them.
+    """
+
+    def __init__(self, seed: int, mode: str, *, cordons: bool = False) -> None:
         self.random = Random(seed)  # noqa: S311 - nothing secret
         world, _ = crowded(seed)
         self.book = Book(
@@ -97,9 +100,19 @@ class Cluster:
                 priority=self.random.choice((0, 5, 9)),
                 created_seconds=9 + number,
             )
-        self.capacity: Counter[str] = Counter()
-        for node in world.nodes.values():
-            self.capacity.update(node)
+        names = sorted(world.nodes)
+        self.cordoned = set(self.random.sample(names, self.random.randint(1, len(names))) if cordons else ())
+
+    @property
+    def capacity(self) -> Counter[str]:
+        total: Counter[str] = Counter()
+        for name, node in self.nodes.items():
+            if name not in self.cordoned:
+                total.update(node)
+        for each in self.running.values():
+            if each.node in self.cordoned:
+                total.update(each.takes)
+        return total
 
     def rules(self) -> Rules:
         standing = Standing(self.book, self.running.values())
@@ -113,7 +126,7 @@ class Cluster:
         return free
 
     def ask(self, member: Member) -> Decision:
-        nodes = Nodes(self.free(), self.capacity)
+        nodes = Nodes(self.free(), self.capacity, lambda node, _: node not in self.cordoned)
         return decide(self.rules(), member, nodes, list(self.running.values()), budgets=self.allowed)
 
     def apply(self, member: Member, decision: Decision) -> None:
@@ -142,6 +155,27 @@ def test_preemption_ends_from_any_state_in_any_order_of_arrival(mode, seed):
         cluster.apply(member, decision)
         assert cluster.rules().entitlements == shares
         assert all(amount >= 0 for free in cluster.free().values() for amount in free.values())
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.integers(0, 1 << 40))
+def test_with_cordoned_nodes_preemption_ends_and_shares_move_only_when_somebody_leaves_them(seed):
+    cluster = Cluster(seed, "fair", cordons=True)
+    evictions = refused_in_a_row = 0
+    while cluster.waiting and refused_in_a_row < 3 * len(cluster.waiting):
+        shares = cluster.rules().entitlements
+        member = cluster.waiting[cluster.random.choice(sorted(cluster.waiting))]
+        decision = cluster.ask(member)
+        if decision.verdict == "refuse":
+            refused_in_a_row += 1
+            continue
+        refused_in_a_row = 0
+        evictions += len(decision.victims)
+        assert evictions <= EVICTIONS_MAX
+        assert decision.node not in cluster.cordoned
+        cluster.apply(member, decision)
+        if all(victim.node not in cluster.cordoned for victim in decision.victims):
+            assert cluster.rules().entitlements == shares
 
 
 @settings(max_examples=250, deadline=None)

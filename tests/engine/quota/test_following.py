@@ -17,9 +17,10 @@ from ullage.model.delta import Delta
 from ullage.model.resources import GPU_MEMORY
 
 NODES = [
-    node("n0", cpu="64", memory="64Gi", gpu=8).record,
-    node("n1", cpu="8", memory="8Gi").with_gpus(4, memory="80Gi").record,
-    node("n2", cpu="8", memory="8Gi").record,
+    node("n0", cpu="2", memory="4Gi", gpu=1).record,
+    node("n1", cpu="1", memory="2Gi").with_gpus(1, memory="80Gi").record,
+    node("n2", cpu="2", memory="1Gi").record,
+    node("n3", cpu="8", memory="8Gi", gpu=4).cordoned().record,
 ]
 LABELS = ({}, {CAPACITY_LABEL: "in-quota"}, {CAPACITY_LABEL: "over-quota"}, {"app": "web"})
 KEYS = [f"{namespace}/p{number}" for namespace in ("a", "b", "free") for number in range(3)]
@@ -47,7 +48,7 @@ fields = st.fixed_dictionaries(
 @st.composite
 def pods(draw) -> Workload:
     key, parts = draw(st.sampled_from(KEYS)), {**draw(amounts), **draw(fields)}
-    where = draw(st.sampled_from(("", "n0", "n1")))
+    where = draw(st.sampled_from(("", "n0", "n1", "n3")))
     if not where:
         return waiting(key, **{name: value for name, value in parts.items() if name != "state"})
     return pod(key, node=where, **parts)
@@ -63,6 +64,9 @@ changes = st.lists(
         st.sampled_from(QUOTAS).map(lambda row: Delta(quotas=(row,))),
         st.sampled_from(("a", "b", "wide")).map(lambda name: Delta(dropped={"quotas": (name,)})),
         st.sampled_from(NODES).map(lambda row: Delta(nodes=(row,))),
+        st.tuples(st.sampled_from(NODES), st.sampled_from(("ready", "cordoned"))).map(
+            lambda pair: Delta(nodes=(msgspec.structs.replace(pair[0], state=pair[1]),))
+        ),
         st.sampled_from(("L4-24GB", "H100-80GB", "")).map(
             lambda model: Delta(nodes=(node_with_model(model),))
         ),
@@ -215,3 +219,18 @@ def test_many_changes_are_counted_anew_with_the_same_result(monkeypatch):
         columns = columns.advance(delta)
         followed.advance(columns, delta)
         check_figures(followed, columns)
+
+
+def test_a_pod_without_a_quota_on_a_cordoned_node_moves_entitlements():
+    """It holds room there that counts for as long as it runs."""
+    snapshot = cluster(
+        node("n1", cpu="4").holding(pod("b/p", cpu="4")),
+        node("n2", cpu="4").holding(pod("free/p", cpu="2")).cordoned(),
+        quota("b", {"cpu": "0"}), quota("a", {"cpu": "4"}), waiting("a/p", cpu="4"),
+    )  # fmt: skip
+    columns = Columns(snapshot)
+    followed = FollowedQuotas(columns)
+    delta = Delta(dropped={"workloads": ("free/p",)})
+    columns = columns.advance(delta)
+    assert followed.advance(columns, delta)
+    assert [each.entitlement for each in followed.figures()] == [resources(cpu="4"), resources(cpu="0")]

@@ -127,7 +127,7 @@ def test_it_asks_for_what_it_counts_on_the_nodes_that_are_looked_at(closed):
     snapshot = cluster(
         machine("n0", 3, 16).holding(*(pod(f"b/{number}", gpu=1) for number in range(3))),
         machine("n1", 1, 80).with_(state="cordoned" if closed else "ready").holding(pod("c/0", gpu=1)),
-        machine("n2", 2, 16).cordoned(),
+        machine("n2", 2, 16).tainted("kept"),
         *(
             quota(name, {GPU_MEMORY: least}, weight=1)
             for name, least in (("a", "0"), ("b", "0"), ("c", "80"))

@@ -64,6 +64,18 @@ def test_no_victim_serves_two():
     assert [each.workload for each in (*first.evicted, *second.evicted)] == ["B/p1", "B/p2"]
 
 
+@pytest.mark.parametrize("there", [(), (pod("c/p", cpu="3"),)], ids=["empty", "in use"])
+def test_who_claims_its_min_is_not_put_off_with_room_that_nobody_can_have(there):
+    """B borrows all of the open node: what a cordoned one has left is not B's to be entitled to."""
+    snapshot = cluster(
+        node("n1", cpu="4").holding(*(pod(f"b/p{number}", cpu="1") for number in range(4))),
+        node("n2", cpu="9").holding(*there).cordoned(),
+        quota("a", {"cpu": "4"}), quota("b", {"cpu": "0"}), quota("c", {"cpu": "3"}),
+    )  # fmt: skip
+    (outcome,) = judged(snapshot, batch(2, waiting("a/new", cpu="1"))).outcomes
+    assert (outcome.placed, [each.workload for each in outcome.evicted]) == (2, ["b/p0", "b/p1"])
+
+
 def test_what_a_quota_forbids_is_refused_although_nodes_have_room():
     bound = quota("a", {"cpu": "1"}, {"cpu": "3"})
     snapshot = cluster(node("n1", cpu="99"), bound)

@@ -11,7 +11,14 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ullage.engine.placement.node_rules import HARD_EFFECTS, NAME_FIELD, matches, tolerates
+from ullage.engine.placement.node_rules import (
+    HARD_EFFECTS,
+    LEFT_OUT,
+    NAME_FIELD,
+    NOT_MEANT,
+    matches,
+    tolerates,
+)
 from ullage.model.cluster import Node, Taint
 from ullage.model.constraints import Constraints, NodeSelectorTerm, Requirement, Toleration
 
@@ -55,6 +62,7 @@ class NodeColumns:
             (sets.setdefault(node.taints, len(sets)) for node in nodes), np.int32, len(nodes)
         )
         self._taint_sets = tuple(sets)
+        self._left_out = np.array([NOT_MEANT in taints for taints in sets], np.bool_)[self._taint_codes]
         self._cordoned = np.fromiter((node.state == "cordoned" for node in nodes), np.bool_, len(nodes))
         self._offline = np.fromiter((node.state == "offline" for node in nodes), np.bool_, len(nodes))
 
@@ -93,6 +101,7 @@ class NodeColumns:
                     reasons.append(reason)
                 codes[which] = reasons.index(reason)
 
+        close(self._left_out, LEFT_OUT)
         close(self._offline, "offline")
         if not any(tolerates(each, CORDON) for each in constraints.tolerations):
             close(self._cordoned, "cordoned")

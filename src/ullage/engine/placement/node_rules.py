@@ -14,11 +14,20 @@ from ullage.model.quantity import INT64_MAX
 
 HARD_EFFECTS: Final = frozenset(("NoSchedule", "NoExecute"))
 NAME_FIELD: Final = "metadata.name"
+NOT_MEANT: Final = Taint("ullage.dev/not-meant", effect="NotMeant")
+"""Of a node that is none of those a question means: open to others, closed to what is asked about.
+
+Of an effect that Kubernetes does not have, so that no toleration lifts it and nothing else looks at it.
+"""
+LEFT_OUT: Final = "not meant"
+"""Why such a node takes nothing."""
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 def closed_by(node: Node, workload: Workload) -> str:
     """Return what keeps a workload off a node whatever room it has; nothing where it may go there."""
+    if NOT_MEANT in node.taints:
+        return LEFT_OUT
     if node.state != "ready":
         return node.state
     constraints = workload.constraints

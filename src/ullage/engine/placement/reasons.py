@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ullage.engine.placement.failover_room import FailoverRule
+from ullage.engine.placement.node_rules import LEFT_OUT
 from ullage.engine.placement.rules import EVERY, Fixed
 from ullage.engine.placement.shapes import Shape
 from ullage.engine.trial import Trial
@@ -25,9 +26,10 @@ class Reasons(NamedTuple):
         return self.texts[int(self.codes[row])]
 
     def tally(self) -> dict[str, int]:
-        """Return how many nodes each reason closes, most first, then by name."""
+        """Return how many of the nodes that are meant each reason closes, most first, then by name."""
         counts = Counter({self.texts[code]: int(n) for code, n in enumerate(np.bincount(self.codes)) if n})
-        counts.pop("", None)
+        for code in ("", LEFT_OUT):
+            counts.pop(code, None)
         return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 

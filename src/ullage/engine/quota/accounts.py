@@ -12,7 +12,7 @@ import msgspec
 
 from ullage.engine.columns import Columns
 from ullage.engine.quota.book import Amounts, Book, Member
-from ullage.engine.quota.cluster_capacity import cluster_capacity
+from ullage.engine.quota.cluster_capacity import shared_capacity
 from ullage.engine.quota.gpu_sizes import GpuSizes
 from ullage.engine.quota.rights import Rules
 from ullage.engine.quota.run_time import RunTime
@@ -59,7 +59,7 @@ class Accounts:
             self._enter_after(like)
         everyone = (*self.running.values(), *self.leaving.values())
         self.standing = Standing(self.book, everyone, settings.quota_order)
-        self.capacity = cluster_capacity(columns)
+        self.capacity = shared_capacity(columns)
         self.rules = Rules(self.standing, self.standing.entitlements(self.waiting.values(), self.capacity))
 
     def _enter(self, workload: Workload) -> None:

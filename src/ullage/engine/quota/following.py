@@ -14,7 +14,7 @@ from ullage.engine.columns import Columns
 from ullage.engine.quota.accounts import Accounts, asks_to_run, holds_quota
 from ullage.engine.quota.audit import CAPACITY_LABEL
 from ullage.engine.quota.book import NO_QUOTA
-from ullage.engine.quota.cluster_capacity import cluster_capacity
+from ullage.engine.quota.cluster_capacity import shared_capacity
 from ullage.engine.quota.gpu_sizes import GpuSizes
 from ullage.engine.quota.ordered_standing import OrderedStanding
 from ullage.engine.quota.rights import Rules
@@ -54,6 +54,7 @@ class FollowedQuotas:
         """Count all anew."""
         self._columns = columns
         self._changes = 0
+        self._cordoned = _cordoned(columns)
         self._accounts = accounts = Accounts(columns)
         self._counted = {**accounts.running, **accounts.leaving}
         self._waiting = dict(accounts.waiting)
@@ -77,14 +78,26 @@ class FollowedQuotas:
             self._begin(columns)
             return True
         changed = False
-        if delta.nodes or delta.dropped.get("nodes"):
-            self._accounts.capacity = cluster_capacity(columns)
+        if self._moves_capacity(before, delta):
+            self._accounts.capacity = shared_capacity(columns)
             changed = bool(self._accounts.book.quotas)
         for key in dropped:
             changed |= self._replace(key, None)
         for row in delta.workloads:
             changed |= self._replace(row.key, row)
         return changed
+
+    def _moves_capacity(self, before: Columns, delta: Delta) -> bool:
+        """Whether nodes change, or what runs on those that count with nothing else."""
+        if delta.nodes or delta.dropped.get("nodes"):
+            self._cordoned = _cordoned(self._columns)
+            return True
+        if not self._cordoned:
+            return False
+        known = before.snapshot.workloads
+        keys = (*(row.key for row in delta.workloads), *delta.dropped.get("workloads", ()))
+        left = (row.node for row in map(known.get, keys) if row is not None)
+        return not self._cordoned.isdisjoint((*left, *(row.node for row in delta.workloads)))
 
     def _is_to_be_counted_anew(self, before: Columns, delta: Delta) -> bool:
         known_quotas = before.snapshot.quotas
@@ -207,3 +220,8 @@ class FollowedQuotas:
 def _terms(quota: Quota | None) -> Quota | None:
     """Return a quota without what was stated of its use, which decides nothing."""
     return None if quota is None else msgspec.structs.replace(quota, stated_used=None)
+
+
+def _cordoned(columns: Columns) -> frozenset[str]:
+    """Return the nodes that take nothing new."""
+    return frozenset(node.name for node in columns.nodes if node.state == "cordoned")

@@ -12,7 +12,7 @@ from ullage.engine.columns import Columns
 from ullage.engine.quota.accounts import asks_to_run, counted_request, holds_quota
 from ullage.engine.quota.book import NO_QUOTA, Book, Member
 from ullage.engine.quota.claimable import claimable
-from ullage.engine.quota.cluster_capacity import cluster_capacity
+from ullage.engine.quota.cluster_capacity import shared_capacity
 from ullage.engine.quota.gpu_sizes import GpuSizes
 from ullage.engine.quota.rights import Rules
 from ullage.engine.quota.shares import beyond, entitlements, guaranteed, lent, names_of
@@ -61,7 +61,7 @@ def quota_use(columns: Columns) -> list[QuotaUse]:
         for above in book.chains[alike.quota]:
             workloads[above] += alike.workloads
     standing = Standing(book, _members(book, running))
-    waiting, capacity = _members(book, asking), cluster_capacity(columns)
+    waiting, capacity = _members(book, asking), shared_capacity(columns)
     shares = standing.entitlements(waiting, capacity)
     exposed = claimable(standing, waiting, capacity)
     lends, entitled = lent(standing).whole, entitlements(Rules(standing, shares))
