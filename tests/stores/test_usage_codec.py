@@ -14,6 +14,8 @@ from ullage.stores.usage_codec import (
     histogram_bytes,
     peaks_bytes,
     to_histogram,
+    to_histograms,
+    to_many_peaks,
     to_peaks,
 )
 
@@ -30,6 +32,26 @@ def test_a_histogram_comes_back_as_it_was(histogram):
     buckets, counts = column(sorted(histogram)), column(histogram[each] for each in sorted(histogram))
     found = to_histogram(histogram_bytes(buckets, counts))
     assert [each.tolist() for each in found] == [buckets.tolist(), counts.tolist()]
+
+
+@given(st.lists(HISTOGRAMS, max_size=5))
+def test_many_histograms_come_back_as_each_does(histograms):
+    packed = [
+        histogram_bytes(column(sorted(each)), column(each[at] for at in sorted(each))) for each in histograms
+    ]
+    owners, buckets, counts = to_histograms(packed)
+    for place, data in enumerate(packed):
+        own = owners == place
+        assert [buckets[own].tolist(), counts[own].tolist()] == [each.tolist() for each in to_histogram(data)]
+    assert len(owners) == sum(map(len, histograms))
+
+
+@given(st.lists(st.lists(AMOUNTS, min_size=24, max_size=24), min_size=1, max_size=4))
+def test_the_peaks_of_many_days_come_back_as_those_of_each_do(days):
+    packed = [peaks_bytes(column(each)) for each in days]
+    assert to_many_peaks(packed, 24).tolist() == days
+    with pytest.raises(msgspec.DecodeError, match="a day of usage has 24 peaks, not 23"):
+        to_many_peaks(packed, 23)
 
 
 @given(st.lists(st.dictionaries(st.integers(0, BUCKETS - 1), st.integers(1, 400), max_size=9)), st.data())

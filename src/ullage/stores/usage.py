@@ -21,6 +21,7 @@ from ullage.stores.opening import check, open_to_read, open_to_write
 from ullage.stores.protocol import StoreBusyError
 from ullage.stores.usage_codec import histogram_bytes, peaks_bytes, to_histogram, to_peaks
 from ullage.stores.usage_sums import forget_sums, kept_rows
+from ullage.stores.usage_tables import put_rows
 
 KEPT_DAYS: Final[Mapping[str, int]] = MappingProxyType(
     {"container": 35, "pod": 35, "workload": 100, "node": 100}
@@ -118,15 +119,8 @@ def read_book(path: Path) -> Book:
     """Return all that a ledger has recorded."""
     book = Book()
     with _reading(path) as connection:
-        for row in rows(connection):
-            book.put(row)
+        put_rows(book, stored_rows(connection))
     return book
-
-
-def rows(connection: sqlite3.Connection) -> Iterator[DayRow]:
-    """Yield what is recorded, by stream and day."""
-    for stored in stored_rows(connection):
-        yield row_of(*stored)
 
 
 def stored_rows(connection: sqlite3.Connection) -> Iterator[tuple[Stream, int, Sequence[Any]]]:

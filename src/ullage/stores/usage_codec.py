@@ -5,7 +5,7 @@ are packed: that halves what is kept.
 """
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -38,6 +38,30 @@ def to_histogram(data: bytes) -> tuple[Integers, Integers]:
     if count and (buckets[-1] >= BUCKETS or (np.diff(buckets) <= 0).any() or (counts <= 0).any()):
         raise msgspec.DecodeError("a histogram of usage is out of order")
     return buckets, counts
+
+
+def to_histograms(several: Sequence[bytes]) -> tuple[Integers, Integers, Integers]:
+    """Return the entries of many histograms: of which each is, its bucket and its count."""
+    unpacked = [_unpacked(each) for each in several]
+    lengths = np.array([len(each) for each in unpacked], np.int64)
+    sizes, rest = np.divmod(lengths, _PAIR_BYTES)
+    if rest.any():
+        raise msgspec.DecodeError("a histogram of usage has half an entry")
+    data = np.frombuffer(b"".join(unpacked), np.uint8)
+    begins = np.cumsum(lengths) - lengths
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    within = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    low = np.repeat(begins, sizes) + within * _BUCKET.itemsize
+    buckets = data[low].astype(np.int64) + (data[low + 1].astype(np.int64) << 8)
+    place, stride = np.repeat(begins + sizes * _BUCKET.itemsize, sizes) + within, np.repeat(sizes, sizes)
+    counts = np.zeros(len(owners), np.int64)
+    for weight in range(_AMOUNT.itemsize):
+        counts += data[place].astype(np.int64) << (8 * weight)
+        place += stride
+    same = owners[1:] == owners[:-1]
+    if (counts <= 0).any() or (buckets >= BUCKETS).any() or (np.diff(buckets) <= 0)[same].any():
+        raise msgspec.DecodeError("a histogram of usage is out of order")
+    return owners, buckets, counts
 
 
 def bucket_from_above(histograms: Iterable[bytes], place: int) -> int:
@@ -78,10 +102,25 @@ def peaks_bytes(slots: Integers) -> bytes:
 
 def to_peaks(data: bytes, slots: int) -> Integers:
     """Return the peaks of a day that has so many slots."""
-    found = _from_weight(_unpacked(data))
+    return _peaks_of(_unpacked(data), slots)
+
+
+def _peaks_of(unpacked: bytes, slots: int) -> Integers:
+    found = _from_weight(unpacked)
     if len(found) != slots:
         raise msgspec.DecodeError(f"a day of usage has {len(found)} peaks, not {slots}")
     return found
+
+
+def to_many_peaks(several: Sequence[bytes], slots: int) -> Integers:
+    """Return the peaks of many days that have so many slots, a row for each."""
+    unpacked = [_unpacked(each) for each in several]
+    for each in unpacked:
+        if len(each) != slots * _AMOUNT.itemsize:
+            _peaks_of(each, slots)  # says what is wrong
+    by_weight = np.frombuffer(b"".join(unpacked), np.uint8).reshape(-1, _AMOUNT.itemsize, slots)
+    amounts = np.ascontiguousarray(by_weight.transpose(0, 2, 1)).view(_AMOUNT)
+    return amounts.reshape(-1, slots).astype(np.int64)
 
 
 def _by_weight(amounts: Integers) -> bytes:

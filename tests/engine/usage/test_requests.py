@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import BUILT_IN_TYPES, pod, resources, size
+from ullage.engine.usage.evidence import Part, seen_of
 from ullage.engine.usage.owners import Crew, Owner
-from ullage.engine.usage.requests import Rules, Sized, Sizing, is_guaranteed
+from ullage.engine.usage.requests import SIZED, Rules, Sized, Sizing, is_guaranteed
 from ullage.model.cluster import Container, Outage
 from ullage.model.usage import MAX_USAGE, OOM_KILLS, RESTARTS
 from usage_builders import DAY, book, every
@@ -46,9 +47,10 @@ def sized(
     pods = tuple(pod(f"p{number}", namespace="n", containers=(part,), **fields) for number in range(replicas))
     streams = {("container/n/p0/c", resource): used} if used is not None else {}
     observed = book({**streams, **(more or {})})
-    sizing = Sizing(
-        observed, Crew(Owner("n", "Deployment", "w"), pods), part, BUILT_IN_TYPES, rules, guaranteed
-    )
+    crew = Crew(Owner("n", "Deployment", "w"), pods)
+    decays = {name: BUILT_IN_TYPES[name].is_compressible for name in SIZED}
+    (seen,) = seen_of(observed, [Part(crew, part)], rules.cpu_percentile / 100, decays)
+    sizing = Sizing(seen, crew, part, BUILT_IN_TYPES, rules, guaranteed)
     return next(each for each in sizing.advice().sized if each.resource == resource)
 
 

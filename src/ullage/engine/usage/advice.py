@@ -5,7 +5,7 @@ told. The hard thing is the whole pod: an init container may bind its request, s
 what the node gets back. The saving is that of the pod's effective request, times the pods that hold it.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -14,9 +14,9 @@ from ullage.engine.placement.limit_ranges import containers_of, limit_range_refu
 from ullage.engine.requests import effective_limits, effective_request
 from ullage.engine.steps import Steps, counted
 from ullage.engine.usage.book import Book
-from ullage.engine.usage.evidence import observed_pods
+from ullage.engine.usage.evidence import Part, Seen, observed_pods, seen_of
 from ullage.engine.usage.owners import Crew, crews, names_of
-from ullage.engine.usage.requests import ContainerAdvice, Rules, Sized, Sizing, is_guaranteed
+from ullage.engine.usage.requests import SIZED, ContainerAdvice, Rules, Sized, Sizing, is_guaranteed
 from ullage.model.admission import Autoscaler, LimitRange, LimitRangeItem
 from ullage.model.cluster import Container, Snapshot, Workload
 from ullage.model.resources import NOTHING, Resources, ResourceTypes
@@ -24,6 +24,8 @@ from ullage.model.resources import NOTHING, Resources, ResourceTypes
 VERTICAL: Final = "VerticalPodAutoscaler"
 ONLY_RECOMMENDS: Final = "Off"
 _OF_CONTAINER: Final = "Container"
+PODS_AT_ONCE: Final = 1000
+"""Of so many pods it is looked up at once what they used."""
 
 
 class WorkloadAdvice(NamedTuple):
@@ -65,17 +67,47 @@ def advise(
     steps: Steps | None = None,
 ) -> list[WorkloadAdvice]:
     """Return advice for all workloads of a cluster or a namespace, or for those that are wanted by name."""
-    found = []
-    every = crews(snapshot, observed_pods(book))
-    for crew in counted(every, len(every), "workloads looked at", steps):
-        owner = crew.owner
-        named = not wanted or names_of(owner) & set(wanted)
-        if named and (not namespace or owner.namespace == namespace):
-            found.append(_advice(snapshot, book, rules, crew))
-    return found
+    every = [
+        each
+        for each in crews(snapshot, observed_pods(book))
+        if (not wanted or names_of(each.owner) & set(wanted))
+        and (not namespace or each.owner.namespace == namespace)
+    ]
+    seen = _looked_at(snapshot, book, rules, every)
+    return [
+        _advice(snapshot, rules, crew, of_containers)
+        for crew, of_containers in counted(seen, len(every), "workloads looked at", steps)
+    ]
 
 
-def _advice(snapshot: Snapshot, book: Book, rules: Rules, crew: Crew) -> WorkloadAdvice:
+def _looked_at(
+    snapshot: Snapshot, book: Book, rules: Rules, every: Sequence[Crew]
+) -> Iterator[tuple[Crew, Sequence[Seen]]]:
+    """Yield workloads with what was observed of their containers; it is looked up of many at once."""
+    share = rules.cpu_percentile / 100
+    decays = {resource: snapshot.resource_types[resource].is_compressible for resource in SIZED}
+    for several in _together(every):
+        parts = [Part(crew, each) for crew in several for each in containers_of(crew.newest)]
+        seen = iter(seen_of(book, parts, share, decays))
+        for crew in several:
+            yield crew, [next(seen) for _ in containers_of(crew.newest)]
+
+
+def _together(every: Sequence[Crew]) -> Iterator[list[Crew]]:
+    """Yield workloads in lists of about so many pods as are looked up at once."""
+    found: list[Crew] = []
+    pods = 0
+    for crew in every:
+        found.append(crew)
+        pods += len(crew.pods) + len(crew.gone)
+        if pods >= PODS_AT_ONCE:
+            yield found
+            found, pods = [], 0
+    if found:
+        yield found
+
+
+def _advice(snapshot: Snapshot, rules: Rules, crew: Crew, seen: Sequence[Seen]) -> WorkloadAdvice:
     pod = crew.newest
     containers = containers_of(pod)
     scaling = [each for each in snapshot.autoscalers if _targets(each, crew)]
@@ -87,7 +119,8 @@ def _advice(snapshot: Snapshot, book: Book, rules: Rules, crew: Crew) -> Workloa
         return WorkloadAdvice(crew, (), before, before, holding, why)
     guaranteed = is_guaranteed(containers)
     sized = tuple(
-        Sizing(book, crew, each, snapshot.resource_types, rules, guaranteed).advice() for each in containers
+        Sizing(known, crew, each, snapshot.resource_types, rules, guaranteed).advice()
+        for known, each in zip(seen, containers, strict=True)
     )
     sized = _of_whole_pods(sized, pod)
     sized = _in_ranges(sized, pod, snapshot)

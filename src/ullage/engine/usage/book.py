@@ -7,14 +7,14 @@ book does not depend on the order in which it was observed.
 """
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.levels import DAY_SECONDS, MISSING, Levels
-from ullage.engine.usage.summaries import AMOUNT_MAX, Figures, Summaries, joined
+from ullage.engine.usage.summaries import AMOUNT_MAX, Figures, Summaries, Table, joined
 from ullage.model.errors import InputError
 from ullage.model.usage import KINDS, ResourceStatus, kind_of
 
@@ -56,6 +56,21 @@ class DayRow(NamedTuple):
     day: int
     figures: Figures
     slots: Integers | None
+
+
+class Peaks(NamedTuple):
+    """The peaks of some of many rows: the places of these, and a row of slots of the same length for each."""
+
+    places: Integers
+    slots: Integers
+
+
+class OfStreams(NamedTuple):
+    """All rows of some streams: which of these each is of, its day, and the figures."""
+
+    owners: Integers
+    days: Integers
+    table: Table
 
 
 class Stated(NamedTuple):
@@ -129,6 +144,27 @@ class Book:
         number = self._numbers.get(stream)
         return [] if number is None else sorted(self._days[number])
 
+    def subjects(self) -> Sequence[str]:
+        """Return of whom anything was observed, in no certain order."""
+        return [*self._by_subject]
+
+    def numbers(self, resource: str, measure: str) -> Mapping[str, int]:
+        """Return the streams of a resource by a measure as numbers, by subject."""
+        return self._by_resource.get((resource, measure), {})
+
+    def of_streams(self, numbers: Integers, *, histograms: bool = True) -> OfStreams:
+        """Return all that is known of streams that are given by their numbers, day by day."""
+        of_days = [self._days[number] for number in numbers.tolist()]
+        owners = np.repeat(np.arange(len(numbers)), [len(each) for each in of_days])
+        days = np.array([day for each in of_days for day in each], np.int64)
+        rows = np.array([row for each in of_days for row in each.values()], np.int64)
+        return OfStreams(owners, days, self._summaries.table(rows, histograms=histograms))
+
+    def points_of(self, number: int) -> int:
+        """Return how many points a stream has that is given by its number."""
+        points = self._summaries.points
+        return sum(int(points[row]) for row in self._days[number].values())
+
     def figures(self, stream: Stream, days: Sequence[int] | None = None) -> Figures:
         """Return what a stream comes to over some days, or over all of them."""
         number = self._numbers.get(stream)
@@ -192,6 +228,22 @@ class Book:
         if row.slots is not None:
             seconds = self.slot_seconds(row.stream)
             self._levels[seconds].put(self._level_row(seconds, place), row.slots)
+
+    def put_table(
+        self, streams: Sequence[Stream], days: Sequence[int], table: Table, peaks: Sequence[Peaks] = ()
+    ) -> None:
+        """Add many rows of another book: of each its stream, its day, its figures and perhaps its peaks."""
+        if self.stated:
+            for stream in streams:
+                self.stated.pop(stream.subject, None)
+        keys = ((self._number(stream) << _DAY_BITS) + day for stream, day in zip(streams, days, strict=True))
+        rows = np.array([self._row(key) for key in keys], np.int64)
+        self._summaries.grow(len(self._rows))
+        self._summaries.put_table(rows, table)
+        for places, slots in peaks:
+            seconds = DAY_SECONDS // slots.shape[1]
+            meant = np.array([self._level_row(seconds, row) for row in rows[places].tolist()], np.int64)
+            np.maximum.at(self._levels[seconds].table, meant, slots)
 
     def merge(self, other: "Book") -> None:
         """Add everything of another book."""

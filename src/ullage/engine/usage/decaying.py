@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from ullage.engine.usage.book import Book, Stream
+from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.summaries import NO_FIGURES, Figures
 from ullage.engine.usage.summary import percentile, status_of
 from ullage.model.resources import Amount
@@ -29,6 +30,13 @@ def weight_of(age_days: int, half_life_days: int = HALF_LIFE_DAYS) -> int:
     if age_days < 0 or age_days > HALF_LIVES_MAX * half_life_days:
         return 0
     return round(FULL_WEIGHT * float(2.0 ** (-age_days / half_life_days)))
+
+
+def weights_of(ages_days: Integers, half_life_days: int = HALF_LIFE_DAYS) -> Integers:
+    """Return the same of many ages."""
+    oldest = HALF_LIVES_MAX * half_life_days
+    known = np.array([*(weight_of(age, half_life_days) for age in range(oldest + 1)), 0], np.int64)
+    return np.where(ages_days < 0, 0, known[np.clip(ages_days, 0, oldest + 1)])
 
 
 def decayed(

@@ -4,19 +4,22 @@ Replicas are not added up and not averaged: requests are the same for all, so th
 Old observations count less (decaying.py). The hard thing is what was not seen. A peak between two samples is
 known only where samples are close, or the source tells the most that was used since the one before
 (`maxusage`); the peak of a start only where a start fell among them besides.
+
+It is found out of many containers at once: what is known of all their streams are a few columns.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from ullage.engine.usage.book import Book, Stream
-from ullage.engine.usage.decaying import decayed
+from ullage.engine.usage.book import Book, OfStreams
+from ullage.engine.usage.buckets import Integers
+from ullage.engine.usage.decaying import weights_of
 from ullage.engine.usage.owners import Crew
-from ullage.engine.usage.summaries import NO_FIGURES, Figures
-from ullage.engine.usage.summary import percentile
+from ullage.engine.usage.percentiles import Histograms, combined, merged, percentiles
+from ullage.engine.usage.summaries import AMOUNT_MAX
 from ullage.model.cluster import Container, Workload
 from ullage.model.usage import MAX_USAGE, OOM_KILLS, RESTARTS, USAGE
 
@@ -29,6 +32,13 @@ NOTED_MIN: Final = Fraction(4, 5)
 """Peaks were noted where there are as many of them as this part of the samples."""
 START_SECONDS: Final = 600
 """A start was seen where the first sample came so soon after it, or when it was due."""
+
+
+class Part(NamedTuple):
+    """One container of a crew."""
+
+    crew: Crew
+    container: Container
 
 
 class Evidence(NamedTuple):
@@ -65,109 +75,237 @@ class Evidence(NamedTuple):
 NOTHING_SEEN: Final = Evidence(0, 0, 0, 0, 0, 0, 0, 0, sees_peaks=False, sees_starts=False, first_seconds=0)
 
 
-def evidence_of(
-    book: Book, crew: Crew, container: Container, resource: str, share: Fraction, *, decays: bool = True
-) -> Evidence:
-    """Return what is known of a container's use; `share` names the percentile as a part of 1.
+class Seen(NamedTuple):
+    """What was observed of a container: by resource, and how often it was killed and started again.
 
-    Where only the most that was used decides, the percentile need not decay.
+    That is in the replica to which it happened most often.
     """
-    subjects = _subjects(book, crew, container, resource)
-    figures = _figures(book, subjects, Stream("", resource, USAGE))
-    seen = [(stream, each) for stream, each in figures if each.points]
-    dropped = sum(each.dropped for _, each in figures)
-    noted = dict(_figures(book, subjects, Stream("", resource, MAX_USAGE)))
-    if not seen:
-        return NOTHING_SEEN._replace(dropped=dropped)
-    first = min(each.first_seconds for _, each in seen)
-    last = max(each.last_seconds for _, each in seen)
-    points = sum(each.points for _, each in seen)
-    step = _step_seconds([each for _, each in seen])
-    sees_peaks = step <= CLOSE_SECONDS or all(_is_noted(noted, stream, each) for stream, each in seen)
-    started = restarts_of(book, crew, container) > 0 or _saw_a_start(crew, container, seen, step)
-    return Evidence(
-        replicas=len(seen),
-        points=points,
-        dropped=dropped,
-        window_seconds=last - first,
-        step_seconds=step,
-        mean=round(Fraction(sum(each.total for _, each in seen), points)),
-        percentile=_largest(book, seen, share, decays=decays),
-        most=max(each.high for _, each in [*seen, *noted.items()] if each.points),
-        sees_peaks=sees_peaks,
-        sees_starts=sees_peaks and started,
-        first_seconds=first,
+
+    evidence: Mapping[str, Evidence]
+    kills: int
+    restarts: int
+
+
+def seen_of(book: Book, parts: Sequence[Part], share: Fraction, decays: Mapping[str, bool]) -> list[Seen]:
+    """Return what is known of the use of containers; `share` names the percentile as a part of 1.
+
+    `decays` has the resources, and whether old observations count less in their percentile: where only the
+    most that was used decides, they need not.
+    """
+    kills, restarts = _events_of(book, parts, OOM_KILLS), _events_of(book, parts, RESTARTS)
+    by_resource = {
+        resource: _Looked(book, parts, resource, restarts).evidence(share, decays=each)
+        for resource, each in decays.items()
+    }
+    return [
+        Seen({resource: found[place] for resource, found in by_resource.items()}, *events)
+        for place, events in enumerate(zip(kills, restarts, strict=True))
+    ]
+
+
+class _Looked:
+    """What is known of one resource of containers, stream by stream."""
+
+    def __init__(self, book: Book, parts: Sequence[Part], resource: str, restarts: Sequence[int]) -> None:
+        self._parts, self._restarts = parts, restarts
+        self._subjects, numbers, self._owners = _streams_of(book, parts, resource)
+        self._known = book.of_streams(numbers)
+        self._points, self._dropped, self._high, self._first, self._last = _extents(self._known, len(numbers))
+        self._seen = self._points > 0
+        noted = book.numbers(resource, MAX_USAGE)
+        peaks = np.array([noted.get(subject, -1) for subject in self._subjects], np.int64)
+        has_peaks = peaks >= 0
+        found = _extents(book.of_streams(peaks[has_peaks], histograms=False), int(has_peaks.sum()))
+        self._noted, self._noted_high = (np.zeros(len(numbers), np.int64) for _ in range(2))
+        self._noted[has_peaks], self._noted_high[has_peaks] = found[0], found[2]
+
+    def evidence(self, share: Fraction, *, decays: bool) -> list[Evidence]:
+        """Return it, container by container."""
+        seen, own = self._seen, self._owners[self._seen]
+        unnoted = NOTED_MIN.denominator * self._noted < NOTED_MIN.numerator * self._points
+        columns = (
+            self._by_part(np.add, np.ones(len(own), np.int64), own),
+            self._by_part(np.add, self._points[seen], own),
+            self._by_part(np.add, self._dropped, self._owners),
+            self._by_part(np.add, (self._points + self._dropped - 1)[seen], own),
+            self._by_part(np.add, (self._last - self._first)[seen], own),
+            self._by_part(np.minimum, self._first[seen], own, AMOUNT_MAX),
+            self._by_part(np.maximum, self._last[seen], own),
+            self._by_part(np.maximum, np.maximum(self._high, self._noted_high), self._owners),
+            self._by_part(np.add, (unnoted & seen).astype(np.int64), self._owners),
+            self._percentiles(share, decays=decays),
+        )
+        rows = map(_Row, self._totals(), *(column.tolist() for column in columns))
+        begun = self._begun()
+        return [self._of_part(place, row, begun[place]) for place, row in enumerate(rows)]
+
+    def _of_part(self, place: int, row: "_Row", begun: Mapping[str, int]) -> Evidence:
+        if not row.replicas:
+            return NOTHING_SEEN._replace(dropped=row.dropped)
+        step = row.spans_seconds // row.gaps if row.gaps else 0
+        sees_peaks = step <= CLOSE_SECONDS or not row.unnoted
+        started = self._restarts[place] > 0 or _saw_a_start(self._parts[place], begun, row.first, step)
+        return Evidence(
+            replicas=row.replicas,
+            points=row.points,
+            dropped=row.dropped,
+            window_seconds=row.last - row.first,
+            step_seconds=step,
+            mean=round(Fraction(row.total, row.points)),
+            percentile=row.percentile,
+            most=row.most,
+            sees_peaks=sees_peaks,
+            sees_starts=sees_peaks and started,
+            first_seconds=row.first,
+        )
+
+    def _by_part(self, combine: np.ufunc, values: Integers, owners: Integers, empty: int = 0) -> Integers:
+        return combined(combine, values, owners, len(self._parts), empty)
+
+    def _begun(self) -> list[dict[str, int]]:
+        """Return when the streams of each container have their first point, by subject."""
+        found: list[dict[str, int]] = [{} for _ in self._parts]
+        columns = (self._owners.tolist(), self._subjects, self._first.tolist(), self._seen.tolist())
+        for owner, subject, first, seen in zip(*columns, strict=True):
+            if seen:
+                found[owner][subject] = first
+        return found
+
+    def _totals(self) -> list[int]:
+        """Return the exact sums of all points, which may have more than 64 bits."""
+        found = [0] * len(self._parts)
+        table = self._known.table
+        owners = self._owners[self._known.owners].tolist()
+        for owner, high, low in zip(owners, table.sum_high.tolist(), table.sum_low.tolist(), strict=True):
+            found[owner] += (high << 32) + low
+        return found
+
+    def _percentiles(self, share: Fraction, *, decays: bool) -> Integers:
+        """Return the percentile of all replicas together, or of the one that needs most."""
+        streams, table, of_part = self._known.owners, self._known.table, self._owners
+        weights = self._weights() if decays else np.ones(len(streams), np.int64)
+        rows = Histograms(
+            table.points * weights,
+            table.low,
+            table.high,
+            table.owners,
+            table.buckets,
+            table.counts * weights[table.owners],
+        )
+        each = merged(rows, streams, len(of_part))
+        replicas = self._by_part(np.add, self._seen.astype(np.int64), of_part)
+        together = percentiles(merged(each, of_part, len(self._parts)), share)
+        found = np.where(replicas > 1, together, 0)
+        judged = (each.points > 0) & ((self._points >= REPLICA_POINTS_MIN) | (replicas[of_part] == 1))
+        np.maximum.at(found, of_part[judged], percentiles(each, share)[judged])
+        return found
+
+    def _weights(self) -> Integers:
+        """Return what points of each row count: ages are those of the last day of any replica."""
+        streams, days = self._known.owners, self._known.days
+        last = combined(np.maximum, days, streams, len(self._owners))
+        last_of_part = self._by_part(np.maximum, last[self._seen], self._owners[self._seen])
+        return weights_of(last_of_part[self._owners[streams]] - days)
+
+
+def _extents(found: OfStreams, streams: int) -> tuple[Integers, Integers, Integers, Integers, Integers]:
+    """Return points, dropped points, the largest amount, first and last moment of streams over all days."""
+    table, owners = found.table, found.owners
+    return (
+        combined(np.add, table.points, owners, streams),
+        combined(np.add, table.dropped, owners, streams),
+        combined(np.maximum, table.high, owners, streams),
+        combined(np.minimum, table.first_seconds, owners, streams, AMOUNT_MAX),
+        combined(np.maximum, table.last_seconds, owners, streams),
     )
 
 
-def _figures(book: Book, subjects: Sequence[str], like: Stream) -> list[tuple[Stream, Figures]]:
-    """Return what subjects come to, of those that were observed by a measure of a resource."""
-    wanted = (like._replace(subject=subject) for subject in subjects)
-    return [(stream, book.figures(stream)) for stream in wanted if stream in book.streams_of(stream.subject)]
+class _Row(NamedTuple):
+    """What the streams of a container come to; but for `dropped` and `most`, of those that have points.
+
+    `gaps` is how many points follow another one, `spans_seconds` the time between the first and the last of
+    each stream, added up; `unnoted` how many have not their peaks noted.
+    """
+
+    total: int
+    replicas: int
+    points: int
+    dropped: int
+    gaps: int
+    spans_seconds: int
+    first: int
+    last: int
+    most: int
+    unnoted: int
+    percentile: int
 
 
-def _is_noted(noted: dict[Stream, Figures], stream: Stream, samples: Figures) -> bool:
-    """Whether the source noted the peaks of a replica, as often as it was looked at."""
-    peaks = noted.get(stream._replace(measure=MAX_USAGE), NO_FIGURES)
-    return peaks.points >= NOTED_MIN * samples.points
-
-
-def _saw_a_start(
-    crew: Crew, container: Container, seen: Sequence[tuple[Stream, Figures]], step_seconds: int
-) -> bool:
+def _saw_a_start(part: Part, begun: Mapping[str, int], first: int, step_seconds: int) -> bool:
     """Whether a replica started after the first observation and was observed from then on."""
-    begun = {stream.subject: figures.first_seconds for stream, figures in seen}
-    first = min(begun.values())
-    for pod in crew.pods:
+    for pod in part.crew.pods:
         started = _started(pod)
-        begins = [begun[each] for each in _names(_key(pod), container) if each in begun]
-        soon = started + START_SECONDS + step_seconds
-        if started >= first and any(each <= soon for each in begins):
+        if started < first:
+            continue
+        begins = [begun[each] for each in _names(_key(pod), part.container) if each in begun]
+        if any(each <= started + START_SECONDS + step_seconds for each in begins):
             return True
     return False
 
 
-def kills_of(book: Book, crew: Crew, container: Container) -> int:
-    """Return how many kills a source has counted of a container, in the replica that has most."""
-    return _events_of(book, crew, container, OOM_KILLS)
-
-
-def restarts_of(book: Book, crew: Crew, container: Container) -> int:
-    """Return how often a source saw a container start again, in the replica that did most often."""
-    return _events_of(book, crew, container, RESTARTS)
-
-
-def _events_of(book: Book, crew: Crew, container: Container, event: str) -> int:
+def _events_of(book: Book, parts: Sequence[Part], event: str) -> list[int]:
     """Return how often something happened: each point says how often since the one before."""
-    counted = _figures(book, _subjects(book, crew, container, event), Stream("", event, USAGE))
-    return max((each.total for _, each in counted if each.points), default=0)
+    if not book.numbers(event, USAGE):
+        return [0] * len(parts)
+    _, numbers, owners = _streams_of(book, parts, event)
+    known = book.of_streams(numbers, histograms=False)
+    totals = [0] * len(numbers)
+    columns = (known.owners.tolist(), known.table.sum_high.tolist(), known.table.sum_low.tolist())
+    for stream, high, low in zip(*columns, strict=True):
+        totals[stream] += (high << 32) + low
+    found = [0] * len(parts)
+    for owner, total in zip(owners.tolist(), totals, strict=True):
+        found[owner] = max(found[owner], total)
+    return found
 
 
 def observed_pods(book: Book) -> list[tuple[str, str]]:
     """Return namespace and name of every pod of which something was observed, in order."""
     found = set()
-    for kind in ("pod", "container"):
-        for stream in book.streams(kind):
-            parts = stream.subject.split("/")
-            found.add((parts[1], parts[2]) if len(parts) > 2 else ("", parts[1]))
+    for subject in book.subjects():
+        kind, *names = subject.split("/")
+        if kind in {"pod", "container"}:
+            found.add((names[0], names[1]) if len(names) > 1 else ("", names[0]))
     return sorted(found)
 
 
-def _subjects(book: Book, crew: Crew, container: Container, resource: str) -> list[str]:
-    """Return whose use of a resource is that of a container: itself, or its pod where it is alone in it.
+def _streams_of(book: Book, parts: Sequence[Part], resource: str) -> tuple[list[str], Integers, Integers]:
+    """Return whose use of a resource is that of containers, their streams, and of which container each is."""
+    found = [
+        (subject, number, place)
+        for place, part in enumerate(parts)
+        for subject, number in _subjects(book, part, resource)
+    ]
+    numbers, owners = (np.array([each[column] for each in found], np.int64) for column in (1, 2))
+    return [subject for subject, _, _ in found], numbers, owners
+
+
+def _subjects(book: Book, part: Part, resource: str) -> Iterator[tuple[str, int]]:
+    """Yield whose use of a resource is that of a container: itself, or its pod where it is alone in it.
 
     Of the two, the one that was looked at more often is believed, first the container.
     """
+    crew, container = part
     running = [each for each in crew.newest.containers if each.role != "init"]
     alone = not crew.newest.containers or (len(running) == 1 and running[0].name == container.name)
-    found = []
+    known = book.numbers(resource, USAGE)
     for key in (*(_key(pod) for pod in crew.pods), *(_key_of(crew, name) for name in crew.gone)):
-        names = _names(key, container)[: 2 if alone else 1]
-        known = [name for name in names if Stream(name, resource, USAGE) in book.streams_of(name)]
-        if len(known) > 1:
-            known.sort(key=lambda name: -book.figures(Stream(name, resource, USAGE)).points)
-        found += known[:1]
-    return found
+        itself, of_pod = _names(key, container)
+        own = known.get(itself)
+        other = known.get(of_pod) if alone else None
+        if own is not None and (other is None or book.points_of(own) >= book.points_of(other)):
+            yield itself, own
+        elif other is not None:
+            yield of_pod, other
 
 
 def _names(key: str, container: Container) -> tuple[str, str]:
@@ -187,39 +325,3 @@ def _started(pod: Workload) -> int:
     """Return when a pod started; what does not say so has always run."""
     seconds = pod.started_seconds if pod.started_seconds is not None else pod.created_seconds
     return -1 if seconds is None else seconds
-
-
-def _step_seconds(figures: Sequence[Figures]) -> int:
-    """Return how far samples are apart on the whole; 0 where there are none to compare."""
-    gaps = sum(each.points + each.dropped - 1 for each in figures)
-    return sum(each.last_seconds - each.first_seconds for each in figures) // gaps if gaps else 0
-
-
-def _largest(book: Book, seen: Sequence[tuple[Stream, Figures]], share: Fraction, *, decays: bool) -> int:
-    """Return the percentile of all replicas together, or of the one that needs most."""
-    weighed = [each for _, each in seen]
-    if decays:
-        last_day = max(book.days(stream)[-1] for stream, _ in seen)
-        weighed = [decayed(book, stream, last_day) for stream, _ in seen]
-    found = [percentile(_together(weighed), share)] if len(weighed) > 1 else []
-    for (_, plain), each in zip(seen, weighed, strict=True):
-        if each.points and (plain.points >= REPLICA_POINTS_MIN or len(weighed) == 1):
-            found.append(percentile(each, share))
-    return max(found, default=0)
-
-
-def _together(several: Sequence[Figures]) -> Figures:
-    """Return histograms added up."""
-    seen = [each for each in several if each.points]
-    if not seen:
-        return NO_FIGURES
-    buckets, places = np.unique(np.concatenate([each.buckets for each in seen]), return_inverse=True)
-    counts = np.zeros(len(buckets), np.int64)
-    np.add.at(counts, places, np.concatenate([each.counts for each in seen]))
-    return NO_FIGURES._replace(
-        points=sum(each.points for each in seen),
-        low=min(each.low for each in seen),
-        high=max(each.high for each in seen),
-        buckets=buckets,
-        counts=counts,
-    )

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from ullage.engine.usage.book import Book
-from ullage.engine.usage.evidence import Evidence, evidence_of, kills_of, restarts_of
+from ullage.engine.usage.evidence import Evidence, Seen
 from ullage.engine.usage.owners import Crew
 from ullage.model.cluster import Container, Outage
 from ullage.model.resources import ResourceTypes
@@ -91,7 +90,7 @@ class ContainerAdvice(NamedTuple):
 class Sizing(NamedTuple):
     """One container of a crew, and what is known of how it fared."""
 
-    book: Book
+    seen: Seen
     crew: Crew
     container: Container
     types: ResourceTypes
@@ -103,9 +102,7 @@ class Sizing(NamedTuple):
         return ContainerAdvice(self.container, tuple(self._sized(resource) for resource in SIZED))
 
     def _sized(self, resource: str) -> Sized:
-        share = self.rules.cpu_percentile / 100
-        decays = self.types[resource].is_compressible
-        evidence = evidence_of(self.book, self.crew, self.container, resource, share, decays=decays)
+        evidence = self.seen.evidence[resource]
         request = self.container.requests.of(resource)
         limit = self.container.limits.get(resource)
         now = Sized(resource, evidence, request, limit, request, limit)
@@ -187,13 +184,11 @@ class Sizing(NamedTuple):
 
     def _was_killed(self, seen: Evidence) -> bool:
         """Whether a replica ran out of memory since it is observed, as its status or a source tells."""
-        counted = kills_of(self.book, self.crew, self.container)
-        return bool(counted) or any(each.killed for each in self._outages(seen))
+        return bool(self.seen.kills) or any(each.killed for each in self._outages(seen))
 
     def _restarts(self, seen: Evidence) -> int:
         """Return how often a replica started again since it is observed, as its status or a source tells."""
-        counted = restarts_of(self.book, self.crew, self.container)
-        return max((counted, *(each.restarts for each in self._outages(seen))))
+        return max((self.seen.restarts, *(each.restarts for each in self._outages(seen))))
 
     def _outages(self, seen: Evidence) -> Iterator[Outage]:
         """Yield what ended since it is observed; what does not say when may have."""

@@ -31,6 +31,7 @@ _EMPTY: Final = {
     "first_seconds": AMOUNT_MAX, "last_seconds": 0,
 }  # fmt: skip
 """The columns of figures, and what they are in a row of which nothing is known."""
+_NONE: Final[Integers] = np.empty(0, np.int64)
 
 
 class Figures(NamedTuple):
@@ -46,6 +47,22 @@ class Figures(NamedTuple):
     dropped: int
     first_seconds: int
     last_seconds: int
+    buckets: Integers
+    counts: Integers
+
+
+class Table(NamedTuple):
+    """Figures of many rows as columns; `owners` says of which of them an entry of the histograms is."""
+
+    points: Integers
+    sum_high: Integers
+    sum_low: Integers
+    low: Integers
+    high: Integers
+    dropped: Integers
+    first_seconds: Integers
+    last_seconds: Integers
+    owners: Integers
     buckets: Integers
     counts: Integers
 
@@ -111,6 +128,44 @@ class Summaries:
         self.last_seconds[row] = max(int(self.last_seconds[row]), figures.last_seconds)
         self._wait((row << BUCKET_BITS) + figures.buckets, figures.counts)
 
+    def put_table(self, rows: Integers, table: Table) -> None:
+        """Add what another summary has of many streams, each to its row."""
+        np.add.at(self.dropped, rows, table.dropped)
+        known = table.points > 0
+        meant = rows[known]
+        for name in ("points", "sum_high", "sum_low"):
+            np.add.at(getattr(self, name), meant, getattr(table, name)[known])
+        for name in ("low", "first_seconds"):
+            np.minimum.at(getattr(self, name), meant, getattr(table, name)[known])
+        for name in ("high", "last_seconds"):
+            np.maximum.at(getattr(self, name), meant, getattr(table, name)[known])
+        own = known[table.owners]
+        self._wait((rows[table.owners[own]] << BUCKET_BITS) + table.buckets[own], table.counts[own])
+
+    def table(self, rows: Integers, *, histograms: bool = True) -> Table:
+        """Return what rows have, each for itself, perhaps without their histograms."""
+        self._settle()
+        columns = (getattr(self, name)[rows] for name in _EMPTY)
+        found = [(_NONE, _NONE, _NONE), *(self._entries(rows) if histograms else ())]
+        return Table(*columns, *(np.concatenate(each) for each in zip(*found, strict=True)))
+
+    def _entries(self, rows: Integers) -> Iterator[tuple[Integers, Integers, Integers]]:
+        """Yield the entries of the histograms of rows, chunk by chunk, with the places of their rows."""
+        known = np.flatnonzero(self.points[rows] > 0)
+        firsts = np.array([_first_row(chunk) for chunk in self._chunks[1:]], np.int64)
+        chunks = np.searchsorted(firsts, rows[known], side="right")
+        for number in np.unique(chunks).tolist():
+            chunk = self._chunks[number]
+            meant = known[chunks == number]
+            places = np.searchsorted(chunk.rows, rows[meant])
+            begins, sizes = chunk.starts[places], np.diff(chunk.starts)[places]
+            entries = spans(begins, sizes)
+            yield (
+                np.repeat(meant, sizes),
+                chunk.buckets[entries].astype(np.int64),
+                chunk.counts[entries].astype(np.int64),
+            )
+
     def of(self, rows: Integers) -> Figures:
         """Return what some rows come to together."""
         self._settle()
@@ -119,7 +174,7 @@ class Summaries:
         if not len(rows):
             return NO_FIGURES._replace(dropped=dropped)
         found = [self._histogram(int(row)) for row in rows]
-        buckets, counts = found[0] if len(found) == 1 else _summed(found)
+        buckets, counts = found[0] if len(found) == 1 else summed(found)
         high = sum(int(each) for each in self.sum_high[rows])
         low = sum(int(each) for each in self.sum_low[rows])
         return Figures(
@@ -159,7 +214,7 @@ class Summaries:
         """Sort in what waits, chunk by chunk."""
         if not self._pending_count:
             return
-        new_keys, new_counts = _summed(self._pending)
+        new_keys, new_counts = summed(self._pending)
         self._pending, self._pending_count = [], 0
         starts = np.array([_first_row(chunk) << BUCKET_BITS for chunk in self._chunks[1:]], np.int64)
         cuts = [0, *np.searchsorted(new_keys, starts).tolist(), len(new_keys)]
@@ -170,7 +225,7 @@ class Summaries:
                 chunks += old
                 continue
             new = (new_keys[begin:end], new_counts[begin:end])
-            chunks += _packed(*_summed([*map(_unpacked, old), new]))
+            chunks += _packed(*summed([*map(_unpacked, old), new]))
         self._chunks = chunks
 
 
@@ -211,15 +266,23 @@ def _unpacked(chunk: _Chunk) -> tuple[Integers, Integers]:
     return (rows << BUCKET_BITS) + chunk.buckets, chunk.counts.astype(np.int64)
 
 
-def _summed(found: list[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
+def summed(found: list[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
     """Return the keys of all in order, each once, with the sum of its counts."""
     if not found:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    keys = np.concatenate([each[0] for each in found])
+    keys, counts = (np.concatenate(each) for each in zip(*found, strict=True))
+    if (keys[1:] > keys[:-1]).all():
+        return keys, counts  # as it is where rows are read in their order
     order = np.argsort(keys, kind="stable")
-    keys, counts = keys[order], np.concatenate([each[1] for each in found])[order]
+    keys, counts = keys[order], counts[order]
     starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
     return keys[starts], np.add.reduceat(counts, starts)
+
+
+def spans(begins: Integers, sizes: Integers) -> Integers:
+    """Return the numbers of several spans one behind the other: so many of each, from where it begins."""
+    before = np.cumsum(sizes) - sizes
+    return np.repeat(begins - before, sizes) + np.arange(int(sizes.sum()))
 
 
 def joined(one: Figures, other: Figures) -> Figures:
@@ -227,7 +290,7 @@ def joined(one: Figures, other: Figures) -> Figures:
     dropped = one.dropped + other.dropped
     if not one.points or not other.points:
         return (one if one.points else other)._replace(dropped=dropped)
-    buckets, counts = _summed([(one.buckets, one.counts), (other.buckets, other.counts)])
+    buckets, counts = summed([(one.buckets, one.counts), (other.buckets, other.counts)])
     return Figures(
         one.points + other.points,
         one.total + other.total,
