@@ -14,6 +14,10 @@ def assert_same(columns: Columns, rebuilt: Columns) -> None:
     assert columns.nodes == rebuilt.nodes
     assert columns.node_index == rebuilt.node_index
     assert numbers(columns) == numbers(rebuilt)
+    held, held_anew = (
+        {name: each.of(name) for name in each.nodes()} for each in (columns.reserved, rebuilt.reserved)
+    )
+    assert held == held_anew
     kept = [columns.resource_index[name] for name in rebuilt.resources]
     for name in (*ARRAYS, "free"):
         assert np.array_equal(getattr(columns, name)[:, kept], getattr(rebuilt, name)), name

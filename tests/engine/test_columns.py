@@ -336,3 +336,19 @@ def test_the_order_in_which_rows_are_given_does_not_matter():
 def test_nothing_promised_is_nothing():
     columns = Columns(cluster(node("n1", cpu="1").holding(pod("a", requests=NOTHING))))
     assert columns.promised.tolist() == [[0]]
+
+
+def test_what_the_ledger_holds_of_nodes_is_followed():
+    held = pod("r", cpu="3", promised=True)
+    columns = Columns(cluster(node("n1", cpu="4").holding(held, pod("p", cpu="1")), node("n2", cpu="4")))
+    assert columns.reserved.of("n1") == resources(cpu="3")
+    kept = columns.copy()
+    for change in (
+        Delta(workloads=(msgspec.structs.replace(held, node="n2", requests=resources(cpu="2")),)),
+        Delta(workloads=(msgspec.structs.replace(held, node="n2", promised=False),)),
+        Delta(workloads=(msgspec.structs.replace(held, node="n1"),)),
+        Delta(dropped={"workloads": ("r",)}),
+    ):
+        columns = columns.advance(change)
+        assert_same(columns, Columns(columns.snapshot))
+    assert (columns.reserved.nodes(), kept.reserved.nodes()) == ([], ["n1"])

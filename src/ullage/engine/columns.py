@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ullage.engine.capacity.admission import Place
 from ullage.engine.capacity.bounds import Bounds, Figures, bounds_of, committed_of, figures_of, free_of
+from ullage.engine.capacity.reserved import Reserved
 from ullage.engine.capacity.standby import MEMORY, Standbys
 from ullage.engine.capacity.units import consumption
 from ullage.model.cluster import HOLDING_STATES, Node, Snapshot, Workload
@@ -23,7 +24,6 @@ from ullage.model.errors import InputError
 from ullage.model.quantity import INT64_MAX
 from ullage.model.resources import NOTHING, Resources
 from ullage.model.settings import Rules, rules_for
-from ullage.model.table import Table
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -60,8 +60,8 @@ class Columns:
 
     __slots__ = (
         "_bounds_cache", "_cluster_rules", "_rules", "_stale", "actual", "allocatable", "bounded", "capacity",
-        "counts_actual", "limit", "node_index", "nodes", "promised", "reserve", "resource_index",
-        "resources", "snapshot", "standby", "standbys", "strict",
+        "counts_actual", "limit", "node_index", "nodes", "promised", "reserve", "reserved",
+        "resource_index", "resources", "snapshot", "standby", "standbys", "strict",
     )  # fmt: skip
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -72,8 +72,8 @@ class Columns:
         self._bounds_cache: dict[object, dict[str, Bounds]] = {}
         self.nodes = list(snapshot.nodes)
         self.node_index = {node.name: row for row, node in enumerate(self.nodes)}
-        self.standbys = Standbys()
-        shapes = _Shapes(snapshot.workloads, self.node_index, self._cluster_rules, self.standbys)
+        self.standbys, self.reserved = Standbys(), Reserved()
+        shapes = _Shapes(self)
         self.resources = sorted(_named_resources(self.nodes) | shapes.named())
         self.resource_index = {name: column for column, name in enumerate(self.resources)}
         size = (len(self.nodes), len(self.resources))
@@ -155,6 +155,7 @@ class Columns:
             if old is not None and old.holds_capacity:
                 self.promise(old.node, self.taken(old) * -1)
                 self.standbys.count(old, -1)
+                self.reserved.count(old, self.taken(old), -1)
                 relied_on.add(old.standby)
         self.snapshot = after
         self._change_nodes(delta.nodes, delta.dropped.get("nodes", ()))
@@ -166,6 +167,7 @@ class Columns:
                     raise _unknown_node(new)
                 self.promise(new.node, self.taken(new))
                 self.standbys.count(new)
+                self.reserved.count(new, self.taken(new))
                 relied_on.add(new.standby)
         self._set_standby(relied_on)
 
@@ -197,7 +199,7 @@ class Columns:
         self._check_current()
         other = self._shallow()
         other.nodes = list(self.nodes)
-        other.standbys = self.standbys.copy()
+        other.standbys, other.reserved = self.standbys.copy(), self.reserved.copy()
         for name in (*ARRAYS, *BY_NODE):
             setattr(other, name, getattr(self, name).copy())
         return other
@@ -318,22 +320,21 @@ class _Shapes:
     larger than every cache, so each further look at all of them costs more than the work itself.
     """
 
-    def __init__(
-        self, workloads: Table[Workload], node_index: dict[str, int], rules: Rules, standbys: Standbys
-    ) -> None:
+    def __init__(self, columns: Columns) -> None:
         self.shapes: dict[Resources, int] = {}
-        self._standbys = standbys
-        nodes = max(1, len(node_index))
-        pairs = np.fromiter(self._pairs(workloads, node_index, rules), np.int64)
+        nodes = max(1, len(columns.node_index))
+        pairs = np.fromiter(self._pairs(columns), np.int64)
         self.kinds, self.rows = np.divmod(pairs, nodes)
 
-    def _pairs(self, workloads: Table[Workload], node_index: dict[str, int], rules: Rules) -> Iterator[int]:
+    def _pairs(self, columns: Columns) -> Iterator[int]:
         """Yield shape * number of nodes + row for each workload that holds capacity."""
+        node_index = columns.node_index
+        rules = rules_for(columns.snapshot.policy, columns.snapshot.resource_types)
         nodes = max(1, len(node_index))
         by_kind = rules.consumption == "by-kind"
         # Equal requests are mostly one object: its identity is found faster than its value.
         by_identity: dict[object, int] = {}
-        for run in workloads.runs():
+        for run in columns.snapshot.workloads.runs():
             for workload in run:
                 if not workload.node or workload.state not in HOLDING_STATES:
                     continue
@@ -341,7 +342,9 @@ class _Shapes:
                 if row is None:
                     raise _unknown_node(workload)
                 if workload.standby:
-                    self._standbys.count(workload)
+                    columns.standbys.count(workload)
+                if workload.promised:
+                    columns.reserved.count(workload, columns.taken(workload))
                 requests = workload.requests
                 identity = (id(requests), workload.kind) if by_kind else id(requests)
                 first = by_identity.get(identity)

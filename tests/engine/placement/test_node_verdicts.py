@@ -134,6 +134,25 @@ def test_quotas_say_it_in_the_words_of_fit():
     assert outcome.refusal.reason.startswith(told["n1"])
 
 
+def test_what_reservations_hold_is_told_apart_with_its_amount():
+    held = pod("web/r", cpu="3", promised=True)
+    snapshot = cluster(
+        node("n1", cpu="4").holding(held), node("n2", cpu="4").holding(pod("web/p", cpu="3")),
+        node("n3", cpu="1").holding(pod("web/q", cpu="1", promised=True)),
+    )  # fmt: skip
+    followed = Followed(with_waiting(snapshot, asked := waiting("web/a", cpu="2")))
+
+    def told() -> dict[str, str]:
+        return followed.verdicts.reasons(asked, ["n1", "n2", "n3"])
+
+    size = "size of the node (cpu)"
+    assert told() == {"n1": "cpu held by reservations of the ledger: 3", "n2": "cpu short", "n3": size}
+    followed.change(Delta(workloads=(msgspec.structs.replace(held, node="n1", promised=False),)))
+    assert told() == {"n1": "cpu short", "n2": "cpu short", "n3": size}
+    followed.change(Delta(dropped={"workloads": ("web/r",)}))
+    assert told()["n1"] == ""
+
+
 def test_who_is_held_a_place_counts_there_for_all_others_and_not_for_itself():
     first, second = waiting("a/first", cpu=1), waiting("a/second", cpu=1)
     snapshot = cluster(node("n1", cpu="1"), node("n2", cpu="1"), quota("a", {"cpu": "1"}, {"cpu": "1"}))

@@ -1,5 +1,8 @@
 """Why nothing fits: which resource is short how often, the nearest node, and a remedy."""
 
+import msgspec
+import pytest
+
 from builders import NodeBuilder, batch, cluster, node, pod, policy, waiting
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import fit
@@ -38,6 +41,41 @@ class TestReason:
             "lower the request of memory to 6: all 3 then fit; or uncordon n4: all 3 then fit; "
             "or add a node with 8 of cpu, 99 of memory: all 3 then fit"
         )
+
+    def test_what_reservations_hold_is_told_where_it_alone_is_in_the_way(self):
+        held = pod("web/r", cpu="3", promised=True)
+        found = refused(
+            [
+                node("n1", cpu="4").holding(held, pod("web/p", cpu="1")),
+                node("n2", cpu="4").holding(msgspec.structs.replace(held, name="r2")),
+                node("n3", cpu="1"),
+            ],
+            waiting("web/a", cpu="2"),
+        )
+        assert found.reason.endswith(
+            "nearest: node n2: cpu short by 1 (asked 2, free 1 of 4); fits if the request is at most 1; "
+            "reservations of the ledger hold 3 of cpu on node n2 and enough on 1 more"
+        )
+
+    @pytest.mark.parametrize(
+        "there",
+        [
+            node("n1", cpu="4").holding(pod("web/p", cpu="3")),
+            node("n1", cpu="4").holding(pod("web/p", cpu="3"), pod("web/r", cpu="500m", promised=True)),
+            node("n1", cpu="1").holding(pod("web/r", cpu="1", promised=True)),
+            node("n1", cpu="4", memory="1").holding(pod("web/r", cpu="3", promised=True)),
+            node("n1", cpu="4", memory="4").holding(pod("web/r", cpu="3", promised=True)).cordoned(),
+        ],
+        ids=["by what runs", "by more than is held", "by its size", "by another resource", "closed"],
+    )
+    def test_reservations_are_not_told_of_where_the_node_is_too_small_without_them(self, there):
+        found = refused([there, node("n9", cpu="1", memory="1")], waiting("a", cpu="2", memory="2"))
+        assert "reservations" not in found.reason
+
+    def test_with_a_ratio_the_size_of_a_node_is_not_laid_to_reservations(self):
+        there = node("n1", cpu="4").holding(pod("web/r", cpu="7", promised=True))
+        assert "reservations" not in refused([there], waiting("a", cpu="5"), cpu_ratio="2").reason
+        assert "hold 7 of cpu on node n1" in refused([there], waiting("a", cpu="4"), cpu_ratio="2").reason
 
     def test_fewer_short_resources_are_nearer_than_less_of_them(self):
         found = refused(

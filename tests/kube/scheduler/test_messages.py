@@ -2,8 +2,10 @@
 
 import pytest
 
+from builders import cluster, node, pod, waiting
+from ullage.engine.columns import Columns
 from ullage.engine.placement.outcome import Evicted
-from ullage.engine.placement.scheduling import Nominated
+from ullage.engine.placement.scheduling import Nominated, schedule
 from ullage.kube.scheduler.messages import MESSAGE_CHARACTERS_MAX, why_evicted, why_later, why_not
 from ullage.model.plan import Refusal
 from ullage.model.resources import NOTHING
@@ -33,6 +35,15 @@ def test_a_refusal_says_how_many_nodes_why_and_what_would_help():
 )
 def test_the_number_of_nodes_is_said_once(reason, said):
     assert why_not(Refusal("a", 1, reason), 4) == f"0/4 nodes: {said}"
+
+
+def test_who_has_no_room_because_of_promises_alone_is_told_how_much_they_hold():
+    held = node("n1", cpu="4").holding(pod("web/r", cpu="3", promised=True))
+    (found,) = schedule(Columns(cluster(held)), [waiting("web/a", cpu="2")]).unplaced
+    assert why_not(found.refusal, 1).startswith(
+        "0/1 nodes: cpu short on 1; nearest: node n1: cpu short by 1 (asked 2, free 1 of 4); "
+        "fits if the request is at most 1; reservations of the ledger hold 3 of cpu on node n1; smallest "
+    )
 
 
 def test_a_long_reason_is_cut():

@@ -20,7 +20,7 @@ from ullage.engine.placement.chosen_volumes import with_volumes
 from ullage.engine.placement.device_claims import without_device_claims
 from ullage.engine.placement.gangs import gang_key
 from ullage.engine.placement.outcome import Outcome
-from ullage.engine.placement.reasons import reasons_of
+from ullage.engine.placement.reasons import RESERVED, reasons_of
 from ullage.engine.placement.running import Running
 from ullage.engine.placement.scheduling import HELD_BACK, Bound, schedule
 from ullage.engine.placement.shapes import Integers, Shape
@@ -200,14 +200,24 @@ class _Asking(NamedTuple):
         by_quota = use.refusals(asked) if use is not None else NOTHING_AGAINST
         if by_quota.everywhere:
             return dict.fromkeys(nodes, by_quota.everywhere)
-        found = reasons_of(trial, trial.shape_of(asked))
+        reserved = self.columns.reserved
+        found = reasons_of(trial, trial.shape_of(asked), reserved)
         texts, row_of = found.texts, trial.row_of
         codes = [*found.codes.tolist(), len(texts)]  # the last for nodes that have no row
         texts = (*texts, UNKNOWN_NODE)
         told = {name: texts[codes[row_of.get(name, -1)]] for name in nodes}
+        told |= {name: self._with_amount(told[name], name) for name in reserved.nodes() if name in told}
         if by_quota.sizes is None:
             return told
         return {name: reason or by_quota.on(trial.nodes[row_of[name]]) for name, reason in told.items()}
+
+    def _with_amount(self, reason: str, node: str) -> str:
+        """Return a reason that speaks of reservations with what they hold of a node."""
+        if not reason.endswith(RESERVED):
+            return reason
+        resource = reason.removesuffix(RESERVED).strip()
+        held = self.columns.reserved.of(node).of(resource)
+        return f"{reason}: {self.columns.snapshot.resource_types[resource].readable(held)}"
 
     def _against(self) -> str:
         """Return what stops a workload before any node is looked at."""

@@ -6,13 +6,15 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ullage.engine.capacity.reserved import Reserved
 from ullage.engine.placement.failover_room import FailoverRule
 from ullage.engine.placement.node_rules import LEFT_OUT
 from ullage.engine.placement.rules import EVERY, Fixed
-from ullage.engine.placement.shapes import Shape
+from ullage.engine.placement.shapes import Integers, Shape
 from ullage.engine.trial import Trial
 
 LOST: Final = "lost"
+RESERVED: Final = "held by reservations of the ledger"
 
 
 class Reasons(NamedTuple):
@@ -33,11 +35,12 @@ class Reasons(NamedTuple):
         return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def reasons_of(trial: Trial, shape: Shape) -> Reasons:
+def reasons_of(trial: Trial, shape: Shape, reserved: Reserved | None = None) -> Reasons:
     """Return why each node does not take one more workload of a shape, in the order of judgement.
 
     What a node is comes first, then its size, then the rules between workloads, then what is left on it, and
-    last what its group keeps.
+    last what its group keeps. What reservations hold is told apart; it is `reserved` where the trial has
+    followed a cluster.
     """
     trial.scores(shape)
     codes = shape.closed.codes.copy()
@@ -56,8 +59,21 @@ def reasons_of(trial: Trial, shape: Shape) -> Reasons:
         close(~rule.allows(EVERY), rule.reason)
     for column, amount in zip(shape.columns.tolist(), shape.amounts.tolist(), strict=True):
         resource, free = trial.columns.resources[column], trial.room.free[column]
-        close(free + trial.room.standby[column] < amount, f"{resource} short")
+        left = free + trial.room.standby[column]
+        held = reserved_of(trial, resource, reserved)
+        close(left < amount - held, f"{resource} short")
+        close(left < amount, f"{resource} {RESERVED}")
         close(free < amount, f"{resource} held for failover")
     for rule in kept:
         close(~rule.allows(EVERY), rule.reason)
     return Reasons(codes, tuple(texts))
+
+
+def reserved_of(trial: Trial, resource: str, reserved: Reserved | None = None) -> Integers:
+    """Return what reservations of the ledger hold of a resource, for each row."""
+    held = np.zeros(len(trial.nodes), np.int64)
+    known = trial.columns.reserved if reserved is None else reserved
+    for name in known.nodes():
+        if name in trial.row_of:
+            held[trial.row_of[name]] = known.of(name).of(resource)
+    return held

@@ -11,6 +11,7 @@ from ullage.engine.capacity.bounds import CPU
 from ullage.engine.placement.failover_room import REASON
 from ullage.engine.placement.local_disks import rule_of
 from ullage.engine.placement.node_columns import Flags
+from ullage.engine.placement.reasons import reserved_of
 from ullage.engine.placement.rules import EVERY, SIZE_REASON
 from ullage.engine.placement.shapes import Integers, Shape
 from ullage.engine.trial import Trial
@@ -62,6 +63,7 @@ def explain_refusal(trial: Trial, shape: Shape, asked: Workload, count: int) -> 
         lines = f"{explain_shortfalls(shortfalls, place, fitting=False)}, and kept off by {rules}"
     else:
         lines = explain_shortfalls(shortfalls, place, fitting=_is_all_it_lacks(trial, shape, missing, row))
+    lines += _reserved(trial, shape, missing, lacking & (against == 0), row)
     lines += _kept_for_failover(trial, shape, openly & ~short.any(axis=0))
     return Refusal(asked.key, count, reason + lines, shortfalls, _what_is_missing(place, shortfalls))
 
@@ -80,6 +82,24 @@ def _disks(shape: Shape, openly: Flags, kept_off: Mapping[str, Flags]) -> str:
     witnesses = [each for each in found if isinstance(each, DiskWitness)]
     nearest = min(witnesses, key=lambda each: (each.missing_bytes is None, each.missing_bytes or 0))
     return f"; nearest: node {nearest.node}: {nearest.reason}"
+
+
+def _reserved(trial: Trial, shape: Shape, missing: Integers, lacking: Flags, nearest: int) -> str:
+    """Return what the ledger holds where a shape lacks no more than that: on the nearest or first node."""
+    if not trial.columns.reserved.nodes():
+        return ""
+    names = _resources(shape)
+    held = np.array([reserved_of(trial, name) for name in names], np.int64)
+    by_size = (rule.allows(EVERY) for rule in shape.local_rules if rule.reason.startswith(SIZE_REASON))
+    rows = np.flatnonzero(np.logical_and.reduce([lacking, (missing <= held).all(axis=0), *by_size]))
+    if not len(rows):
+        return ""
+    row = nearest if nearest in rows else int(rows[0])
+    pairs = [(name, int(held[place, row])) for place, name in enumerate(names) if missing[place, row] > 0]
+    where = f"node {trial.nodes[row].name}"
+    where += f" and enough on {len(rows) - 1} more" if len(rows) > 1 else ""
+    amounts = _amounts(pairs, trial.columns.snapshot.resource_types)
+    return f"; reservations of the ledger hold {amounts} on {where}"
 
 
 def _kept_for_failover(trial: Trial, shape: Shape, openly: Flags) -> str:
