@@ -11,7 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.web import frames
-from ullage.web.frames import Answered, Asking, EndedError, Failed, Ready, Same, Told, packed, receive, send
+from ullage.web.frames import (
+    Answered,
+    Asking,
+    EndedError,
+    Failed,
+    Ready,
+    Same,
+    Splitter,
+    Told,
+    packed,
+    receive,
+    send,
+)
 from ullage.web.work import Done, Work
 
 ASKING = msgspec.msgpack.Decoder(Asking)
@@ -83,3 +95,18 @@ def test_what_is_too_large_is_not_sent(monkeypatch):
     monkeypatch.setattr(frames, "FRAME_BYTES_MAX", 10)
     with pytest.raises(ValueError, match="too large"):
         packed(Asking(WORK, 1.0))
+
+
+@given(st.lists(st.binary(max_size=300), max_size=8), st.lists(st.integers(1, 400), max_size=20))
+def test_records_are_the_same_however_their_bytes_arrive(sent, sizes):
+    data = b"".join(struct.pack(">I", len(each)) + each for each in sent)
+    splitter, found, start = Splitter(), [], 0
+    for size in (*sizes, len(data)):
+        found += [bytes(each) for each in splitter.cut(data[start : start + size])]
+        start += size
+    assert found == sent
+
+
+def test_no_length_is_believed_that_nobody_sends():
+    with pytest.raises(EndedError):
+        Splitter().cut(struct.pack(">I", frames.FRAME_BYTES_MAX + 1))

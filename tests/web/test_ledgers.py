@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import suppress
 
 import msgspec
 import pytest
@@ -327,5 +328,24 @@ def test_what_a_plan_told_of_a_node_is_put_right_before_the_next_reservation(tmp
         roomy = Capacity("node/a", Resources({"cpu": 99_000}))
         assert (await world.submit(Together((Supply((roomy,)), reserve("two"))))).decision.accepted
         assert not (await world.submit(reserve("three", cpu=3000))).decision.accepted
+
+    told(tmp_path, story)
+
+
+def test_a_ledger_whose_process_was_killed_is_opened_again_by_the_next_who_come(tmp_path):
+    async def story(world):
+        await world.submit(reserve("one"), key="k")
+        process = world.ledgers._ready["mine"].kept._process
+        process.kill()
+        process.wait()
+        with suppress(InputError):
+            await world.submit(reserve("one"), key="k")  # nobody has noticed yet
+        outcomes = await asyncio.gather(
+            world.submit(reserve("one"), key="k"),
+            *(world.submit(reserve(str(each), cpu=1)) for each in range(9)),
+        )
+        assert outcomes[0].repeated
+        assert all(outcome.decision.accepted for outcome in outcomes)
+        assert len(state_of(world)) == 10
 
     told(tmp_path, story)

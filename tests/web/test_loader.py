@@ -16,6 +16,7 @@ import pytest
 
 from ullage.model.errors import InputError
 from ullage.service.asked import Asked, read_to_hold
+from ullage.web.children import ENVIRONMENT
 from ullage.web.frames import (
     Answered,
     Asking,
@@ -30,7 +31,7 @@ from ullage.web.frames import (
     receive,
     send,
 )
-from ullage.web.loader import ENVIRONMENT, MODULE, digest, read, require_one_thread
+from ullage.web.loader import MODULE, digest, read, require_one_thread
 from ullage.web.work import Work
 
 TOLD = msgspec.msgpack.Decoder(Told)

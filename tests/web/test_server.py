@@ -62,12 +62,12 @@ def test_the_ledger_of_a_cluster_that_is_removed_is_closed(tmp_path):
         try:
             await server.pool.put("mine", document())
             await server.ledgers.submit("mine", Bind("nobody"))
-            store = server.ledgers._ready["mine"].store
+            kept = server.ledgers._ready["mine"].kept
             await server.pool.remove("mine")
             await until(lambda: not server._forgetting)
             assert "mine" not in server.ledgers._ready
-            with pytest.raises(InputError, match="closed"):
-                store.submit(Bind("nobody"), at_seconds=1)
+            with pytest.raises(InputError, match="has ended"):
+                await kept.submit_async(Bind("nobody"), at_seconds=1)
         finally:
             await server.stop()
 

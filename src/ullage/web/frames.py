@@ -115,8 +115,8 @@ Said = Stepped | Answered
 """What a worker says of what it was asked: perhaps how far it is, again and again, and then the answer."""
 
 
-def packed(record: msgspec.Struct) -> bytes:
-    """Return a record as it travels."""
+def packed(record: object) -> bytes:
+    """Return a record, or a list of some, as it travels."""
     data = _ENCODER.encode(record)
     if len(data) > FRAME_BYTES_MAX:
         raise ValueError(f"a record of {len(data)} bytes is too large to be sent")
@@ -142,6 +142,34 @@ async def read(reader: asyncio.StreamReader, decoder: msgspec.msgpack.Decoder[Ki
     except (OSError, asyncio.IncompleteReadError) as error:
         raise EndedError("the other process has ended") from error
     return _decoded(data, decoder)
+
+
+class Splitter:
+    """Bytes as they arrive, cut into the records they hold: many small ones come at once."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._wanted = _LENGTH.size
+        """How much has to be there before a record may be whole."""
+
+    def cut(self, data: bytes) -> list[memoryview]:
+        """Return the records that are whole by now; raises an EndedError where there can be none."""
+        self._held += data
+        if len(self._held) < self._wanted:
+            return []
+        view = memoryview(bytes(self._held))
+        found = []
+        start = 0
+        self._wanted = _LENGTH.size
+        while len(view) - start >= _LENGTH.size:
+            end = start + _LENGTH.size + _checked(_LENGTH.unpack_from(view, start)[0])
+            if end > len(view):
+                self._wanted = end - start
+                break
+            found.append(view[start + _LENGTH.size : end])
+            start = end
+        del self._held[:start]
+        return found
 
 
 def _received(connection: socket.socket, length: int) -> bytearray:

@@ -1,13 +1,13 @@
-"""The ledgers of the clusters that are served: one store each, opened when it is first needed.
+"""The ledgers of the clusters that are served: one each, opened when it is first needed.
 
-The process that speaks HTTP knows no cluster. What a ledger may promise is read off its cluster by a worker,
-once for every revision of it, and kept here (offers.py). Whatever a command is about is told to the ledger
-before it, if that is news. The hard thing is that this must not count as others being quicker: who plans on
-a revision has the step on the one that the news make of it.
+The process that speaks HTTP knows no cluster, and keeps no ledger (kept_ledger.py). What a ledger may promise
+is read off its cluster by a worker, once for every revision of it, and kept here (offers.py). Whatever a
+command is about is told to the ledger before it, if that is news. The hard thing is that this must not count
+as others being quicker: who plans on a revision has the step on the one that the news make of it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, Protocol
@@ -23,9 +23,9 @@ from ullage.stores.entry_pages import EntryPage, Wanted, page_of_file, page_of_s
 from ullage.stores.opening import open_to_read
 from ullage.stores.protocol import LedgerStore, MovedError
 from ullage.stores.reading import row_of_key
-from ullage.stores.sqlite import SqliteLedger
 from ullage.web.clusters import ClusterState
 from ullage.web.http import Problem
+from ullage.web.kept_ledger import KeptLedger
 from ullage.web.offers import Offers
 from ullage.web.problems import busy
 from ullage.web.work import Done, Work
@@ -50,6 +50,24 @@ class Asking(Protocol):
 
     def clusters(self) -> Sequence[ClusterState]:
         """Return how every cluster stands."""
+
+
+class Kept(Protocol):
+    """A ledger that somebody keeps, for tasks of this loop."""
+
+    is_gone: bool
+    """Whether it can be asked nothing more, and is to be opened again."""
+
+    async def submit_async(
+        self, command: Command, *, at_seconds: int, key: str, revision: int | None, exact: bool
+    ) -> Outcome:
+        """Have a command decided; see LedgerStore."""
+
+    async def due(self, now_seconds: int) -> tuple[int, bool]:
+        """Return the revision of the ledger, and whether the time of a promise has come."""
+
+    async def close(self) -> None:
+        """Answer what was asked already, and let go of it."""
 
 
 class Ledgers:
@@ -110,7 +128,7 @@ class Ledgers:
     ) -> Outcome:
         """Take one step of a cluster's ledger, and return when it is durable."""
         self._pool.revision(cluster)
-        ledger = self._ready.get(cluster) or await self._opened(cluster)
+        ledger = await self._opened(cluster)
         outcome = await ledger.submit(command, key=key, revision=revision, exact=exact)
         self._told(cluster, outcome.revision)
         return outcome
@@ -119,8 +137,7 @@ class Ledgers:
         """Return some entries of a cluster's ledger."""
         self._pool.revision(cluster)
         if cluster in self._in_cluster:
-            state = await asyncio.to_thread((await self._opened(cluster)).store.state)
-            return page_of_state(state, wanted, after, count)
+            return page_of_state(await asyncio.to_thread(self._state, cluster), wanted, after, count)
         if not self.place(cluster):
             return page_of_state(LedgerState(), wanted, after, count)
         return await asyncio.to_thread(page_of_file, self.path(cluster), wanted, after, count)
@@ -172,8 +189,7 @@ class Ledgers:
             if state.name in self._in_cluster or not self.place(state.name):
                 continue
             with suppress(InputError, Problem):  # it is tried again soon
-                ledger = self._ready.get(state.name) or await self._opened(state.name)
-                if await ledger.is_due():
+                if await (await self._opened(state.name)).is_due():
                     await self.submit(state.name, Expire())
 
     async def _expire_for_ever(self) -> None:
@@ -182,7 +198,12 @@ class Ledgers:
             await asyncio.sleep(EXPIRY_SECONDS)
 
     async def _opened(self, cluster: str) -> "_ClusterLedger":
+        ready = self._ready.get(cluster)
+        if ready is not None and not ready.kept.is_gone:
+            return ready
         self._pool.revision(cluster)
+        if ready is not None:
+            await self.forget(cluster)
         opening = self._open.get(cluster)
         if opening is None:
             opening = self._open[cluster] = asyncio.create_task(self._opening(cluster))
@@ -197,8 +218,6 @@ class Ledgers:
         return ledger
 
     async def _opening(self, cluster: str) -> "_ClusterLedger":
-        store, state = await asyncio.to_thread(self._store, cluster)
-
         async def offered() -> tuple[Capacity, ...]:
             work = Work(OFFERS, ledger=self.place(cluster))
             done = await self._pool.ask(cluster, work, seconds_max=OFFERS_SECONDS_MAX)
@@ -206,31 +225,56 @@ class Ledgers:
                 raise Problem(503, f"what {cluster} offers cannot be told now", retryAfterSeconds=1)
             return tuple(codec.to_capacities(done.body.decode()))
 
-        return _ClusterLedger(store, state, offered)
+        if cluster in self._in_cluster:
+            store, state = await asyncio.to_thread(self._store, cluster)
+            return _ClusterLedger(_InCluster(store), state.revision, state.capacities, offered)
+        path = self.path(cluster)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kept, opened = await KeptLedger.open(path)
+        return _ClusterLedger(kept, opened.revision, opened.known, offered)
 
     def _store(self, cluster: str) -> tuple[LedgerStore, LedgerState]:
-        there = self._in_cluster.get(cluster)
-        if there is not None:
-            store: LedgerStore = open_ledger(there)
-        else:
-            path = self.path(cluster)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            store = SqliteLedger(path)
+        store = open_ledger(self._in_cluster[cluster])
         return store, store.state()
+
+    def _state(self, cluster: str) -> LedgerState:
+        with open_ledger(self._in_cluster[cluster]) as store:
+            return store.state()
+
+
+class _InCluster:
+    """A ledger that is kept in its cluster itself, where a step takes as long as the network does."""
+
+    is_gone = False
+
+    def __init__(self, store: LedgerStore) -> None:
+        self._store = store
+        self.submit_async = store.submit_async
+
+    async def due(self, now_seconds: int) -> tuple[int, bool]:
+        """See Kept."""
+        return await asyncio.to_thread(
+            self._store.ask, lambda state: (state.revision, bool(state.due(now_seconds)))
+        )
+
+    async def close(self) -> None:
+        """See Kept."""
+        await asyncio.to_thread(self._store.close)
 
 
 class _ClusterLedger:
-    """One store, and what is known of the cluster beside it."""
+    """One ledger with the capacities that it knows, and what is known of the cluster beside it."""
 
     def __init__(
         self,
-        store: LedgerStore,
-        state: LedgerState,
+        kept: Kept,
+        revision: int,
+        capacities: Iterable[Capacity],
         offered: Callable[[], Awaitable[tuple[Capacity, ...]]],
     ) -> None:
-        self.store = store
-        self.revision = state.revision
-        self._known = {each.name: each for each in state.capacities}
+        self.kept = kept
+        self.revision = revision
+        self._known = {each.name: each for each in capacities}
         self._offered = offered
         self._offers: Offers | None = None
         self._looking: asyncio.Task[None] | None = None
@@ -252,7 +296,7 @@ class _ClusterLedger:
                 pass  # the command is told so too, unless it was taken before under its key
             else:
                 revision = revision if revision is None or done.moved else done.revision
-        outcome = await self.store.submit_async(
+        outcome = await self.kept.submit_async(
             command, at_seconds=at_seconds, key=key, revision=revision, exact=exact
         )
         self.revision = max(self.revision, outcome.revision)
@@ -270,12 +314,8 @@ class _ClusterLedger:
 
     async def is_due(self) -> bool:
         """Whether the time of a promise has come; and take note of where the ledger is."""
-        self.revision, due = await asyncio.to_thread(self._due)
+        self.revision, due = await self.kept.due(now_seconds())
         return due
-
-    def _due(self) -> tuple[int, bool]:
-        now = now_seconds()
-        return self.store.ask(lambda state: (state.revision, bool(state.due(now))))
 
     def look_again(self) -> "asyncio.Task[None]":
         """Have it told what the cluster offers; until then what is known counts."""
@@ -284,10 +324,10 @@ class _ClusterLedger:
         return self._looking
 
     async def close(self) -> None:
-        """Let go of the store."""
+        """Let go of the ledger."""
         if self._looking is not None:
             self._looking.cancel()
-        await asyncio.to_thread(self.store.close)
+        await self.kept.close()
 
     async def _look(self) -> None:
         try:
@@ -301,7 +341,9 @@ class _ClusterLedger:
     async def _supply(self, news: Supply, at_seconds: int, revision: int | None, *, exact: bool) -> Outcome:
         offers = self._offers
         try:
-            done = await self.store.submit_async(news, at_seconds=at_seconds, revision=revision, exact=exact)
+            done = await self.kept.submit_async(
+                news, at_seconds=at_seconds, key="", revision=revision, exact=exact
+            )
         except BaseException:
             if offers is not None:
                 offers.untold(news)

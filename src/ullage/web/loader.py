@@ -3,7 +3,7 @@
 It lives as long as its reading is the one that counts, and reads nothing else: a cluster that is read again
 is read by another loader, so that one that fails, or takes long, or more memory than there is, takes nothing
 away. The hard thing is the fork: there may be one thread only, so numerical libraries are told to start none
-(ENVIRONMENT) and what a source leaves behind is looked for; and nothing may touch what is shared, so garbage
+(children.py) and what a source leaves behind is looked for; and nothing may touch what is shared, so garbage
 is collected once before, and never again in it.
 """
 
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from ullage.model.errors import InputError
+from ullage.web.children import alone_with_parent, end_with_parent
 from ullage.web.frames import EndedError, Failed, Fork, Ready, Same, ToRead, receive, send
 from ullage.web.work import Work
 from ullage.web.worker import TOUCHED, run, warm
@@ -31,32 +32,19 @@ if TYPE_CHECKING:
     from ullage.service.held import Held
 
 MODULE: Final = "ullage.web.loader"
-ENVIRONMENT: Final = {
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-}
 UPLOAD_BYTES_MAX: Final = 1 << 30
 """How large an uploaded document may be once it is decompressed."""
 FORKS_MAX: Final = 64
 DIGEST_ROWS: Final = 5000
 WARMING: Final = (*TOUCHED, Work("page/overview"), Work("page/nodes"))
-_PR_SET_PDEATHSIG: Final = 1
 _ORDER: Final = msgspec.msgpack.Decoder(ToRead)
 _FORK: Final = msgspec.msgpack.Decoder(Fork)
 
 
 def main() -> None:
     """Read what the process at the other end of standard input names, and fork as often as it says."""
-    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(each, signal.SIG_IGN)  # whoever started us ends us, when nobody asks any more
-    _end_with_parent(signal.SIGKILL)
-    with socket.socket(fileno=os.dup(0)) as control:
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)
-        os.close(nothing)
-        with contextlib.suppress(EndedError, BrokenPipeError):
-            _load(control)
+    with alone_with_parent() as control, contextlib.suppress(EndedError, BrokenPipeError):
+        _load(control)
 
 
 def _load(control: socket.socket) -> None:
@@ -163,7 +151,7 @@ class Forking:
 
     def serve(self) -> None:
         """Fork as often as it is asked for, until there is nobody to ask."""
-        _end_with_parent(0)
+        end_with_parent(0)
         signal.signal(signal.SIGCHLD, self._reap)
         try:
             while True:
@@ -202,16 +190,6 @@ def require_one_thread() -> None:
     threads = len(os.listdir("/proc/self/task"))  # noqa: PTH208 - names only, of a folder that is no path of ours
     if threads > 1:
         raise RuntimeError(f"{threads} threads where a fork needs one")
-
-
-def _end_with_parent(number: int) -> None:
-    """Have a signal sent to us when the process that started us ends, even while a source keeps us busy.
-
-    Once there are workers it must be none: then we are to end them first, and see for ourselves.
-    """
-    import ctypes
-
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from ullage.web.children import ENVIRONMENT
 from ullage.web.frames import (
     Answered,
     Asking,
@@ -30,7 +31,7 @@ from ullage.web.frames import (
     packed,
     read,
 )
-from ullage.web.loader import ENVIRONMENT, MODULE
+from ullage.web.loader import MODULE
 from ullage.web.work import Work
 
 END_SECONDS: Final = 5.0
