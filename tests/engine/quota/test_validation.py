@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import quota, resources
+from builders import BUILT_IN_TYPES, quota, resources
 from ullage.engine.quota.book import Book
 from ullage.engine.quota.entitlement import fair_shares
-from ullage.engine.quota.validation import findings, in_force, refuse_errors, refuse_wrong
+from ullage.engine.quota.validation import (
+    findings,
+    findings_by_quota,
+    in_force,
+    refuse_errors,
+    refuse_wrong,
+)
 from ullage.model.cluster import Quota
 from ullage.model.errors import InputError
 from ullage.model.resources import NOTHING, Resources
@@ -312,3 +318,25 @@ def test_a_quota_without_an_error_of_its_own_or_with_others_is_left_as_it_is(quo
     for each in quotas:
         if f"quota/{each.name}" not in wrong and not in_circles:
             assert held[each.name] is each
+
+
+def test_warnings_are_about_all_quotas_that_have_a_part_in_them():
+    quotas = [
+        quota("a", {"cpu": "4"}, weight=1),
+        quota("b", {"cpu": "4"}),
+        quota("c", {"memory": "1"}, {"memory": "0"}),
+        quota("below", {"cpu": "2"}, parent="a"),
+        quota("e", {"cpu": "1"}, kind="ElasticQuota"),
+    ]
+    found = findings_by_quota(quotas, {"cpu": 1000, "memory": 9}, BUILT_IN_TYPES)
+    codes = {name: [each.code for each in each_found] for name, each_found in found.items()}
+    above, mixed = "quota-above-cluster", "quota-weights-mixed"
+    assert codes == {
+        "a": [above, mixed],
+        "b": [above, mixed],
+        "c": ["quota-min-above-max", mixed],
+        "e": [above],
+    }
+    assert {each for row in found.values() for each in row} == set(
+        findings(quotas, {"cpu": 1000, "memory": 9}, BUILT_IN_TYPES)
+    )

@@ -126,6 +126,47 @@ def test_labels_and_statuses_are_written_and_then_nothing():
     run(work)
 
 
+def test_a_quota_that_holds_says_what_is_warned_of_and_numbers_follow_now_and_then():
+    """In the words of check; one node would otherwise have all quotas written anew at once."""
+
+    def message(cpus: int) -> str:
+        guaranteed = "quotas guarantee 1000 cpu in all, the cluster can promise"
+        return f"{guaranteed} {cpus}; lower their min by {1000 - cpus}, or add nodes"
+
+    async def work(world: World) -> None:
+        spec = {"namespaces": ["b"], "min": {"cpu": "1000"}}
+        world.put(QUOTA, "b", spec=spec)
+        world.put(QUOTA, "c", spec={"namespaces": ["c"], "min": {"memory": "0"}})
+        found = await world.look()
+        told = {key: each["conditions"][0] for key, each in found.items()}
+        assert {key: (each["status"], each["reason"]) for key, each in told.items()} == {
+            "quotas/b": ("True", "Warned"), "quotas/c": ("True", "Valid"),
+        }  # fmt: skip
+        assert told["quotas/b"]["message"] == message(16)
+        assert not world.events.said
+        for name, each in found.items():
+            kept = spec if name == "quotas/b" else {"namespaces": ["c"], "min": {"memory": "0"}}
+            world.put(QUOTA, name.removeprefix("quotas/"), spec=kept, status=each)
+        world.put(NODE, "n1", status={"allocatable": {"cpu": "4"}, "capacity": {"cpu": "4"}})
+        world.keeper._pace._next = 0
+        assert await world.look() == {}
+        assert world.keeper.wait_seconds > 1
+        world.keeper._pace._next = world.keeper._slow_pace._next = 0
+        assert (await world.look())["quotas/b"]["conditions"][0]["message"] == message(20)
+
+    run(work)
+
+
+def test_what_is_wrong_stands_before_what_is_warned_of():
+    async def work(world: World) -> None:
+        world.put(QUOTA, "b", spec={"namespaces": ["b"], "min": {"cpu": "99"}, "max": {"cpu": "9"}})
+        found = (await world.look())["quotas/b"]["conditions"][0]
+        assert (found["status"], found["reason"]) == ("False", "Invalid")
+        assert found["message"].startswith("quota b: cpu has min 99 above max 9; lower min or raise max")
+
+    run(work)
+
+
 def test_a_quota_that_does_not_hold_says_why_and_counts_nothing():
     async def work(world: World) -> None:
         world.put(QUOTA, "b", spec={"namespaces": ["b"], "min": {"cpu": "1"}})

@@ -7,7 +7,7 @@ somebody hands in are refused instead. The hard thing is that both must agree: e
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -36,17 +36,41 @@ def findings(
 
     `capacity` is what the cluster can promise in all; None where no cluster is known.
     """
+    return tuple(each.finding for each in _found(quotas, capacity, types))
+
+
+def findings_by_quota(
+    quotas: Iterable[Quota], capacity: Mapping[str, int], types: ResourceTypes
+) -> dict[str, list[Finding]]:
+    """Return the same by the names of the quotas that have a part in it: in a warning, many may."""
+    found: dict[str, list[Finding]] = {}
+    for finding, names in _found(quotas, capacity, types):
+        for name in names or (finding.subject.removeprefix("quota/"),):
+            found.setdefault(name, []).append(finding)
+    return found
+
+
+class _Found(NamedTuple):
+    """A finding, and the names of the quotas that it is about where that is not its subject alone."""
+
+    finding: Finding
+    names: tuple[str, ...] = ()
+
+
+def _found(quotas: Iterable[Quota], capacity: Mapping[str, int] | None, types: ResourceTypes) -> list[_Found]:
     given = _by_name(quotas)
     held = in_force(given)
-    found = [
+    of_one = [
         *(each for quota in given for each in _of_one(quota, types)),
         *_overlaps(given),
         *_parents(given),
         *_children(held, types),
-        *_weights(held),
-        *(_cluster(held, capacity, types) if capacity is not None else ()),
     ]
-    return tuple(sorted(found, key=lambda each: (_ORDER[each.severity], each.code, each.subject)))
+    of_many = [*_weights(held), *(_cluster(held, capacity, types) if capacity is not None else ())]
+    found = [*map(_Found, of_one), *of_many]
+    return sorted(
+        found, key=lambda each: (_ORDER[each.finding.severity], each.finding.code, each.finding.subject)
+    )
 
 
 def refuse_errors(
@@ -222,7 +246,7 @@ def _children(quotas: Sequence[Quota], types: ResourceTypes) -> Iterator[Finding
                 yield _error("quota-children-above-parent", quota, what, remedy)
 
 
-def _weights(quotas: Sequence[Quota]) -> Iterator[Finding]:
+def _weights(quotas: Sequence[Quota]) -> Iterator[_Found]:
     """Yield families in which some state a weight and others go by their min: the two are no measure."""
     families: dict[str, list[Quota]] = {}
     for quota in quotas:
@@ -234,7 +258,7 @@ def _weights(quotas: Sequence[Quota]) -> Iterator[Finding]:
             where = f"below quota {parent}" if parent else "without a parent"
             verb = "states" if len(without) == 1 else "state"
             noun = "quota" if len(without) == 1 else "quotas"
-            yield Finding(
+            finding = Finding(
                 "quota-weights-mixed",
                 "warning",
                 f"quota/{parent}" if parent else "cluster",
@@ -242,9 +266,10 @@ def _weights(quotas: Sequence[Quota]) -> Iterator[Finding]:
                 "min and weight are compared as numbers",
                 "give all of them a weight, or none",
             )
+            yield _Found(finding, tuple(quota.name for quota in family))
 
 
-def _cluster(quotas: Sequence[Quota], capacity: Mapping[str, int], types: ResourceTypes) -> Iterator[Finding]:
+def _cluster(quotas: Sequence[Quota], capacity: Mapping[str, int], types: ResourceTypes) -> Iterator[_Found]:
     """Yield resources of which more is guaranteed than there is; children share what their parent has."""
     total: dict[str, int] = {}
     for quota in quotas:
@@ -254,12 +279,15 @@ def _cluster(quotas: Sequence[Quota], capacity: Mapping[str, int], types: Resour
         room = capacity.get(name, 0)
         if amount > room:
             shown = types[name].readable
-            yield Finding(
+            finding = Finding(
                 "quota-above-cluster",
                 "warning",
                 "cluster",
                 f"quotas guarantee {shown(amount)} {name} in all, the cluster can promise {shown(room)}",
                 f"lower their min by {shown(amount - room)}, or add nodes",
+            )
+            yield _Found(
+                finding, tuple(quota.name for quota in quotas if not quota.parent and quota.min.of(name))
             )
 
 

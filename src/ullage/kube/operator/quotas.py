@@ -1,9 +1,10 @@
 """What quotas use, and which pods are over: written where the cluster says something else.
 
 Level-triggered: whatever was missed or failed, the next look finds it. Labels are written at once, statuses
-at most once a second. Two things are hard. One pod may change the entitlements of all quotas, so a quota of
-which nothing else has changed is told its own only now and then. And a label that is taken away right after
-it was written looks as if nothing had happened, so what was written is looked at again until it was seen.
+at most once a second. Two things are hard. One pod may change the entitlements of all quotas, and one node
+the warnings, so a quota of which nothing else has changed is told its own only now and then. And a label
+that is taken away right after it was written looks as if nothing had happened, so what was written is looked
+at again until it was seen.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,15 +15,16 @@ from ullage.engine.quota.audit import CAPACITY_LABEL
 from ullage.engine.quota.cluster_capacity import cluster_capacity
 from ullage.engine.quota.following import FollowedQuotas, QuotaFigures, Relabelled
 from ullage.engine.quota.standing import OVER_QUOTA
-from ullage.engine.quota.validation import findings
+from ullage.engine.quota.validation import findings_by_quota
 from ullage.kube.events import Events, Subject
 from ullage.kube.following import Following
-from ullage.kube.operator.statuses import NOWHERE, Statuses, Verdict, Wanted, valid
+from ullage.kube.operator.statuses import NOWHERE, Statuses, Verdict, Wanted, is_valid, valid
 from ullage.kube.operator.writing import Pace, Writing
 from ullage.model.cluster import Quota
 from ullage.model.delta import Delta
 from ullage.model.errors import InputError
 from ullage.model.resources import Resources, ResourceTypes
+from ullage.model.verdict import Finding
 from ullage.sources.kubernetes.api.client import ApiClient, segment
 from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.object_kinds import NOS, OWN_GROUP, QUOTA_KINDS
@@ -165,10 +167,13 @@ class QuotaKeeper:
             self._tell(wanted)
 
     def _paced(self, wanted: Wanted, *, all_due: bool) -> Wanted:
-        """Leave an entitlement for later where it is all that has changed."""
-        if all_due or "entitlement" not in wanted.status or "entitlement" not in wanted.before.status:
+        """Leave an entitlement, and warnings, for later where they are all that has changed."""
+        if all_due:
             return wanted
-        rest = {name: value for name, value in wanted.status.items() if name != "entitlement"}
+        before = wanted.before.status
+        slow = {"entitlement"} & before.keys()
+        slow |= {"conditions"} if is_valid(before) and is_valid(wanted.status) else set()
+        rest = {name: value for name, value in wanted.status.items() if name not in slow}
         without = wanted._replace(status=rest)
         if self._statuses.differ(without):
             return wanted
@@ -179,7 +184,7 @@ class QuotaKeeper:
         """Yield what the status of each quota should say."""
         snapshot = columns.snapshot
         types = snapshot.resource_types
-        wrong = _wrong(snapshot.quotas, cluster_capacity(columns), types)
+        wrong = findings_by_quota(snapshot.quotas, cluster_capacity(columns), types)
         by_name = {each.quota.name: each for each in self.figures}
         self._figures_of.clear()
         for quota in snapshot.quotas:
@@ -187,7 +192,8 @@ class QuotaKeeper:
             if kind is None:
                 continue
             before = self._following.stated[kind].get(key, NOWHERE)
-            status: dict[str, Any] = {"conditions": valid(before, wrong.get(quota.name, _HOLDS)), "used": {}}
+            verdict = _verdict(wrong[quota.name]) if quota.name in wrong else _HOLDS
+            status: dict[str, Any] = {"conditions": valid(before, verdict), "used": {}}
             figures = by_name.get(quota.name)
             if figures is not None:
                 self._figures_of[kind, key] = figures
@@ -229,17 +235,11 @@ def _object_of(quota: Quota, following: Following) -> tuple[Kind | None, str]:
     return (_OWN, quota.name) if quota.name in following.stated[_OWN] else (None, "")
 
 
-def _wrong(quotas: Iterable[Quota], capacity: Mapping[str, int], types: ResourceTypes) -> dict[str, Verdict]:
-    """Return what is wrong with quotas, by name."""
-    said: dict[str, list[str]] = {}
-    for each in findings(quotas, capacity, types):
-        if each.severity == "error":
-            line = f"{each.message}; {each.remedy}" if each.remedy else each.message
-            said.setdefault(each.subject.removeprefix("quota/"), []).append(line)
-    return {
-        name: Verdict(holds=False, reason="Invalid", message=" · ".join(lines[:MESSAGES_MAX]))
-        for name, lines in said.items()
-    }
+def _verdict(found: Sequence[Finding]) -> Verdict:
+    """Return whether a quota holds, with what is wrong with it, errors first; warnings do not keep it."""
+    lines = [f"{each.message}; {each.remedy}" if each.remedy else each.message for each in found]
+    holds = all(each.severity != "error" for each in found)
+    return Verdict(holds, "Warned" if holds else "Invalid", " · ".join(lines[:MESSAGES_MAX]))
 
 
 def _beyond(quota: Quota, used: Mapping[str, int]) -> list[str]:

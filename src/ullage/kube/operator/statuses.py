@@ -125,6 +125,11 @@ def valid(before: Stated, verdict: Verdict) -> list[Mapping[str, Any]]:
     return [*(each for each in known if each.get("type") != "Valid"), condition]
 
 
+def is_valid(status: Mapping[str, Any]) -> bool:
+    """Whether a status says that its object holds."""
+    return _condition(status).get("status") == "True"
+
+
 def _conditions(status: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     found = status.get("conditions")
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
