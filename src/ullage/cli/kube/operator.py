@@ -10,7 +10,8 @@ from ullage.cli.kube.process import of_process, options_of
 _HELP: Final = """Keep what quotas use, which pods are over and what is promised as it should be.
 
 It writes the status of quotas and policies, labels pods that are over quota, lets promises expire, and
-refuses quotas and policies that cannot hold. Several replicas may run; one leads.
+refuses quotas, policies and ResourceTypes that cannot hold. It watches all of them: when a ResourceType
+changes, the whole cluster is read anew by it. Several replicas may run; one leads.
 """
 
 
