@@ -51,6 +51,18 @@ def used(cluster: KubeCluster) -> dict[str, str]:
     }
 
 
+def shares(cluster: KubeCluster) -> dict[str, tuple[str, ...]]:
+    """What each Quota says it uses, borrows and may claim."""
+    found = cluster.plane.items("/apis/ullage.dev/v1/quotas")
+    terms = ("used", "borrowed", "entitlement")
+    return {
+        each["metadata"]["name"]: tuple(
+            each.get("status", {}).get(term, {}).get(GPU_MEMORY, "") for term in terms
+        )
+        for each in found
+    }
+
+
 def of_b(cluster: KubeCluster) -> int:
     return sum(key.startswith("b/") for key in cluster.placed())
 
@@ -119,11 +131,23 @@ def test_the_place_of_who_was_evicted_is_not_for_who_is_made_in_its_stead(with_c
 def test_in_mode_fair_two_pods_are_evicted_and_the_third_claim_refused(cluster):
     cluster.plane.create_many([own_quota(name, amount) for name, amount in LIMITS.items()])
     cluster.start("scheduler", *ARGUMENTS)
+    cluster.start("operator", "--gpu-memory-gb", "10")
     borrowing(cluster)
+    until(lambda: over_quota(cluster) == {"b/b1", "b/b2", "b/b3"}, "B's pods beyond its 10 GB are labelled")
     for number, left in ((1, 3), (2, 2)):
         cluster.plane.create(gpu_pod(f"a/claim{number}"))
         cluster.wait_until_placed(f"a/claim{number}")
         assert of_b(cluster) == left
     cluster.plane.create(gpu_pod("a/claim3"))
-    cluster.wait_until_told("a/claim3", "smallest change")
+    told = cluster.wait_until_told("a/claim3", "smallest change")
+    assert "70 of nos.nebuly.com/gpu-memory where 64 is its own" in told
     stays(lambda: of_b(cluster) == 2, "nobody goes for a claim that is refused")
+    (borrower,) = (key for key in cluster.placed() if key.startswith("b/") and key != "b/b0")
+    beyond = {"a/claim1", "a/claim2", borrower}
+    until(lambda: over_quota(cluster) == beyond, "A's two claims are beyond its 40 GB, and one pod of B's is")
+    within = set(cluster.pods("nos.nebuly.com/capacity=in-quota"))
+    assert within == {*(f"a/a{index}" for index in range(4)), "b/b0"}
+    until(
+        lambda: shares(cluster) == {"a": ("60", "20", "64"), "b": ("20", "10", "16"), "c": ("0", "0", "0")},
+        "quotas say what they use, borrow and may claim",
+    )
