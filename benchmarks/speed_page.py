@@ -43,6 +43,7 @@ CASES = (
     "usage",
     "forecast",
     "advise",
+    "right_sizing",
     "by_load",
 )
 ABOUT = {
@@ -60,6 +61,7 @@ ABOUT = {
     "usage": "usage, ",
     "forecast": "forecast, ",
     "advise": "advise ratio, ",
+    "right_sizing": "advise requests, ",
     "by_load": "balance by load, ",
 }
 """What the figures of a case are about, where their names do not say it."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
-from ullage.engine.usage.advice import WorkloadAdvice, advise, saving_of
-from ullage.engine.usage.evidence import Evidence
+from ullage.engine.usage.advice import WorkloadAdvice, advise, needed, saving_of
+from ullage.engine.usage.evidence import Evidence, Listed
 from ullage.engine.usage.owners import Owner, names_of, owner_of
 from ullage.engine.usage.requests import ContainerAdvice, Rules, Sized
 from ullage.engine.usage.requests_applied import Applied, Room, applied
@@ -16,7 +16,7 @@ from ullage.model.resources import Amount, Resources, ResourceTypes
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_cluster, unknown
 from ullage.service.held import columns_of
-from ullage.service.observed import read_usage
+from ullage.service.observed import read_needed_usage
 from ullage.service.progress import listener
 from ullage.service.wanted import PODS, wanted_shape
 from ullage.service.words import canonical_map
@@ -173,8 +173,12 @@ def advise_requests(asked: Asked, question: RequestsQuestion) -> Answer:
     rules = question.rules()
     snapshot = read_cluster(asked)
     check_namespace(snapshot, asked.namespace)
-    book = read_usage(question.usage, asked, snapshot)
     wanted = tuple(each.lower() for each in question.workloads)
+
+    def streams(listed: Listed) -> set[int]:
+        return needed(snapshot, listed, asked.namespace, wanted)
+
+    book = read_needed_usage(question.usage, asked, snapshot, streams)
     advice = advise(snapshot, book, rules, asked.namespace, wanted, steps=listener())
     _check_found(wanted, advice, snapshot, asked)
     types = snapshot.resource_types

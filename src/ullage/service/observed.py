@@ -4,7 +4,7 @@ A source is looked at once and becomes a book, in which workloads, namespaces, q
 are summed from their pods and nodes where nobody observed them as such.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +19,7 @@ from ullage.sources.server_access import is_server
 
 if TYPE_CHECKING:
     from ullage.engine.usage.book import Book, Samples
+    from ullage.engine.usage.evidence import Listed
 
 PROMETHEUS: Final = "prometheus"
 METRICS: Final = "metrics"
@@ -53,16 +54,41 @@ def read_usage(
     pods are known `by_the_hour`: whoever wants no sums of those leaves the pods as they are.
     """
     members = snapshot if by_the_hour else None
-    if source in {"", RECORDED}:
-        server = None if asked.observed else server_place(asked.ledger)
-        if server is not None:
-            return _told(server, members)
-        return _recorded(recorded_file(asked), members, of_server=bool(asked.observed))
-    if _is_database(source):
-        return _recorded(Path(source), members)
+    server, path = _recorder(source, asked)
+    if server is not None:
+        return _told(server, members)
+    if path is not None:
+        return _recorded(path, members, of_server=_is_of_server(source, asked))
     if source.lower().endswith(_DOCUMENTS):
         return _stated(source, types_of(asked, snapshot))
     return observed_book(observations(source, asked, snapshot), source, snapshot)
+
+
+def read_needed_usage(
+    source: str, asked: Asked, snapshot: Snapshot, needed: "Callable[[Listed], Collection[int]]"
+) -> "Book":
+    """Return at least what was observed of those streams of pods and containers that are needed.
+
+    Of a ledger nothing else is read, and nothing is summed over crowds.
+    """
+    server, path = _recorder(source, asked)
+    if server is None and path is not None:
+        return _recorded_part(path, needed, of_server=_is_of_server(source, asked))
+    if server is not None or source.lower().endswith(_DOCUMENTS):
+        return read_usage(source, asked, snapshot, by_the_hour=False)
+    return observed_book(observations(source, asked, snapshot), source, None)
+
+
+def _recorder(source: str, asked: Asked) -> tuple[ServerPlace | None, Path | None]:
+    """Return the server or the ledger that has recorded what is meant; neither for another source."""
+    if source in {"", RECORDED}:
+        server = None if asked.observed else server_place(asked.ledger)
+        return (server, None) if server is not None else (None, recorded_file(asked))
+    return None, Path(source) if _is_database(source) else None
+
+
+def _is_of_server(source: str, asked: Asked) -> bool:
+    return source in {"", RECORDED} and bool(asked.observed)
 
 
 def recorded_file(asked: Asked) -> Path:
@@ -173,14 +199,26 @@ def _recorded(path: Path, snapshot: Snapshot | None, *, of_server: bool = False)
     """Return what a ledger has recorded; where a server keeps its own is nobody's business."""
     from ullage.stores.usage import read_book
 
-    if of_server and not path.exists():
-        raise NothingRecordedError("nothing was observed", remedy=SERVER_REMEDY)
-    book = read_book(path)
-    if of_server and not len(book):
-        raise NothingRecordedError("nothing was observed", remedy=SERVER_REMEDY)
-    if not len(book):
-        raise NothingRecordedError("no usage is recorded in it", where=str(path), remedy=REMEDY)
+    book = None if of_server and not path.exists() else read_book(path)
+    if not book:
+        raise _nothing_recorded(path, of_server=of_server)
     return _with_crowds(book, snapshot)
+
+
+def _recorded_part(path: Path, needed: "Callable[[Listed], Collection[int]]", *, of_server: bool) -> "Book":
+    """Return what a ledger has recorded of some streams."""
+    from ullage.stores.usage import has_usage
+    from ullage.stores.usage_listing import read_needed
+
+    if (of_server and not path.exists()) or not has_usage(path):
+        raise _nothing_recorded(path, of_server=of_server)
+    return read_needed(path, needed)
+
+
+def _nothing_recorded(path: Path, *, of_server: bool) -> NothingRecordedError:
+    if of_server:
+        return NothingRecordedError("nothing was observed", remedy=SERVER_REMEDY)
+    return NothingRecordedError("no usage is recorded in it", where=str(path), remedy=REMEDY)
 
 
 def _told(server: ServerPlace, snapshot: Snapshot | None) -> "Book":

@@ -30,9 +30,8 @@ KEPT_DAYS: Final[Mapping[str, int]] = MappingProxyType(
 OTHERS_KEPT_DAYS: Final = 400
 LOW_BITS: Final = 32
 _LOW_MASK: Final = (1 << LOW_BITS) - 1
-COLUMNS: Final = (
-    "points, total_high, total_low, low, high, dropped, first_seconds, last_seconds, histogram, peaks"
-)
+FIGURES: Final = "points, total_high, total_low, low, high, dropped, first_seconds, last_seconds, histogram"
+COLUMNS: Final = f"{FIGURES}, peaks"
 TRIES_MAX: Final = 5
 _Added = tuple[Stream, int, tuple[object, ...]]
 _PUT: Final = "INSERT OR REPLACE INTO usage_days VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

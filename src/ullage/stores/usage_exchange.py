@@ -25,9 +25,10 @@ from ullage.engine.usage.summaries import AMOUNT_MAX
 from ullage.model.errors import InputError
 from ullage.stores.database_file import failures
 from ullage.stores.opening import check, open_to_read
-from ullage.stores.usage import row_of, stored_rows
+from ullage.stores.usage import stored_rows
 from ullage.stores.usage_meters import VERSION as METERED
 from ullage.stores.usage_meters import stored_meters
+from ullage.stores.usage_tables import StoredRow, put_rows
 
 if TYPE_CHECKING:
     import sqlite3
@@ -88,8 +89,7 @@ def to_book(message: bytes) -> Book:
     book = Book()
     try:
         for part in _told(message):
-            for place, day, *columns in part.rows:
-                _put(book, part.streams, place, day, columns)
+            put_rows(book, _rows(part))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _damaged(str(error)) from None
     return book
@@ -183,13 +183,14 @@ def _check_whole(view: memoryview) -> None:
         raise InputError("the usage is cut off or damaged", remedy="ask again")
 
 
-def _put(book: Book, streams: list[Stream], place: int, day: int, columns: list[Any]) -> None:
-    if not 0 <= place < len(streams):
-        raise msgspec.DecodeError("a row is of no stream")
-    stream = streams[place]
-    if columns[-1] is not None and not slots_of(stream):
-        raise msgspec.DecodeError(f"{stream.subject} has peaks over time")
-    book.put(row_of(stream, day, columns))
+def _rows(part: _Part) -> Iterator[StoredRow]:
+    for place, day, *columns in part.rows:
+        if not 0 <= place < len(part.streams):
+            raise msgspec.DecodeError("a row is of no stream")
+        stream = part.streams[place]
+        if columns[-1] is not None and not slots_of(stream):
+            raise msgspec.DecodeError(f"{stream.subject} has peaks over time")
+        yield stream, day, columns
 
 
 def _damaged(what: str) -> InputError:

@@ -14,7 +14,7 @@ from ullage.engine.placement.limit_ranges import containers_of, limit_range_refu
 from ullage.engine.requests import effective_limits, effective_request
 from ullage.engine.steps import Steps, counted
 from ullage.engine.usage.book import Book
-from ullage.engine.usage.evidence import Part, Seen, observed_pods, seen_of
+from ullage.engine.usage.evidence import Listed, Part, Seen, needed_streams, observed_pods, seen_of
 from ullage.engine.usage.owners import Crew, crews, names_of
 from ullage.engine.usage.requests import SIZED, ContainerAdvice, Rules, Sized, Sizing, is_guaranteed
 from ullage.model.admission import Autoscaler, LimitRange, LimitRangeItem
@@ -67,16 +67,28 @@ def advise(
     steps: Steps | None = None,
 ) -> list[WorkloadAdvice]:
     """Return advice for all workloads of a cluster or a namespace, or for those that are wanted by name."""
-    every = [
-        each
-        for each in crews(snapshot, observed_pods(book))
-        if (not wanted or names_of(each.owner) & set(wanted))
-        and (not namespace or each.owner.namespace == namespace)
-    ]
+    every = _meant(snapshot, book, namespace, wanted)
     seen = _looked_at(snapshot, book, rules, every)
     return [
         _advice(snapshot, rules, crew, of_containers)
         for crew, of_containers in counted(seen, len(every), "workloads looked at", steps)
+    ]
+
+
+def needed(snapshot: Snapshot, listed: Listed, namespace: str = "", wanted: Collection[str] = ()) -> set[int]:
+    """Return the streams that advice is made from: a book of these alone gives the same."""
+    every = _meant(snapshot, listed, namespace, wanted)
+    parts = [Part(crew, each) for crew in every for each in containers_of(crew.newest)]
+    return needed_streams(listed, parts, SIZED)
+
+
+def _meant(snapshot: Snapshot, listed: Listed, namespace: str, wanted: Collection[str]) -> list[Crew]:
+    names = set(wanted)
+    return [
+        each
+        for each in crews(snapshot, observed_pods(listed))
+        if (not names or names_of(each.owner) & names)
+        and (not namespace or each.owner.namespace == namespace)
     ]
 
 
@@ -165,6 +177,20 @@ def changed_workload(workload: Workload, advice: Sequence[ContainerAdvice]) -> W
         limits=_summed_anew(workload.limits, *limits),
         containers=after if workload.containers else (),
     )
+
+
+def changed_workloads(pods: Sequence[Workload], advice: Sequence[ContainerAdvice]) -> Iterator[Workload]:
+    """Yield the pods of one workload as they would be; those that ask for the same are reckoned once."""
+    known: dict[tuple[object, ...], Workload] = {}
+    for pod in pods:
+        own_name = "" if pod.containers else pod.name
+        shape = (pod.requests, pod.limits, pod.overhead, pod.containers, own_name)
+        after = known.get(shape)
+        if after is None:
+            after = known[shape] = changed_workload(pod, advice)
+        yield msgspec.structs.replace(
+            pod, requests=after.requests, limits=after.limits, containers=after.containers
+        )
 
 
 def _summed_anew(stated: Resources, before: Resources, after: Resources) -> Resources:

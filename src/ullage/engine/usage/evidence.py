@@ -8,9 +8,9 @@ known only where samples are close, or the source tells the most that was used s
 It is found out of many containers at once: what is known of all their streams are a few columns.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -32,6 +32,19 @@ NOTED_MIN: Final = Fraction(4, 5)
 """Peaks were noted where there are as many of them as this part of the samples."""
 START_SECONDS: Final = 600
 """A start was seen where the first sample came so soon after it, or when it was due."""
+
+
+class Listed(Protocol):
+    """Which streams there are, without what they come to: a book is one, and the list of a record."""
+
+    def subjects(self) -> Collection[str]:
+        """Return of whom anything was observed."""
+
+    def numbers(self, resource: str, measure: str) -> Mapping[str, int]:
+        """Return the streams of a resource by a measure as numbers, by subject."""
+
+    def points_of(self, number: int) -> int:
+        """Return how many points a stream has that is given by its number."""
 
 
 class Part(NamedTuple):
@@ -101,6 +114,16 @@ def seen_of(book: Book, parts: Sequence[Part], share: Fraction, decays: Mapping[
         Seen({resource: found[place] for resource, found in by_resource.items()}, *events)
         for place, events in enumerate(zip(kills, restarts, strict=True))
     ]
+
+
+def needed_streams(listed: Listed, parts: Sequence[Part], resources: Collection[str]) -> set[int]:
+    """Return the streams that are looked at for containers: nothing else changes what is known of them."""
+    found: set[int] = set()
+    for resource in (*resources, RESTARTS, OOM_KILLS):
+        subjects, numbers, _ = _streams_of(listed, parts, resource)
+        noted = listed.numbers(resource, MAX_USAGE)
+        found.update(numbers.tolist(), (noted[each] for each in subjects if each in noted))
+    return found
 
 
 class _Looked:
@@ -268,28 +291,28 @@ def _events_of(book: Book, parts: Sequence[Part], event: str) -> list[int]:
     return found
 
 
-def observed_pods(book: Book) -> list[tuple[str, str]]:
+def observed_pods(listed: Listed) -> list[tuple[str, str]]:
     """Return namespace and name of every pod of which something was observed, in order."""
     found = set()
-    for subject in book.subjects():
+    for subject in listed.subjects():
         kind, *names = subject.split("/")
         if kind in {"pod", "container"}:
             found.add((names[0], names[1]) if len(names) > 1 else ("", names[0]))
     return sorted(found)
 
 
-def _streams_of(book: Book, parts: Sequence[Part], resource: str) -> tuple[list[str], Integers, Integers]:
+def _streams_of(listed: Listed, parts: Sequence[Part], resource: str) -> tuple[list[str], Integers, Integers]:
     """Return whose use of a resource is that of containers, their streams, and of which container each is."""
     found = [
         (subject, number, place)
         for place, part in enumerate(parts)
-        for subject, number in _subjects(book, part, resource)
+        for subject, number in _subjects(listed, part, resource)
     ]
     numbers, owners = (np.array([each[column] for each in found], np.int64) for column in (1, 2))
     return [subject for subject, _, _ in found], numbers, owners
 
 
-def _subjects(book: Book, part: Part, resource: str) -> Iterator[tuple[str, int]]:
+def _subjects(listed: Listed, part: Part, resource: str) -> Iterator[tuple[str, int]]:
     """Yield whose use of a resource is that of a container: itself, or its pod where it is alone in it.
 
     Of the two, the one that was looked at more often is believed, first the container.
@@ -297,12 +320,12 @@ def _subjects(book: Book, part: Part, resource: str) -> Iterator[tuple[str, int]
     crew, container = part
     running = [each for each in crew.newest.containers if each.role != "init"]
     alone = not crew.newest.containers or (len(running) == 1 and running[0].name == container.name)
-    known = book.numbers(resource, USAGE)
+    known = listed.numbers(resource, USAGE)
     for key in (*(_key(pod) for pod in crew.pods), *(_key_of(crew, name) for name in crew.gone)):
         itself, of_pod = _names(key, container)
         own = known.get(itself)
         other = known.get(of_pod) if alone else None
-        if own is not None and (other is None or book.points_of(own) >= book.points_of(other)):
+        if own is not None and (other is None or listed.points_of(own) >= listed.points_of(other)):
             yield itself, own
         elif other is not None:
             yield of_pod, other

@@ -14,7 +14,7 @@ from ullage.engine.capacity.summary import Summary, summarise_groups, total
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import fit
 from ullage.engine.placement.headroom import headroom
-from ullage.engine.usage.advice import WorkloadAdvice, changed_workload
+from ullage.engine.usage.advice import WorkloadAdvice, changed_workloads
 from ullage.model.cluster import Batch, Snapshot, Workload
 
 
@@ -48,10 +48,10 @@ class Applied(NamedTuple):
 
 def with_advice(snapshot: Snapshot, advice: Sequence[WorkloadAdvice]) -> Snapshot:
     """Return a cluster whose workloads ask for what is advised."""
-    changed = []
+    changed: list[Workload] = []
     for each in advice:
         if each.changes:
-            changed += [changed_workload(pod, each.containers) for pod in each.crew.pods]
+            changed += changed_workloads(each.crew.pods, each.containers)
     return msgspec.structs.replace(snapshot, workloads=snapshot.workloads.changed(changed))
 
 
