@@ -45,9 +45,10 @@ def test_what_cannot_be_served_is_refused_in_one_line(ask, tmp_path, monkeypatch
     assert ask("serve", *words) == (1, "", f"ullage: error: {told}\n")
 
 
-@pytest.mark.parametrize("name", ["uvicorn", "uvloop"])
+@pytest.mark.parametrize("name", ["httptools", "uvloop"])
 def test_what_a_server_needs_beyond_the_base_is_named(ask, monkeypatch, name):
-    monkeypatch.delitem(sys.modules, "ullage.web.serving", raising=False)
+    for module in ("serving", "connections"):
+        monkeypatch.delitem(sys.modules, f"ullage.web.{module}", raising=False)
     monkeypatch.setitem(sys.modules, name, None)
     told = f"a server needs {name}, which is not installed; install ullage[server]"
     assert ask("serve", "-c", "demo") == (1, "", f"ullage: error: {told}\n")

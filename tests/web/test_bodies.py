@@ -6,6 +6,7 @@ import pytest
 
 from ullage.web import bodies as module
 from ullage.web.bodies import Bodies, GoneError, Incoming
+from ullage.web.exchange import Exchange
 from ullage.web.http import Problem
 
 CHUNKED = {"transfer-encoding": "chunked"}
@@ -125,19 +126,11 @@ def test_what_does_not_come_in_vain_is_not_waited_for(monkeypatch):
 
 
 def test_a_body_that_has_arrived_is_read_at_once_within_its_size():
-    class Cycle:
-        """A request as uvicorn has it: its whole body is there."""
-
-        more_body = disconnected = response_complete = False
-
-        def __init__(self):
-            self.body = bytearray(b"x" * 9)
-
-        async def receive(self):
-            raise AssertionError("nothing is waited for")
-
     def whole():
-        incoming = Incoming(Cycle().receive)
+        exchange = Exchange(None, {}, keeps=True, expects=False)
+        exchange.body += b"x" * 9
+        exchange.is_whole = True
+        incoming = Incoming(exchange.receive)
         incoming.begin(CHUNKED)
         return incoming
 

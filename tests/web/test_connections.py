@@ -118,7 +118,7 @@ def test_no_more_is_read_while_requests_that_were_sent_ahead_wait(tmp_path):
 
     async def slow(server, request):
         del server, request
-        paused.append([each.flow.read_paused for each in connections_of()])
+        paused.append([each.is_read_paused for each in connections_of()])
         await asyncio.sleep(0.01)
         return Response()
 

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from ullage.model.errors import InputError
 from ullage.web.bodies import Bodies, GoneError, Incoming
 from ullage.web.caching import is_known
-from ullage.web.connections import Head, header_text, sent_at_once
+from ullage.web.exchange import Head, header_text, send_whole
 from ullage.web.forms import media_type
 from ullage.web.http import HTML, JSON, PROBLEM, Problem, Request, Response, Streamed
 from ullage.web.problems import busy, defect, nested, of_input
@@ -75,7 +75,7 @@ class Asking(NamedTuple):
 
 
 class App:
-    """The application that uvicorn runs."""
+    """The application, as ASGI has it."""
 
     def __init__(self, server: "Server", routes: Routes, bodies: Bodies | None = None) -> None:
         self._server = server
@@ -274,7 +274,7 @@ async def _send(send: Any, answer: Response, asked: Mapping[str, str], method: s
     if not is_kept:
         headers.append((b"cache-control", b"no-cache" if tag else b"no-store"))
     sent = b"" if method == "HEAD" else body
-    if not closes and sent_at_once(send, Head(status, _BASE_TEXT, headers), sent):
+    if send_whole(send, Head(status, _BASE_TEXT, headers), sent, closes=closes):
         return status
     if closes:
         headers.append((b"connection", b"close"))

@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ullage.web.exchange import Exchange
 from ullage.web.http import Problem
 from ullage.web.problems import busy
 
@@ -47,13 +48,12 @@ class Incoming:
         return message
 
     def arrived(self) -> bytes | None:
-        """Return the whole body where uvicorn has it already, as it mostly has of small ones."""
-        cycle: Any = getattr(self._receive, "__self__", None)
-        if getattr(cycle, "more_body", True) or cycle.disconnected or cycle.response_complete:
+        """Return the whole body where it is there already, as it mostly is of small ones."""
+        exchange = getattr(self._receive, "__self__", None)
+        if not isinstance(exchange, Exchange) or not exchange.is_whole or exchange.is_gone:
             return None
-        found, cycle.body = bytes(cycle.body), bytearray()
         self.is_whole = True
-        return found
+        return exchange.take()
 
     async def pass_over(self) -> bool:
         """Read what is sent in vain, for a moment; return whether that was all of it."""

@@ -1,27 +1,30 @@
 """Connections with clients, held to bounds: a slow one is let go, and a crowd of them makes room.
 
-uvicorn speaks HTTP; what it leaves open is how long the head of a request may take and how large it may be,
-how long somebody may take to read an answer, and how many may be connected. Nothing is timed one by one: all
-connections are looked at once in a second. The hard thing is to tell who reads slowly from who does not read:
-what the system still has to send counts too, for it is taken over by the megabyte.
+httptools reads requests; here they are put in their order, one being answered at a time. How long the head of
+a request may take and how large it may be is bounded, as is how long somebody may take to read an answer, and
+how many may be connected. Nothing is timed one by one: all connections are looked at once in a second. The
+hard thing is to tell who reads slowly from who does not read: what the system still has to send counts too,
+for it is taken over by the megabyte.
 """
 
+import asyncio
 import fcntl
-import re
 import socket
 import struct
 import termios
-from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+import httptools
 
+from ullage.web.exchange import HELD_BYTES_MAX, STATUS_LINES, Exchange
 from ullage.web.http import PROBLEM, Problem
 
 CONNECTIONS_MAX: Final = 2000
 HEAD_SECONDS_MAX: Final = 10.0
 HEAD_BYTES_MAX: Final = 64 << 10
-KEEP_SECONDS: Final = 30
+KEEP_SECONDS: Final = 30.0
 """How long a connection without a request is kept."""
 AHEAD_MAX: Final = 64
 """So many requests may be sent before the first of them is answered; those behind are not read."""
@@ -30,15 +33,36 @@ READING_BYTES_MIN: Final = 128 << 10
 """What of an answer has to be read in so many seconds."""
 UNREAD_BYTES_MAX: Final = 256 << 20
 """What may be left to read of all answers together, before those who have read longest are let go."""
-_NO_TEXT: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
-"""What would end a header, or is no text."""
 _INTEGER: Final = struct.Struct("i")
 _AT_ONCE: Final = struct.pack("ii", 1, 0)
+Application = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
 
-class Connection(HttpToolsProtocol):
+class Clients:
+    """All who are connected, what is being answered, and what all answers have."""
+
+    def __init__(self, application: Application, say: Callable[[str], None]) -> None:
+        self.application = application
+        self.say = say
+        """Told what is worth a line in the log."""
+        self.connections: set[Connection] = set()
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.date = b""
+        """The header with the time of day."""
+
+
+class Connection(asyncio.Protocol):
     """One connection."""
 
+    transport: asyncio.Transport
+    exchange: Exchange | None = None
+    """The last request that has begun to arrive."""
+    answering: Exchange | None = None
+    """The last one that was begun to be answered."""
+    is_writable = True
+    is_read_paused = False
+    idle_since = 0.0
+    """Since when it has asked nothing; 0 before its first request, and while there is one."""
     head_since = 0.0
     """When it began to send the head of a request, or to be expected to; 0 while there is none."""
     head_bytes = 0
@@ -53,35 +77,87 @@ class Connection(HttpToolsProtocol):
     is_ending = False
     """Whether nothing more is read of it, and it is closed behind its last answer."""
 
-    def connection_made(self, transport: Any) -> None:
+    def __init__(self, clients: Clients) -> None:
+        self.clients = clients
+        self.loop = asyncio.get_running_loop()
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # the last one is answered
+        self.pipeline: deque[Exchange] = deque()
+        """Requests that wait for those before them."""
+        self._url = b""
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._expects = False
+        self._written: asyncio.Event | None = None
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin; where too many are connected, whoever has waited longest without asking goes."""
-        super().connection_made(transport)
+        self.transport = transport  # type: ignore[assignment]  # of a socket, it is written to
         self.head_since = self.loop.time()
-        if len(self.connections) > CONNECTIONS_MAX:
-            _make_room(self.connections)  # type: ignore[arg-type]  # all are of this class
+        self.clients.connections.add(self)
+        if len(self.clients.connections) > CONNECTIONS_MAX:
+            _make_room(self.clients.connections)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        """Tell whoever answers that nobody is there any more."""
+        self.clients.connections.discard(self)
+        self.pipeline.clear()  # nobody has begun to answer them
+        if self.answering is not None:
+            self.answering.is_gone = not self.answering.is_answered
+            self.answering.wake()
+        self.resume_writing()
 
     def data_received(self, data: bytes) -> None:
         """Take what was sent."""
         if self.is_ending:
             return
+        self.idle_since = 0.0
         if self.is_in_head:
             self.head_since = self.head_since or self.loop.time()
             self.head_bytes += len(data)
-        super().data_received(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            pass  # whoever asks for another protocol is answered in this one
+        except httptools.HttpParserError:
+            self.clients.say("what was sent is no HTTP")
+            self.refuse(Problem(400, "invalid http request received"))
+            return
         if self.is_in_head and self.head_bytes > HEAD_BYTES_MAX and not self.transport.is_closing():
             self.refuse(Problem(431, f"the head of the request is larger than {HEAD_BYTES_MAX} bytes"))
 
+    def pause_writing(self) -> None:
+        """Send no more for now."""
+        self.is_writable = False
+
+    def resume_writing(self) -> None:
+        """Go on: what was sent is read, all but a little."""
+        self.unread_bytes = 0
+        self.is_writable = True
+        if self._written is not None:
+            self._written.set()
+            self._written = None
+
+    # What the parser calls.
+
     def on_message_begin(self) -> None:
         """Begin the head of a request."""
-        if self.is_ending:
-            return
-        self.is_in_head = True
-        super().on_message_begin()
+        if not self.is_ending:
+            self.is_in_head = True
+            self._url, self._headers, self._expects = b"", [], False
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of what is asked for."""
+        self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header; those behind a body are dropped."""
         if self.is_in_head:
-            super().on_header(name, value)
+            name = name.lower()
+            if name == b"expect" and value.lower() == b"100-continue":
+                self._expects = True
+            self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         """End the head of a request; what asks for another protocol is the last one, and has no body."""
@@ -90,81 +166,140 @@ class Connection(HttpToolsProtocol):
         if len(self.pipeline) >= AHEAD_MAX:
             self.is_ending = True
             return
-        if self.parser.should_upgrade() and self._has_body():
+        parser = self.parser
+        upgrades = parser.should_upgrade()
+        if upgrades:
             self.is_ending = True
-            if self.is_busy:
-                self.transport.abort()
-            else:
-                self.refuse(Problem(400, "a body is not read behind Upgrade", "send it without that"))
-            return
+            if self._has_body():
+                if self.is_busy:
+                    self.transport.abort()
+                else:
+                    self.refuse(Problem(400, "a body is not read behind Upgrade", "send it without that"))
+                return
         self.is_in_head = False
         self.head_bytes = 0
         self.head_since = 0.0
         self.body_since = self.loop.time()
-        super().on_headers_complete()
-        if self.parser.should_upgrade():
-            self.is_ending = True
-            self.cycle.keep_alive = False
-
-    def on_message_complete(self) -> None:
-        """End a request, unless it is not answered."""
-        if not self.is_ending or self.parser.should_upgrade():
-            super().on_message_complete()
+        target = httptools.parse_url(self._url)
+        target.path.decode("ascii")  # or it is no HTTP
+        scope = {
+            "type": "http",
+            "method": parser.get_method().decode("ascii"),
+            "raw_path": target.path,
+            "query_string": target.query or b"",
+            "headers": self._headers,
+        }
+        keeps = not upgrades and parser.get_http_version() != "1.0" and parser.should_keep_alive()
+        before, self.exchange = self.exchange, Exchange(self, scope, keeps=keeps, expects=self._expects)
+        if before is None or before.is_answered:
+            self._answer(self.exchange)
+        else:
+            self.pause_reading()
+            self.pipeline.append(self.exchange)
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of the body of a request, unless that is not answered."""
-        if not self.is_ending:
-            super().on_body(body)
+        """Take a part of the body of a request, unless that is not answered any more."""
+        exchange = self.exchange
+        if self.is_ending or exchange is None or exchange.is_answered:
+            return
+        exchange.body += body
+        if len(exchange.body) > HELD_BYTES_MAX:
+            self.pause_reading()
+        exchange.wake()
+
+    def on_message_complete(self) -> None:
+        """End a request."""
+        exchange = self.exchange
+        if exchange is None or (self.is_ending and not self.parser.should_upgrade()):
+            return
+        exchange.is_whole = True
+        exchange.wake()
 
     def _has_body(self) -> bool:
         return any(
             (name == b"content-length" and told.strip(b"0 ")) or name == b"transfer-encoding"
-            for name, told in self.headers
+            for name, told in self._headers
         )
 
-    def _unsupported_upgrade_warning(self) -> None:
-        """Say nothing: whoever asks for another protocol is answered in this one."""
+    # Requests, one after the other.
 
-    def on_response_complete(self) -> None:
-        """Wait for the next request; more is read when those that came before are answered."""
+    def _answer(self, exchange: Exchange) -> None:
+        self.answering = exchange
+        task: asyncio.Task[None] = self.loop.create_task(
+            self.clients.application(exchange.scope, exchange.receive, exchange.send)  # type: ignore[arg-type]
+        )
+        self.clients.tasks.add(task)
+        task.add_done_callback(exchange.ended)
+
+    def answered(self, exchange: Exchange) -> None:
+        """Go on to the next request; more is read when those that came before are answered."""
         self.unread_bytes = 0
-        super().on_response_complete()
+        if not exchange.keeps:
+            self.transport.close()
+        if self.transport.is_closing():
+            return
         if self.pipeline:
-            self.flow.pause_reading()
-        elif self.is_ending and not self.is_busy:
+            self._answer(self.pipeline.popleft())
+        elif not self.is_ending:
+            self.idle_since = self.loop.time()
+            self.is_in_head = True
+        elif not self.is_busy:
+            self.transport.close()
+        if not self.pipeline:
+            self.read_on()
+
+    def give_up(self, exchange: Exchange, problem: Problem) -> None:
+        """Close behind a request that has no answer but this one, or a part of one."""
+        if exchange.is_begun or self.transport.is_closing():
+            self.transport.abort()
+        else:
+            self.refuse(problem)
+
+    def pause_reading(self) -> None:
+        """Read no more for now."""
+        if not self.is_read_paused and not self.transport.is_closing():
+            self.is_read_paused = True
+            self.transport.pause_reading()
+
+    def read_on(self) -> None:
+        """Read more."""
+        if self.is_read_paused and not self.transport.is_closing():
+            self.is_read_paused = False
+            self.transport.resume_reading()
+
+    async def writable(self) -> None:
+        """Wait until more can be sent, or nobody is there any more."""
+        while not self.is_writable:
+            self._written = self._written or asyncio.Event()
+            await self._written.wait()
+
+    def shutdown(self) -> None:
+        """End it behind what was asked already."""
+        if self.exchange is None or not self.is_busy:
             self.transport.close()
         else:
-            self.is_in_head = True
-
-    def resume_writing(self) -> None:
-        """Go on: what was sent is read, all but a little."""
-        self.unread_bytes = 0
-        super().resume_writing()
+            self.exchange.keeps = False
 
     @property
     def is_busy(self) -> bool:
         """Whether a request is being answered, or its body is on its way."""
-        return self.cycle is not None and not self.cycle.response_complete
+        return self.exchange is not None and not self.exchange.is_answered
 
     @property
     def is_whole(self) -> bool:
         """Whether a request is being answered of which nothing is missing."""
-        return self.is_busy and not self.cycle.more_body
+        return self.exchange is not None and not self.exchange.is_answered and self.exchange.is_whole
 
     @property
     def held_bytes(self) -> int:
         """What we still hold of answers, because it was not read."""
         return int(self.transport.get_write_buffer_size())
 
-    def send_400_response(self, message: str) -> None:
-        """Refuse what is no HTTP."""
-        self.refuse(Problem(400, message.rstrip(".").lower()))
-
     def refuse(self, problem: Problem) -> None:
         """Answer with a problem, and close."""
         body = problem.response().body
         head = f"content-type: {PROBLEM}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
-        self.transport.write(STATUS_LINE[problem.status] + head.encode() + body)
+        self.transport.write(STATUS_LINES[problem.status] + head.encode() + body)
         self.transport.close()
 
     def look(self, now: float) -> None:
@@ -176,6 +311,9 @@ class Connection(HttpToolsProtocol):
                 self.transport.abort()
             return
         unread = self._unread() if self.held_bytes else 0
+        if not unread and self.idle_since and now - self.idle_since > KEEP_SECONDS:
+            self.transport.close()
+            return
         if not unread or not self.unread_bytes:
             self.unread_bytes, self.unread_since, self.reads_since = unread, now, now
         elif now - self.unread_since >= READING_SECONDS:
@@ -196,42 +334,7 @@ class Connection(HttpToolsProtocol):
         return self.held_bytes + int(_INTEGER.unpack(queued)[0])
 
 
-class Head(NamedTuple):
-    """What comes before a body: a status, headers as text that all answers have, and those of this one."""
-
-    status: int
-    text: bytes
-    headers: Sequence[tuple[bytes, bytes]]
-
-
-def header_text(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Return headers as they are sent; raises a ValueError where one is more than that."""
-    pairs = list(headers)
-    if any(_NO_TEXT.search(told) for _, told in pairs):
-        raise ValueError("a header would be more than one")
-    return b"".join([b"%b: %b\r\n" % pair for pair in pairs])
-
-
-def sent_at_once(send: Any, head: Head, body: bytes) -> bool:
-    """Send an answer in one piece, where uvicorn would take two; False where that has to do it.
-
-    That is where the answer has to wait, or the connection is to be closed behind it, or is gone.
-    """
-    cycle = getattr(send, "__self__", None)
-    if not isinstance(cycle, RequestResponseCycle) or cycle.response_started or not cycle.keep_alive:
-        return False
-    if cycle.flow.write_paused or cycle.disconnected:
-        return False
-    text = header_text((*cycle.default_headers, *head.headers))
-    cycle.response_started = cycle.response_complete = True
-    cycle.waiting_for_100_continue = False
-    cycle.transport.write(b"".join((STATUS_LINE[head.status], head.text, text, b"\r\n", body)))
-    cycle.message_event.set()
-    cycle.on_response()
-    return True
-
-
-def look_at_all(connections: Iterable[Any], now: float) -> None:
+def look_at_all(connections: Iterable[Connection], now: float) -> None:
     """Look at every connection, and at what all of them have not read; one alone may take what it wants."""
     for each in list(connections):
         each.look(now)

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import fcntl
 import gc
-import logging
 import os
 import resource
 import signal
@@ -20,14 +19,12 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import Any, Final
 
-import uvicorn
 import uvloop
-from uvicorn.server import ServerState
 
 from ullage.model.errors import InputError
 from ullage.web.api.table import routes
 from ullage.web.app import App
-from ullage.web.connections import CONNECTIONS_MAX, KEEP_SECONDS, Connection, look_at_all
+from ullage.web.connections import CONNECTIONS_MAX, Clients, Connection, look_at_all
 from ullage.web.logs import Log
 from ullage.web.server import Server
 from ullage.web.settings import Settings
@@ -128,69 +125,52 @@ async def serving(
     server: Server, tls: ssl.SSLContext | None = None, app: App | None = None
 ) -> AsyncIterator[str]:
     """Answer requests while the context lasts; gives the address. At its end all answers are finished."""
-    config = uvicorn.Config(
-        app or App(server, routes()),
-        http=Connection,
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        timeout_keep_alive=KEEP_SECONDS,
-    )
-    config.load()
-    logger = logging.getLogger("uvicorn.error")
-    logger.propagate = False
-    handler = _Handler(server.log)
-    logger.addHandler(handler)
-    state = ServerState()
+    clients = Clients(app or App(server, routes()), lambda what: server.log.say("http", what=what))
     loop = asyncio.get_running_loop()
     listening = _socket(server.settings)
     accepting = await loop.create_server(
-        lambda: Connection(config, state, {}),
+        lambda: Connection(clients),
         sock=listening,
         backlog=BACKLOG,
         ssl=tls,
         ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX if tls else None,
     )
-    looking = asyncio.create_task(_look(state))
+    looking = asyncio.create_task(_look(clients))
     try:
         yield _address(server.settings, listening)
     finally:
         accepting.close()
-        await _finish(server, state)
+        await _finish(server, clients)
         looking.cancel()
-        logger.removeHandler(handler)
 
 
-async def _finish(server: Server, state: ServerState) -> None:
+async def _finish(server: Server, clients: Clients) -> None:
     """Let everybody have the answer they wait for, within the limit."""
     server.ending.set()
-    for connection in list(state.connections):
+    for connection in list(clients.connections):
         connection.shutdown()
     ends = time.monotonic() + server.settings.stop_seconds
-    while state.tasks and time.monotonic() < ends:
-        await asyncio.wait(state.tasks, timeout=max(0.0, ends - time.monotonic()))
+    while clients.tasks and time.monotonic() < ends:
+        await asyncio.wait(clients.tasks, timeout=max(0.0, ends - time.monotonic()))
         await asyncio.sleep(0)  # what was asked on the same connection meanwhile is a task by now
-    if state.tasks:
-        server.log.say("gives up on what takes too long", count=len(state.tasks))
-    for task in list(state.tasks):
+    if clients.tasks:
+        server.log.say("gives up on what takes too long", count=len(clients.tasks))
+    for task in list(clients.tasks):
         task.cancel()
-    await asyncio.gather(*state.tasks, return_exceptions=True)
-    while state.connections and time.monotonic() < ends:  # the last bytes are on their way
-        look_at_all(state.connections, asyncio.get_running_loop().time())
+    await asyncio.gather(*clients.tasks, return_exceptions=True)
+    while clients.connections and time.monotonic() < ends:  # the last bytes are on their way
+        look_at_all(clients.connections, asyncio.get_running_loop().time())
         await asyncio.sleep(0.01)
-    for connection in list(state.connections):
-        if connection.transport is not None:
-            connection.transport.abort()
+    for connection in list(clients.connections):
+        connection.transport.abort()
 
 
-async def _look(state: ServerState) -> None:
+async def _look(clients: Clients) -> None:
     """Keep the date, and look at all connections."""
     loop = asyncio.get_running_loop()
     while True:
-        state.default_headers = [(b"date", formatdate(usegmt=True).encode())]
-        look_at_all(state.connections, loop.time())
+        clients.date = f"date: {formatdate(usegmt=True)}\r\n".encode()
+        look_at_all(clients.connections, loop.time())
         await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -263,15 +243,3 @@ def _version() -> str:
 def _say_defect(log: Log, told: dict[str, Any]) -> None:
     error = told.get("exception")
     log.say("met a defect", what=str(told.get("message", "")), why=f"{type(error).__name__}: {error}")
-
-
-class _Handler(logging.Handler):
-    """What uvicorn has to say, among our lines."""
-
-    def __init__(self, log: Log) -> None:
-        super().__init__(logging.WARNING)
-        self._log = log
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Say it."""
-        self._log.say("http", what=record.getMessage().strip())
