@@ -137,7 +137,9 @@ class Ledgers:
         """Return some entries of a cluster's ledger."""
         self._pool.revision(cluster)
         if cluster in self._in_cluster:
-            return page_of_state(await asyncio.to_thread(self._state, cluster), wanted, after, count)
+            kept = (await self._opened(cluster)).kept
+            if isinstance(kept, _InCluster):
+                return page_of_state(await asyncio.to_thread(kept.store.state), wanted, after, count)
         if not self.place(cluster):
             return page_of_state(LedgerState(), wanted, after, count)
         return await asyncio.to_thread(page_of_file, self.path(cluster), wanted, after, count)
@@ -237,10 +239,6 @@ class Ledgers:
         store = open_ledger(self._in_cluster[cluster])
         return store, store.state()
 
-    def _state(self, cluster: str) -> LedgerState:
-        with open_ledger(self._in_cluster[cluster]) as store:
-            return store.state()
-
 
 class _InCluster:
     """A ledger that is kept in its cluster itself, where a step takes as long as the network does."""
@@ -248,18 +246,18 @@ class _InCluster:
     is_gone = False
 
     def __init__(self, store: LedgerStore) -> None:
-        self._store = store
+        self.store = store
         self.submit_async = store.submit_async
 
     async def due(self, now_seconds: int) -> tuple[int, bool]:
         """See Kept."""
         return await asyncio.to_thread(
-            self._store.ask, lambda state: (state.revision, bool(state.due(now_seconds)))
+            self.store.ask, lambda state: (state.revision, bool(state.due(now_seconds)))
         )
 
     async def close(self) -> None:
         """See Kept."""
-        await asyncio.to_thread(self._store.close)
+        await asyncio.to_thread(self.store.close)
 
 
 class _ClusterLedger:
