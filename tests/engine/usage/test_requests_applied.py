@@ -1,6 +1,6 @@
 """A cluster in which advice was followed: who still has a place, and how much room there is."""
 
-from builders import cluster, node, pod, resources, waiting
+from builders import cluster, node, pod, quota, resources, waiting
 from ullage.engine.columns import Columns
 from ullage.engine.usage.advice import advise
 from ullage.engine.usage.requests import Rules
@@ -69,3 +69,45 @@ def test_what_was_over_before_and_does_not_grow_stays():
     snapshot = cluster(node("n1", cpu="16", memory="8Gi").holding(sized("a", "10Gi", "a")))
     result = found(snapshot)
     assert (result.moved, result.homeless) == ((), ())
+
+
+def test_advice_is_followed_by_all_pods_of_a_workload_that_lists_no_containers():
+    pods = [pod(f"w-{number}", namespace="n", owner="StatefulSet/w", memory="8Gi") for number in range(2)]
+    older = pod("w-2", namespace="n", owner="StatefulSet/w", memory="9Gi")
+    snapshot = cluster(node("n1", cpu="16", memory="32Gi").holding(*pods, older))
+    streams = {(f"pod/n/w-{number}", "memory"): every(3600, [GIB] * 336, START) for number in range(3)}
+    advice = advise(snapshot, book(streams), Rules())
+    done = applied(Columns(snapshot), advice, SHAPE)
+    (saved,) = [each.freed.of("memory") for each in advice]
+    assert saved > 18 * GIB
+    gained = done.after.summary.free.of("memory") - done.before.summary.free.of("memory")
+    assert gained == saved + GIB, "the older pod asks for more than the others"
+
+
+def test_pods_that_are_alike_go_where_there_is_room_and_stay_where_they_can():
+    pods = [sized(f"w-{number}", "4Gi", "w", created_seconds=START - number) for number in range(4)]
+    snapshot = cluster(
+        node("n1", cpu="16", memory="16Gi").holding(*pods),
+        node("n2", cpu="16", memory="7Gi"),
+    )
+    done = found(snapshot, **{each.name: 5 for each in pods})  # of 5.75 Gi, two have room beside each other
+    assert [(key, before) for key, before, _ in done.moved] == [("n/w-2", "n1")]
+    assert [each.workload for each in done.homeless] == ["n/w-3"]
+    where = [done.snapshot.workloads[f"n/w-{number}"].node for number in range(4)]
+    assert where == ["n1", "n1", "n2", ""]
+
+
+def test_who_is_evicted_for_pods_that_grow_is_named_and_holds_no_room():
+    lent = pod("lent", namespace="b", memory="8Gi")
+    mine = sized("w-0", "2Gi", "w")
+    snapshot = cluster(
+        node("n1", cpu="16", memory="10Gi").holding(mine, lent),
+        quota("n", {"memory": "10Gi"}),
+        quota("b", {"memory": "0"}),
+    )
+    done = found(snapshot, **{"w-0": 4})
+    assert [(each.workload, each.node, each.reason) for each in done.homeless] == [
+        ("b/lent", "n1", "goes for n/w-0")
+    ]
+    assert done.snapshot.workloads["b/lent"].node == ""
+    assert done.snapshot.workloads["n/w-0"].node == "n1"

@@ -165,6 +165,8 @@ def _changed(container: Container, sized: Sequence[Sized]) -> Container:
 def changed_workload(workload: Workload, advice: Sequence[ContainerAdvice]) -> Workload:
     """Return a pod as it would be; what it states as a whole, or did not come from containers, stays."""
     before = containers_of(workload)
+    if not workload.containers and len(advice) == 1:  # its only container is called as it is itself
+        advice = (advice[0]._replace(container=before[0]),)
     after = changed_containers(before, advice)
     if after == before:
         return workload
@@ -183,8 +185,7 @@ def changed_workloads(pods: Sequence[Workload], advice: Sequence[ContainerAdvice
     """Yield the pods of one workload as they would be; those that ask for the same are reckoned once."""
     known: dict[tuple[object, ...], Workload] = {}
     for pod in pods:
-        own_name = "" if pod.containers else pod.name
-        shape = (pod.requests, pod.limits, pod.overhead, pod.containers, own_name)
+        shape = (pod.requests, pod.limits, pod.overhead, pod.containers)
         after = known.get(shape)
         if after is None:
             after = known[shape] = changed_workload(pod, advice)

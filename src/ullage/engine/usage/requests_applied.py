@@ -4,6 +4,7 @@ Pods that only shrink stay where they are. Of those that grow, a node may hold m
 placed anew, one after the other, in the cluster as it would be, and whoever finds no place is named.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -91,24 +92,57 @@ def _settled(
     freed = msgspec.structs.replace(
         snapshot, workloads=snapshot.workloads.changed([], [each.key for each in leaving])
     )
-    batches = [Batch(msgspec.structs.replace(each, node="", state="init")) for each in leaving]
-    answer = fit(Columns(freed), batches, names_remedies=False)
-    placed, moved, homeless = [], [], []
-    outcomes = {each.subject: each for each in answer.outcomes}
-    for each in leaving:
-        found = outcomes[each.key]
-        node = found.nodes[0][0] if found.nodes else ""
-        placed.append(_at(each, node))
-        if not node:
-            reason = found.refusal.reason if found.refusal is not None else "no place"
-            homeless.append(Homeless(each.key, each.node, reason))
-        elif node != each.node:
-            moved.append((each.key, each.node, node))
+    together = _alike(leaving)
+    asked = [Batch(msgspec.structs.replace(pods[0], node="", state="init"), len(pods)) for pods in together]
+    outcomes = {each.subject: each for each in fit(Columns(freed), asked, names_remedies=False).outcomes}
+    placed: dict[str, Workload] = {}
+    moved, homeless = [], []
+    for pods in together:
+        found = outcomes[pods[0].key]
+        reason = found.refusal.reason if found.refusal is not None else "no place"
+        for pod, node in zip(pods, _shared_out(pods, found.nodes), strict=True):
+            placed[pod.key] = _at(pod, node)
+            if not node:
+                homeless.append(Homeless(pod.key, pod.node, reason))
+            elif node != pod.node:
+                moved.append((pod.key, pod.node, node))
+        for victim in found.evicted:
+            placed[victim.workload] = _at(snapshot.workloads[victim.workload], "")
+            homeless.append(Homeless(victim.workload, victim.node, f"goes for {pods[0].key}"))
     return (
-        msgspec.structs.replace(freed, workloads=freed.workloads.changed(placed)),
+        msgspec.structs.replace(freed, workloads=freed.workloads.changed([*placed.values()])),
         tuple(moved),
         tuple(homeless),
     )
+
+
+def _alike(pods: Sequence[Workload]) -> list[list[Workload]]:
+    """Return pods with those behind them that ask for just the same, which are placed as one batch."""
+    found: list[list[Workload]] = []
+    for pod in pods:
+        if found and not pod.volumes and _template(pod) == _template(found[-1][0]):
+            found[-1].append(pod)
+        else:
+            found.append([pod])
+    return found
+
+
+def _template(pod: Workload) -> Workload:
+    return msgspec.structs.replace(
+        pod, name="", node="", created_seconds=None, started_seconds=None, outages=()
+    )
+
+
+def _shared_out(pods: Sequence[Workload], nodes: Sequence[tuple[str, int]]) -> list[str]:
+    """Return the node of each pod, none as '': whoever can stays where it is, then the first by name."""
+    left = Counter(dict(nodes))
+    staying = set()
+    for pod in pods:
+        if left[pod.node]:
+            left[pod.node] -= 1
+            staying.add(pod.key)
+    others = left.elements()
+    return [pod.node if pod.key in staying else next(others, "") for pod in pods]
 
 
 def _at(workload: Workload, node: str) -> Workload:
