@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from ullage.engine.usage.book import Stream
+from ullage.engine.usage.ratio_evidence import LOOKED_AT
 from ullage.engine.usage.summary import percentile, status_of
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
 from ullage.model.usage import fraction_of
 from ullage.render.json_text import to_yaml
 from ullage.service.asked import Asked, read_cluster
-from ullage.service.observed import read_usage
+from ullage.service.observed import NothingRecordedError, read_needed_usage, read_peaks_usage, read_usage
 from ullage.sources.usage_documents import status_document
 from ullage.stores.usage import Batch, Marks, append
 from usage_builders import book, every
@@ -57,6 +58,43 @@ def test_a_ledger_is_known_by_its_content_and_is_the_default(recorded):
     for source, asked in ((str(recorded), DEMO), ("", of_ledger), ("recorded", of_ledger)):
         assert read_usage(source, asked).figures(NODE).total == 14
         assert read_usage(source, asked, read_cluster(DEMO)).figures(API).high == 2
+
+
+def test_peaks_alone_are_those_of_everything_crowds_included(tmp_path):
+    path, snapshot = tmp_path / "ledger.db", read_cluster(DEMO)
+    append(path, Batch("test", read_usage(str(EXAMPLE), DEMO), Marks(0, {}), 1_768_435_200))
+    whole, part = (
+        read_usage(str(path), DEMO, snapshot),
+        read_peaks_usage(str(path), DEMO, snapshot, "memory", LOOKED_AT),
+    )
+    meant = [each for kind in LOOKED_AT for each in whole.streams(kind, "memory", "usage")]
+    assert API in meant
+    assert sorted(part.streams()) == sorted(meant)
+    for stream in meant:
+        days = whole.days(stream)
+        assert part.days(stream) == days
+        for day in days:
+            assert (part.slots(stream, day, 1) == whole.slots(stream, day, 1)).all()
+
+
+def test_parts_of_a_ledger_without_use_are_refused_as_all_of_it(tmp_path):
+    path, snapshot = tmp_path / "ledger.db", read_cluster(DEMO)
+    append(path, Batch("test", book({}), Marks(0, {}), 1000))
+    told = set()
+    for read in (
+        lambda asked: read_usage("", asked, snapshot),
+        lambda asked: read_needed_usage("", asked, snapshot, lambda _: []),
+        lambda asked: read_peaks_usage("", asked, snapshot, "memory", LOOKED_AT),
+    ):
+        for asked in (
+            Asked(ledger=str(path)),
+            Asked(observed=str(path)),
+            Asked(observed=str(tmp_path / "none")),
+        ):
+            with pytest.raises(NothingRecordedError) as refused:
+                read(asked)
+            told.add((bool(asked.observed), str(refused.value)))
+    assert len(told) == 2
 
 
 def test_documents_say_what_they_were_made_of(tmp_path):

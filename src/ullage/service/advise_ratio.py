@@ -125,13 +125,14 @@ class RatioReport(Record, frozen=True):
 
 def advise_ratio(asked: Asked, question: RatioQuestion) -> Answer:
     """Answer how far memory can be over-committed."""
-    from ullage.service.observed import read_usage
+    from ullage.engine.usage.ratio_evidence import LOOKED_AT
+    from ullage.service.observed import read_peaks_usage
 
     if not 0 < question.risk < 1:
         raise InputError(f"a risk of {question.risk} is none", where="--risk", remedy="use 0.001 for 0.1 %")
     snapshot = read_cluster(asked)
     check_groups(snapshot, question.groups)
-    book = read_usage(question.usage, asked, snapshot)
+    book = read_peaks_usage(question.usage, asked, snapshot, MEMORY, LOOKED_AT)
     return advise_ratio_of(snapshot, book, asked, question)
 
 

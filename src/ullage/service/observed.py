@@ -4,14 +4,14 @@ A source is looked at once and becomes a book, in which workloads, namespaces, q
 are summed from their pods and nodes where nobody observed them as such.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ullage.model.cluster import Snapshot
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
-from ullage.model.usage import MAX_USAGE, USAGE
+from ullage.model.usage import MAX_USAGE, USAGE, kind_of
 from ullage.service.asked import Asked, read_types
 from ullage.service.ledger_file import file_of, ledger_path
 from ullage.service.ledger_server import ServerPlace, server_place
@@ -77,6 +77,28 @@ def read_needed_usage(
     if server is not None or source.lower().endswith(_DOCUMENTS):
         return read_usage(source, asked, snapshot, by_the_hour=False)
     return observed_book(observations(source, asked, snapshot), source, None)
+
+
+def read_peaks_usage(
+    source: str, asked: Asked, snapshot: Snapshot, resource: str, kinds: Sequence[str]
+) -> "Book":
+    """Return at least the peaks of the use of a resource by subjects of some kinds, crowds among them.
+
+    Of a ledger nothing else is read. Nodes and pods must be among the kinds where crowds are.
+    """
+    server, path = _recorder(source, asked)
+    if server is not None or path is None:
+        return read_usage(source, asked, snapshot)
+    from ullage.engine.usage.aggregate import add_crowds
+    from ullage.engine.usage.homes import Homes
+    from ullage.stores.usage_parts import looking, read_peaks_of_kinds
+
+    _check_recorded(path, of_server=_is_of_server(source, asked))
+    with looking(path) as connection:
+        book = read_peaks_of_kinds(connection, resource, kinds)
+    homes = Homes(snapshot)
+    add_crowds(book, lambda subject: tuple(each for each in homes.of(subject) if kind_of(each) in kinds))
+    return book
 
 
 def _recorder(source: str, asked: Asked) -> tuple[ServerPlace | None, Path | None]:
@@ -207,12 +229,18 @@ def _recorded(path: Path, snapshot: Snapshot | None, *, of_server: bool = False)
 
 def _recorded_part(path: Path, needed: "Callable[[Listed], Collection[int]]", *, of_server: bool) -> "Book":
     """Return what a ledger has recorded of some streams."""
-    from ullage.stores.usage import has_usage
     from ullage.stores.usage_listing import read_needed
+
+    _check_recorded(path, of_server=of_server)
+    return read_needed(path, needed)
+
+
+def _check_recorded(path: Path, *, of_server: bool) -> None:
+    """Refuse a ledger that has recorded no use."""
+    from ullage.stores.usage import has_usage
 
     if (of_server and not path.exists()) or not has_usage(path):
         raise _nothing_recorded(path, of_server=of_server)
-    return read_needed(path, needed)
 
 
 def _nothing_recorded(path: Path, *, of_server: bool) -> NothingRecordedError:

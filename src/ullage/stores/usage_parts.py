@@ -13,13 +13,14 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ullage.engine.usage.book import Book, DayRow, Stream, slots_of
-from ullage.engine.usage.summaries import NO_FIGURES
+import msgspec
+
+from ullage.engine.usage.book import Book, Stream
 from ullage.model.usage import COMMITTED, USAGE
 from ullage.stores.database_file import failures
 from ullage.stores.opening import open_to_read
 from ullage.stores.usage import COLUMNS, LOW_BITS, batches_of, row_of
-from ullage.stores.usage_codec import to_peaks
+from ullage.stores.usage_tables import put_peaks
 
 
 class Extent(NamedTuple):
@@ -53,18 +54,28 @@ def read_subjects(connection: sqlite3.Connection, subjects: Iterable[str], first
     return book
 
 
-def read_peaks(connection: sqlite3.Connection, subjects: Iterable[str]) -> Book:
+def read_peaks(connection: sqlite3.Connection, subjects: Collection[str]) -> Book:
     """Return the peaks of the use of some subjects, and nothing else of it, for sums over them."""
     book = Book()
-    for subject in subjects:
+    found = connection.execute(
+        "SELECT subject, resource, day, peaks FROM json_each(?) CROSS JOIN usage_streams ON subject = value "
+        "JOIN usage_days ON stream = number WHERE measure = ? AND peaks IS NOT NULL",
+        (msgspec.json.encode(subjects).decode(), USAGE),
+    )
+    put_peaks(book, ((Stream(subject, resource), day, peaks) for subject, resource, day, peaks in found))
+    return book
+
+
+def read_peaks_of_kinds(connection: sqlite3.Connection, resource: str, kinds: Iterable[str]) -> Book:
+    """Return the same of one resource, of all subjects of some kinds; days without peaks are there, too."""
+    book = Book()
+    for kind in kinds:
         found = connection.execute(
-            "SELECT resource, day, peaks FROM usage_streams JOIN usage_days ON stream = number "
-            "WHERE subject = ? AND measure = ? AND peaks IS NOT NULL",
-            (subject, USAGE),
+            "SELECT subject, day, peaks FROM usage_streams CROSS JOIN usage_days ON stream = number "
+            "WHERE subject > ? AND subject < ? AND resource = ? AND measure = ?",
+            (*_range(kind), resource, USAGE),
         )
-        for resource, day, peaks in found:
-            stream = Stream(subject, resource)
-            book.put(DayRow(stream, day, NO_FIGURES, to_peaks(peaks, slots_of(stream))))
+        put_peaks(book, ((Stream(subject, resource), day, peaks) for subject, day, peaks in found))
     return book
 
 

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from ullage.engine.usage.book import Book, Peaks, Stream, slots_of
-from ullage.engine.usage.summaries import Table
+from ullage.engine.usage.summaries import Table, empty_table
 from ullage.stores.usage_codec import to_histograms, to_many_peaks
 
 AT_ONCE: Final = 1 << 13
@@ -26,7 +26,15 @@ def put_rows(book: Book, rows: Iterable[StoredRow], *, with_peaks: bool = True) 
         )
 
 
-def _parts(rows: Iterable[StoredRow]) -> Iterator[tuple[Sequence[Stream], Sequence[int], Sequence[Any]]]:
+def put_peaks(book: Book, rows: Iterable[tuple[Stream, int, bytes | None]]) -> None:
+    """Add the peaks of streams on days to a book, and nothing else of them."""
+    for streams, days, peaks in _parts(rows):
+        book.put_table(streams, days, empty_table(len(days)), _peaks(streams, peaks))
+
+
+def _parts(
+    rows: Iterable[tuple[Stream, int, Any]],
+) -> Iterator[tuple[Sequence[Stream], Sequence[int], Sequence[Any]]]:
     left = iter(rows)
     while part := [*islice(left, AT_ONCE)]:
         yield tuple(zip(*part, strict=True))  # type: ignore[misc]

@@ -173,3 +173,20 @@ def test_an_empty_batch_leaves_a_book_as_it_is():
     found = Book()
     assert found.add(samples("node/n1", "cpu", [])) == 0
     assert len(found) == 0
+
+
+@given(POINTS)
+def test_peaks_of_many_streams_are_those_of_each(points):
+    found = book_of(points)
+    for kind in ("node", "pod", "cluster"):
+        streams = found.streams(kind)
+        if not streams:
+            continue
+        known = found.peaks_of(streams)
+        rows = zip(known.owners.tolist(), known.days.tolist(), known.slots.tolist(), strict=True)
+        assert sorted(rows) == [
+            (place, day, slots)
+            for place, stream in enumerate(streams)
+            for day in found.days(stream)
+            if max(slots := found.slots(stream, day, 1).tolist()) != MISSING
+        ]

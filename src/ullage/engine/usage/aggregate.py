@@ -159,13 +159,8 @@ def _of_peaks(book: Book, kind: str, homes: Callable[[str], tuple[str, ...]]) ->
 
 def _peaks(book: Book, streams: Sequence[Stream]) -> Samples:
     """Return the peaks of streams of one resource."""
-    numbers, moments, amounts = [_NONE], [_NONE], [_NONE]
-    for number, stream in enumerate(streams):
-        days = book.days(stream)
-        peaks = np.stack([book.slots(stream, day, 1) for day in days])
-        rows, places = np.nonzero(peaks != MISSING)
-        numbers.append(np.full(len(rows), number, np.int64))
-        moments.append(np.array(days, np.int64)[rows] * DAY_SECONDS + places * book.slot_seconds(stream))
-        amounts.append(peaks[rows, places])
-    columns = (np.concatenate(each) for each in (numbers, moments, amounts))
-    return Samples(streams[0].resource, USAGE, [each.subject for each in streams], *columns)
+    owners, days, slots = book.peaks_of(streams)
+    rows, places = np.nonzero(slots != MISSING)
+    moments = days[rows] * DAY_SECONDS + places * book.slot_seconds(streams[0])
+    subjects = [each.subject for each in streams]
+    return Samples(streams[0].resource, USAGE, subjects, owners[rows], moments, slots[rows, places])

@@ -73,6 +73,14 @@ class OfStreams(NamedTuple):
     table: Table
 
 
+class OfPeaks(NamedTuple):
+    """The peaks of some streams: of which of these each row of slots is, and of which day."""
+
+    owners: Integers
+    days: Integers
+    slots: Integers
+
+
 class Stated(NamedTuple):
     """A status that somebody else made, as it was read, and when its window ended, where that is said."""
 
@@ -203,6 +211,17 @@ class Book:
                 if row is not None:
                     found[place] = levels.table[row]
         return found.reshape(-1)
+
+    def peaks_of(self, streams: Sequence[Stream]) -> OfPeaks:
+        """Return the peaks of streams of one kind, day by day; days on which there are none are left out."""
+        of_days = [self._days[self._numbers[stream]] for stream in streams]
+        owners = np.repeat(np.arange(len(streams)), [len(each) for each in of_days])
+        days = np.array([day for each in of_days for day in each], np.int64)
+        rows = np.array([row for each in of_days for row in each.values()], np.int64)
+        levels = np.array(self._level_of, np.int64)[rows]
+        known = levels >= 0
+        table = self._levels[self.slot_seconds(streams[0])].table
+        return OfPeaks(owners[known], days[known], table[levels[known]])
 
     def rows(self, subject: str = "") -> Iterator[DayRow]:
         """Yield everything, or what there is of one subject, in order of streams and days."""

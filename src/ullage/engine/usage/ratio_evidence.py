@@ -24,6 +24,8 @@ from ullage.engine.usage.ratio_nodes import ANYWHERE, Evidence
 from ullage.model.cluster import Workload
 
 MEMORY: Final = "memory"
+LOOKED_AT: Final = ("node", "pod", "workload")
+"""Kinds of subjects whose peaks of memory are all that is looked at."""
 DAY_HOURS: Final = DAY_SECONDS // COARSE_SECONDS
 SLOT_HOURS: Final = (1, 2, 3, 4, 6, 8, 12, 24)
 DENSE: Final = 0.8

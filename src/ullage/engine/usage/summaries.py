@@ -67,6 +67,12 @@ class Table(NamedTuple):
     counts: Integers
 
 
+def empty_table(rows: int) -> Table:
+    """Return figures of so many rows of which nothing is known."""
+    nothing = np.zeros(rows, np.int64)
+    return Table(*[nothing] * len(_EMPTY), *[_NONE] * (len(Table._fields) - len(_EMPTY)))
+
+
 NO_FIGURES: Final = Figures(0, 0, 0, 0, 0, 0, 0, np.empty(0, np.int64), np.empty(0, np.int64))
 
 
