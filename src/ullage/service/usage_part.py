@@ -80,7 +80,12 @@ class _Crowds:
         part = read_peaks(self._connection, members)
         add_crowds(part, self._homes_of)
         self._known.update(part.streams())
-        return [row for row in part.rows() if row.stream in wanted and row.day >= first_day]
+        return [
+            row
+            for subject in sorted({each.subject for each in wanted})
+            for row in part.rows(subject)
+            if row.stream in wanted and row.day >= first_day
+        ]
 
     def _homes_of(self, subject: str) -> tuple[str, ...]:
         return tuple(each for each in self._homes.of(subject) if each in self._crowds)

@@ -22,7 +22,7 @@ _SLOT_MASK: Final = (1 << SLOT_BITS) - 1
 _SUMS_MAX: Final = 1 << 20
 DROPPED: Final = -1
 """What stands for a point that did not count."""
-_AT_ONCE: Final = 500
+_AT_ONCE: Final = 2000
 """Streams whose peaks are added up together."""
 Parts = tuple[Integers, Integers]
 _NONE: Final[Integers] = np.empty(0, np.int64)
@@ -63,6 +63,14 @@ class Rollup:
         self._peaks.add((numbers[good] << SLOT_BITS) + slots, samples.amounts[good])
         if self._peaks.is_full():
             self._close()
+
+    def add_peaks(self, samples: Samples) -> None:
+        """Take in peaks, of each stream and slot at most one: nothing has to wait for more of them."""
+        streams = np.array([self._stream(each, samples.resource) for each in samples.subjects], np.int64)
+        good = (samples.amounts >= 0) & (samples.amounts <= AMOUNT_MAX)
+        amounts, slots = samples.amounts[good], samples.at_seconds[good] // self._slot_seconds
+        for keys, which in self._crowd_keys((streams[samples.numbers[good]] << SLOT_BITS) + slots):
+            self._wait(keys, amounts[which])
 
     def sums(self, known: Book) -> Iterator[Samples]:
         """Yield what every crowd used in each slot, but for those that a book has observed as such."""
@@ -153,7 +161,7 @@ def _of_peaks(book: Book, kind: str, homes: Callable[[str], tuple[str, ...]]) ->
             by_resource.setdefault(stream.resource, []).append(stream)
     for streams in by_resource.values():
         for start in range(0, len(streams), _AT_ONCE):
-            found.add(_peaks(book, streams[start : start + _AT_ONCE]))
+            found.add_peaks(_peaks(book, streams[start : start + _AT_ONCE]))
     return found
 
 

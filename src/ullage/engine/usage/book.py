@@ -246,7 +246,8 @@ class Book:
         self._summaries.put(place, row.figures)
         if row.slots is not None:
             seconds = self.slot_seconds(row.stream)
-            self._levels[seconds].put(self._level_row(seconds, place), row.slots)
+            level = self._level_row(seconds, place)
+            self._grown(seconds).put(level, row.slots)
 
     def put_table(
         self, streams: Sequence[Stream], days: Sequence[int], table: Table, peaks: Sequence[Peaks] = ()
@@ -262,7 +263,7 @@ class Book:
         for places, slots in peaks:
             seconds = DAY_SECONDS // slots.shape[1]
             meant = np.array([self._level_row(seconds, row) for row in rows[places].tolist()], np.int64)
-            np.maximum.at(self._levels[seconds].table, meant, slots)
+            np.maximum.at(self._grown(seconds).table, meant, slots)
 
     def merge(self, other: "Book") -> None:
         """Add everything of another book."""
@@ -317,14 +318,19 @@ class Book:
         if level < 0:
             rows = self._level_rows[seconds]
             level = self._level_of[row] = rows[self._keys[row]] = len(rows)
-            self._levels[seconds].grow(len(rows))
         return level
+
+    def _grown(self, seconds: int) -> Levels:
+        """Return the peaks of a length, with a place for every row that has some."""
+        levels = self._levels[seconds]
+        levels.grow(len(self._level_rows[seconds]))
+        return levels
 
     def _raise(self, samples: Samples, streams: Integers, rows: Integers, places: Integers) -> None:
         """Note the peaks of those subjects that have them."""
         by_subject = np.array(self._seconds, np.int64)[streams]
         good = (samples.amounts >= 0) & (samples.amounts <= AMOUNT_MAX)
-        for seconds, levels in self._levels.items():
+        for seconds in self._levels:
             if not (by_subject == seconds).any():
                 continue
             meant = good & (by_subject[samples.numbers] == seconds)
@@ -336,6 +342,7 @@ class Book:
             found = np.array(self._level_of, np.int64)[rows]
             for place in np.flatnonzero(is_meant & (found < 0)):
                 found[place] = self._level_row(seconds, int(rows[place]))
+            levels = self._grown(seconds)
             levels.raise_to(found[places_meant], samples.at_seconds[meant], samples.amounts[meant])
 
 
