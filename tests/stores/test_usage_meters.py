@@ -134,6 +134,16 @@ def test_meters_that_are_damaged_are_told_to_be_so(tmp_path):
         read_meters(path)
 
 
+@pytest.mark.parametrize("version", ["", "x", "-1", "1.5", "\u0664", "9" * 5000])
+def test_meters_whose_version_is_damaged_are_told_to_be_so_and_left_alone(tmp_path, version):
+    path = tmp_path / "ledger.db"
+    add(path, NAME, (START, 0), (START + 60, 5))
+    change(path, f"UPDATE usage_meters SET meter = '{version}' WHERE name LIKE '%version%'")  # noqa: S608 - our own words
+    for use in (read_meters, lambda damaged: add(damaged, NAME, (START + 120, 9))):
+        with pytest.raises(StoreUnavailableError, match="is damaged"):
+            use(path)
+
+
 def change(path, statement):
     with contextlib.closing(sqlite3.connect(path)) as connection:
         assert connection.execute(statement).rowcount == 1

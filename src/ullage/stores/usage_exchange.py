@@ -27,7 +27,7 @@ from ullage.stores.database_file import failures
 from ullage.stores.opening import check, open_to_read
 from ullage.stores.usage import stored_rows
 from ullage.stores.usage_meters import VERSION as METERED
-from ullage.stores.usage_meters import stored_meters
+from ullage.stores.usage_meters import stored_meters, writings_of
 from ullage.stores.usage_tables import StoredRow, put_rows
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def to_meters(message: bytes) -> "Meters | None":
     try:
         for part in _told(message):
             rows.update(part.meters)
-        return meters_of(rows) if rows.pop(METERED, None) else None
+        return meters_of(rows) if writings_of(rows.pop(METERED, "0")) else None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _damaged(str(error)) from None
 

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
+import msgspec
+
 from ullage.engine.usage.metering_counters import Meters
 from ullage.engine.usage.metering_rows import meters_of, rows_of
 from ullage.stores.database_file import failures
@@ -19,6 +21,7 @@ from ullage.stores.protocol import StoreBusyError
 TRIES_MAX: Final = 5
 VERSION: Final = '["version"]'
 """The row that says how often meters were written."""
+DIGITS_MAX: Final = 18
 Answer = TypeVar("Answer")
 
 
@@ -27,7 +30,7 @@ def read_meters(path: Path) -> Meters | None:
     check(path)
     with failures(path), contextlib.closing(open_to_read(path)) as connection:
         rows = stored_meters(connection)
-        return meters_of(rows) if rows.pop(VERSION, None) else None
+        return meters_of(rows) if writings_of(rows.pop(VERSION, "0")) else None
 
 
 def change_meters(
@@ -41,12 +44,13 @@ def change_meters(
         for _ in range(TRIES_MAX):
             before = stored_meters(connection)
             version = before.pop(VERSION, "0")
+            writings = writings_of(version)
             meters = meters_of(before) if before else new()
             answer = change(meters)
             after = rows_of(meters)
             connection.execute("BEGIN IMMEDIATE")
             if _version(connection) == version:
-                _write(connection, before, {**after, VERSION: str(int(version) + 1)})
+                _write(connection, before, {**after, VERSION: str(writings + 1)})
                 connection.execute("COMMIT")
                 return answer
             connection.execute("ROLLBACK")
@@ -56,6 +60,13 @@ def change_meters(
 def stored_meters(connection: sqlite3.Connection) -> dict[str, str]:
     """Return all rows as they are stored, by name."""
     return dict(connection.execute("SELECT name, meter FROM usage_meters"))
+
+
+def writings_of(version: str) -> int:
+    """Return how often meters were written; a msgspec.DecodeError where that is not as we write it."""
+    if not (version.isascii() and version.isdecimal()) or len(version) > DIGITS_MAX:
+        raise msgspec.DecodeError("how often meters were written is not as we write it")
+    return int(version)
 
 
 def _version(connection: sqlite3.Connection) -> str:

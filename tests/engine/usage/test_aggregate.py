@@ -148,13 +148,13 @@ def test_who_counts_only_where_all_was_observed_as_such_is_not_added_up(monkeypa
     crowds = {each for above in HOMES.values() for each in above if not each.startswith("node/")}
     found = book({**members, **{(each, "cpu"): every(300, [5]) for each in crowds - {"namespace/shop"}}})
     added = []
-    plain = Rollup.add
+    plain = Rollup.add_peaks
 
     def noted(rollup, some):
         added.extend(some.subjects)
         plain(rollup, some)
 
-    monkeypatch.setattr(Rollup, "add", noted)
+    monkeypatch.setattr(Rollup, "add_peaks", noted)
     add_crowds(found, homes)
     assert set(added) == {"pod/shop/a", "pod/shop/b", "pod/shop/c"}
     assert found.figures(Stream("namespace/shop", "cpu")).high == 6
