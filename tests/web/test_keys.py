@@ -6,7 +6,7 @@ import pytest
 
 from ullage.web import keys
 from ullage.web.http import Problem
-from ullage.web.keys import Keyed, digest_of, key_in
+from ullage.web.keys import Keyed, digest_of, forget_keys, key_in
 from ullage.web.state import State
 
 FIRST = Keyed("plan", "demo", "mine", digest_of(b"{}", b"body"))
@@ -54,6 +54,24 @@ def test_only_so_many_keys_are_remembered_the_newest_of_them(state, monkeypatch)
         remember(state, FIRST._replace(key=str(number)), str(number))
     known = [state.now(FIRST._replace(key=str(number)).known) for number in range(4)]
     assert known == [None, None, "2", "3"]
+
+
+def test_many_keys_of_one_kind_push_out_none_of_another(state, monkeypatch):
+    monkeypatch.setattr(keys, "KEYS_MAX", 2)
+    remember(state, FIRST, "7")
+    for number in range(4):
+        monkeypatch.setattr(keys.time, "time", lambda number=number: 9e9 + number)
+        monkeypatch.setattr(keys, "SECONDS_MAX", 10**10)
+        remember(state, Keyed("samples", "demo", str(number), "digest"), "taken")
+    assert state.now(FIRST.known) == "7"
+
+
+def test_all_keys_about_a_cluster_are_forgotten_with_it(state):
+    others = [FIRST._replace(operation="samples"), FIRST._replace(cluster="another")]
+    for each in (FIRST, *others):
+        remember(state, each, "7")
+    state.now(lambda connection: forget_keys(connection, "demo"))
+    assert [state.now(each.known) for each in (FIRST, *others)] == [None, None, "7"]
 
 
 def test_a_key_is_forgotten_after_a_while(state, monkeypatch):

@@ -9,6 +9,7 @@ import pytest
 from ullage.model.errors import InputError
 from ullage.stores.protocol import StoreUnavailableError
 from ullage.web import state as module
+from ullage.web.keys import Keyed
 from ullage.web.state import FILE, MIGRATIONS, Audited, State
 
 
@@ -125,6 +126,19 @@ def test_a_file_of_others_is_left_alone(tmp_path, statements, told):
         State(tmp_path)
     with contextlib.closing(sqlite3.connect(tmp_path / FILE)) as connection:
         assert list(connection.iterdump()) == before
+
+
+def test_keys_of_samples_that_were_sent_before_an_upgrade_are_still_known(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "MIGRATIONS", MIGRATIONS[:5])
+    sent = ("demo", "mine", 10**10, "digest", "taken")
+    with contextlib.closing(State(tmp_path)) as state:
+        state.now(
+            lambda connection: connection.execute("INSERT INTO samples_sent VALUES (?, ?, ?, ?, ?)", sent)
+        )
+    monkeypatch.setattr(module, "MIGRATIONS", MIGRATIONS)
+    with contextlib.closing(State(tmp_path)) as state:
+        assert state.now(Keyed("samples", "demo", "mine", "digest").known) == "taken"
+        assert state.now(Keyed("plan", "demo", "mine", "digest").known) is None
 
 
 def test_what_is_no_database_is_refused(tmp_path):

@@ -2,7 +2,8 @@
 
 A key belongs to one kind of request about one cluster, and to what was asked first under it: anything else
 under the same key is refused. Whoever does something writes its key down in the same transaction, so that of
-two who ask at once one is told what came of the other's. Keys are remembered for a while, and only so many.
+two who ask at once one is told what came of the other's. Keys are remembered for a while, and only so many of
+each kind.
 """
 
 import sqlite3
@@ -50,14 +51,15 @@ class Keyed(NamedTuple):
         )
         connection.execute(
             "DELETE FROM keys WHERE at_seconds < ? OR (operation, cluster, key) IN "
-            "(SELECT operation, cluster, key FROM keys ORDER BY at_seconds DESC LIMIT -1 OFFSET ?)",
-            (now - SECONDS_MAX, KEYS_MAX),
+            "(SELECT operation, cluster, key FROM keys WHERE operation = ? "
+            "ORDER BY at_seconds DESC LIMIT -1 OFFSET ?)",
+            (now - SECONDS_MAX, self.operation, KEYS_MAX),
         )
 
 
-def forget_keys(connection: sqlite3.Connection, operation: str, cluster: str) -> None:
+def forget_keys(connection: sqlite3.Connection, cluster: str) -> None:
     """Forget all that was done to a cluster: another one may get its name."""
-    connection.execute("DELETE FROM keys WHERE operation = ? AND cluster = ?", (operation, cluster))
+    connection.execute("DELETE FROM keys WHERE cluster = ?", (cluster,))
 
 
 def key_in(headers: Mapping[str, str]) -> str:

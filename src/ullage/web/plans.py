@@ -189,10 +189,10 @@ class Plans:
         return told
 
     async def forget(self, cluster: str) -> None:
-        """Forget what was planned on a cluster that is removed, and under which keys; commits stay."""
+        """Forget what was planned on a cluster that is removed, and all keys about it; commits stay."""
 
         def write(connection: sqlite3.Connection) -> None:
-            forget_keys(connection, OPERATION, cluster)
+            forget_keys(connection, cluster)
             connection.execute("DELETE FROM plans WHERE cluster = ? AND state <> 'committed'", (cluster,))
 
         await self._state.run(write)

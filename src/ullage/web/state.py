@@ -108,7 +108,19 @@ _SETTLED: Final = (
         revision INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID""",
 )
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _PLANS_AND_HISTORY, _SAMPLES_SENT, _KEYS, _SETTLED)
+_ONE_TABLE_OF_KEYS: Final = (
+    """INSERT OR IGNORE INTO keys
+        SELECT 'samples', cluster, key, at_seconds, digest, answer FROM samples_sent""",
+    "DROP TABLE samples_sent",
+)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    _FIRST,
+    _PLANS_AND_HISTORY,
+    _SAMPLES_SENT,
+    _KEYS,
+    _SETTLED,
+    _ONE_TABLE_OF_KEYS,
+)
 """What has to be done after the version before, for each version; none is edited once files of it exist."""
 Result = TypeVar("Result")
 

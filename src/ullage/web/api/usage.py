@@ -5,7 +5,6 @@ not at all, and of each subject, resource and measure only what is later than wh
 sent again counts once. With `Idempotency-Key` it is answered again, too, as it was the first time.
 """
 
-import sqlite3
 import time
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -17,6 +16,7 @@ from ullage.service.clock import now_seconds
 from ullage.service.usage_records import Recorded, SamplesTaken, SubjectSeries
 from ullage.web.api.ledger import versioned
 from ullage.web.http import JSON, Problem, Request, Response
+from ullage.web.keys import Keyed, key_in
 from ullage.web.parameters import query_of
 from ullage.web.routes import Route
 from ullage.web.state import Audited
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 CSV: Final = "text/csv"
 SAMPLES_BYTES_MAX: Final = 64 << 20
 ANSWER_SECONDS_MAX: Final = 30.0
-KEY_HEADER: Final = "idempotency-key"
-KEY_CHARACTERS_MAX: Final = 256
+OPERATION: Final = "samples"
+"""What keys of samples are remembered under; samples that come again later count once all the same."""
 POINTS_MAX: Final = 5000
 SPAN_SECONDS: Final = 86_400
 OK, UNPROCESSABLE, NOT_FOUND = 200, 422, 404
@@ -56,30 +56,18 @@ async def samples(server: "Server", request: Request) -> Response:
     server.pool.revision(cluster)
     if not request.body.strip():
         raise Problem(422, "there are no samples", "send a table: subject,resource,time,value[,measure]")
-    key = request.headers.get(KEY_HEADER, "")
-    if len(key) > KEY_CHARACTERS_MAX:
-        raise Problem(
-            422, f"Idempotency-Key has more than {KEY_CHARACTERS_MAX} characters", "use a short one"
-        )
     digest = blake2b(request.body, digest_size=16).hexdigest()
-    if key:
-        before = await server.state.run(lambda connection: _kept(connection, cluster, key))
-        if before is not None:
-            if before[0] != digest:
-                raise Problem(
-                    422,
-                    "other samples were sent under this Idempotency-Key",
-                    "use another key for each table",
-                )
-            return Response(body=before[1].encode())
+    keyed = Keyed(OPERATION, cluster, key_in(request.headers), digest)
+    before = await server.state.run(keyed.known) if keyed.key else None
+    if before is not None:
+        return Response(body=before.encode())
     taken = told(cluster, await server.observers.of(cluster).send(request.body))
     await server.state.note(
         Audited(now_seconds(), request.who.name, cluster, "send samples", cluster, _words(taken))
     )
     body = versioned("SamplesTaken", taken)
-    if key:
-        entry = (cluster, key, int(time.time()), digest, body.decode())
-        await server.state.run(lambda connection: _keep(connection, entry))
+    if keyed.key:
+        await server.state.run(lambda connection: keyed.remember(connection, body.decode()))
     return Response(body=body)
 
 
@@ -90,27 +78,6 @@ def told(cluster: str, found: Recorded) -> SamplesTaken:
 
 def _words(taken: SamplesTaken) -> str:
     return f"{taken.points} points taken, {taken.repeated} repeated"
-
-
-def _kept(connection: sqlite3.Connection, cluster: str, key: str) -> tuple[str, str] | None:
-    found = connection.execute(
-        "SELECT digest, answer FROM samples_sent WHERE cluster = ? AND key = ?", (cluster, key)
-    ).fetchone()
-    return None if found is None else (str(found[0]), str(found[1]))
-
-
-def _keep(connection: sqlite3.Connection, entry: tuple[str, str, int, str, str]) -> None:
-    connection.execute("INSERT OR REPLACE INTO samples_sent VALUES (?, ?, ?, ?, ?)", entry)
-    connection.execute(
-        "DELETE FROM samples_sent WHERE at_seconds < ? OR (cluster, key) IN "
-        "(SELECT cluster, key FROM samples_sent ORDER BY at_seconds DESC LIMIT -1 OFFSET ?)",
-        (entry[2] - KEYS_SECONDS, KEYS_MAX),
-    )
-
-
-KEYS_SECONDS: Final = 7 * 86_400
-KEYS_MAX: Final = 10_000
-"""So many keys are remembered, for so long; samples that come again later count once all the same."""
 
 
 async def subject_status(server: "Server", request: Request) -> Response:
