@@ -49,7 +49,7 @@ def change_meters(
             answer = change(meters)
             after = rows_of(meters)
             connection.execute("BEGIN IMMEDIATE")
-            if _version(connection) == version:
+            if version_of_meters(connection) == version:
                 _write(connection, before, {**after, VERSION: str(writings + 1)})
                 connection.execute("COMMIT")
                 return answer
@@ -69,7 +69,8 @@ def writings_of(version: str) -> int:
     return int(version)
 
 
-def _version(connection: sqlite3.Connection) -> str:
+def version_of_meters(connection: sqlite3.Connection) -> str:
+    """Return how often meters were written, as it is stored."""
     found = connection.execute("SELECT meter FROM usage_meters WHERE name = ?", (VERSION,)).fetchone()
     return "0" if found is None else str(found[0])
 

@@ -20,6 +20,7 @@ from ullage.model.usage import COMMITTED, USAGE
 from ullage.stores.database_file import failures
 from ullage.stores.opening import open_to_read
 from ullage.stores.usage import COLUMNS, LOW_BITS, batches_of, row_of
+from ullage.stores.usage_meters import version_of_meters
 from ullage.stores.usage_tables import put_peaks
 
 
@@ -139,6 +140,12 @@ def last_day(connection: sqlite3.Connection, measure: str = "") -> int | None:
         (measure,),
     ).fetchone()
     return None if found is None else int(found[0])
+
+
+def stamp(path: Path) -> tuple[int, int, str]:
+    """Return what differs whenever more was recorded in a ledger, or another file is in its place."""
+    with looking(path) as connection:
+        return path.stat().st_ino, batches_of(connection), version_of_meters(connection)
 
 
 def batches(path: Path) -> int:

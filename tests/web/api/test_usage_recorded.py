@@ -43,6 +43,22 @@ def test_what_is_told_is_what_the_ledger_has(served):
 
 
 @pytest.mark.slow
+def test_who_has_it_is_told_so_until_more_is_recorded(served):
+    server, _ = served
+    tags = {}
+    for path in (PATH, f"{PATH}?only=days", PATH.replace("demo", "room")):
+        first = server.ask("GET", path)
+        tags[path] = {"If-None-Match": first.headers["etag"]}
+        again = server.ask("GET", path, tags[path])
+        assert (again.status, again.body) == (304, b"")
+    assert server.ask("GET", PATH, tags[f"{PATH}?only=days"]).status == 200
+    table = b"subject,resource,time,value\nnode/n1,cpu,1768500000,1\n"
+    server.ask("POST", "/v1/clusters/demo/usage/samples", {"Content-Type": "text/csv"}, table)
+    assert server.ask("GET", PATH, tags[PATH]).status == 200
+    assert server.ask("GET", PATH.replace("demo", "room"), tags[PATH.replace("demo", "room")]).status == 304
+
+
+@pytest.mark.slow
 def test_a_cluster_of_which_nothing_was_observed_has_nothing(served):
     _, message = fetched(served[0], PATH.replace("demo", "room"))
     assert not len(to_book(message))

@@ -3,15 +3,20 @@
 A process of its own reads them at one moment of the ledger and tells them part by part, as fast as they are
 read: however much it is, neither the server nor others who ask hold it. What goes wrong before the first part
 is a problem; what goes wrong after it ends the answer, and whoever reads it sees that its end is missing.
+Who has it already, as its tag says, is told so before anything is read.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
 
 import msgspec
 from msgspec import Meta
 
 from ullage.stores.usage_exchange import MEDIA
+from ullage.stores.usage_parts import stamp
+from ullage.web.caching import is_known, tag
 from ullage.web.http import Problem, Request, Response, Streamed
 from ullage.web.parameters import query_of
 from ullage.web.routes import Route
@@ -62,13 +67,23 @@ async def recorded(server: "Server", request: Request) -> Response | Streamed:
     query = query_of(RecordedQuery, request)
     server.pool.revision(cluster)
     place, observed = server.ledgers.place(cluster), server.ledgers.observed(cluster)
+    # What is recorded while it is read may be told under the tag of before: that one is not current then.
+    known = tag("recorded", query.only or "", place == observed, *await asyncio.to_thread(_stamp, observed))
+    headers = (("etag", known),)
+    if is_known(request.headers.get("if-none-match", ""), known):
+        return Response(content=MEDIA, headers=headers)  # 304, as everywhere
     work = Work("usage/recorded", {"only": query.only or ""}, b"", place, observed)
     parts = server.pool.parts_apart(cluster, work, seconds_max=SECONDS_MAX)
     first = await anext(parts)
     if first.status == OK:
-        return Streamed(Telling(first, parts), MEDIA)
+        return Streamed(Telling(first, parts), MEDIA, headers)
     await parts.aclose()
     return Response(first.status, first.body, first.content)
+
+
+def _stamp(observed: str) -> tuple[object, ...]:
+    path = Path(observed)
+    return stamp(path) if observed and path.exists() else ()
 
 
 ROUTES: Final = (
@@ -80,5 +95,6 @@ ROUTES: Final = (
         "All that is recorded of use, as it is kept.",
         RecordedQuery,
         answers={200: MEDIA},
+        headers={"If-None-Match": "The ETag of an answer; 304 where nothing was recorded since."},
     ),
 )
