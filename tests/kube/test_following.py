@@ -4,10 +4,13 @@ import asyncio
 import json
 import time
 
+import msgspec
 import pytest
 
+from builders import node, pod, resources
 from ullage.kube.following import FOLLOWED, Following, Stated
 from ullage.kube.resource_types import RESOURCE_TYPE
+from ullage.model.delta import Delta
 from ullage.model.policy import Layer
 from ullage.model.resources import ResourceType, ResourceTypes
 from ullage.model.settings import rules_for
@@ -18,6 +21,7 @@ from ullage.sources.kubernetes.kubeconfig import Access, ClusterEntry, UserEntry
 from ullage.sources.kubernetes.object_kinds import OWN_GROUP
 
 QUOTA = Kind(OWN_GROUP, "Quota")
+RUNS = pod("p", cpu="1", node="n1")
 ACCESS = Access("here", ClusterEntry(server="http://127.0.0.1:1"), UserEntry())
 
 
@@ -46,18 +50,31 @@ def spare(found: Following) -> int:
 
 def test_nodes_and_pods_are_in_the_snapshot():
     found = following()
-    node = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4"}, "capacity": {"cpu": "4"}}}
-    pod = {
+    machine = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4"}, "capacity": {"cpu": "4"}}}
+    runs = {
         "metadata": {"name": "p", "namespace": "a"},
         "spec": {"nodeName": "n1", "containers": [{"name": "c"}]},
     }
-    listed(found, NODE, json.dumps(node).encode())
-    listed(found, POD, json.dumps(pod).encode())
+    listed(found, NODE, json.dumps(machine).encode())
+    listed(found, POD, json.dumps(runs).encode())
     snapshot = found.advance(found.take()).snapshot
     assert [each.name for each in snapshot.nodes] == ["n1"]
     assert [each.key for each in snapshot.workloads] == ["a/p"]
-    found.drop(POD, json.dumps(pod).encode())
+    found.drop(POD, json.dumps(runs).encode())
     assert not found.advance(found.take()).snapshot.workloads
+
+
+def test_what_is_known_to_be_so_changes_nothing():
+    found = following()
+    columns = found.advance(Delta(nodes=(node("n1", cpu="4").record,), workloads=(RUNS,)))
+    assert found.advance(Delta(workloads=(msgspec.structs.replace(RUNS),))) is columns
+    other = pod("other", cpu="2", node="n1")
+    after = found.advance(Delta(workloads=(RUNS, other)))
+    assert after.promised.tolist() == [[3000]]
+    grown = msgspec.structs.replace(RUNS, requests=resources(cpu="2"))
+    assert found.advance(Delta(workloads=(grown,))).promised.tolist() == [[4000]]
+    renewed = found.advance(Delta(workloads=(grown,), dropped={"workloads": (grown.key,)}))
+    assert [each.key for each in renewed.snapshot.workloads] == ["other", "p"]
 
 
 def test_a_policy_counts_from_the_next_look_on_and_not_after_it_is_gone():

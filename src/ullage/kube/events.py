@@ -22,7 +22,7 @@ AGAIN_SECONDS: Final = 300.0
 REMEMBERED_MAX: Final = 20_000
 NOTE_CHARACTERS_MAX: Final = 1024
 WRITERS: Final = 2
-BUSY_SECONDS: Final = 0.05
+BUSY_SECONDS: Final = 0.2
 """How long each writer waits with an event while the process has more urgent things to write."""
 
 

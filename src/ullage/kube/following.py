@@ -217,8 +217,9 @@ class Following:
             self._columns = Columns(after)
         elif self._columns is None:
             raise RuntimeError("a policy without columns")
-        elif not delta.is_empty:
-            self._columns = self._columns.advance(delta)
+        else:
+            news = _news(delta, self._columns.snapshot)
+            self._columns = self._columns if news.is_empty else self._columns.advance(news)
         return self._columns
 
     def promised(self, delta: Delta) -> Delta:
@@ -322,3 +323,10 @@ class _Object(msgspec.Struct, rename="camel"):
 
 
 _OBJECT: Final = msgspec.json.Decoder(_Object)
+
+
+def _news(delta: Delta, known: Snapshot) -> Delta:
+    """Return a change without workloads that are known to be so: most that a scheduler sees it has done."""
+    gone = delta.dropped.get("workloads", ())
+    rows = tuple(row for row in delta.workloads if row.key in gone or known.workloads.get(row.key) != row)
+    return delta if len(rows) == len(delta.workloads) else msgspec.structs.replace(delta, workloads=rows)

@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
+import uvloop
 
 from ullage.kube.election import Election
 from ullage.kube.events import Events
@@ -146,7 +147,8 @@ def run(
 
     `work` is for the one that leads, `beside` for every replica.
     """
-    asyncio.run(_run(options, work, kinds, beside))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_run(options, work, kinds, beside))
 
 
 async def _run(options: Options, work: Work, kinds: tuple[Kind, ...], beside: Work | None) -> None:

@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -504,3 +505,8 @@ def certificate(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("tls") / "server.pem"
     path.write_bytes(self_signed())
     return path
+
+
+@pytest.mark.parametrize("name", ["", "web-0", "a.b~c_d", "..", "a/b", "a b", "ä", "a%2fb", "a\n", "x?y#z"])
+def test_a_name_is_quoted_as_a_part_of_a_path(name):
+    assert segment(name) == quote(name, safe="")

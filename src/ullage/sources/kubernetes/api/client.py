@@ -8,6 +8,7 @@ done when its connection broke, so it is repeated only where doing it twice is t
 import asyncio
 import copy
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, Self
@@ -73,6 +74,8 @@ class _Status(msgspec.Struct, rename="camel"):
 
 
 _STATUS: Final = msgspec.json.Decoder(_Status)
+_PLAIN: Final = re.compile(r"[A-Za-z0-9._~-]*")
+"""What quoting leaves as it is: nearly every name."""
 
 
 class RefusedError(Exception):
@@ -350,4 +353,4 @@ def refused(answer: Answer) -> RefusedError:
 
 def segment(name: str) -> str:
     """Return a name as a part of a path."""
-    return quote(name, safe="")
+    return name if _PLAIN.fullmatch(name) else quote(name, safe="")
