@@ -5,6 +5,7 @@ afterwards. The same record always gives the same text: texts are hashed, and co
 Reading a state is the hard part: a hundred thousand entries in a fraction of a second.
 """
 
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ from ullage.model.ledger import Capacity, Command, Decision, Reserve
 from ullage.model.ledger_entry import EntryState, LedgerEntry
 from ullage.model.resources import Amount, Resources
 
+MAPS_MAX: Final = 4096
+"""Maps of resources that are kept as they were read last: most steps are about amounts seen before."""
 HASH_BYTES: Final = 32
 GENESIS: Final = bytes(HASH_BYTES)
 """What the first row is chained to."""
@@ -180,9 +183,14 @@ class _Stored(Resources):
         return hash(tuple(self._amounts.items()))
 
 
+@lru_cache(MAPS_MAX)
+def _resources(amounts: tuple[tuple[str, int], ...]) -> Resources:
+    return Resources(amounts)
+
+
 def _decode(wanted: type, value: Any) -> Any:
     if wanted is Resources:
-        return Resources(value)
+        return _resources(tuple(value.items()))
     if wanted is Amount:
         resource, steps = value
         return Amount(resource, steps)
