@@ -102,7 +102,7 @@ def test_what_is_no_ledger_is_refused_as_ever(tmp_path):
     assert path.read_text(encoding="utf-8") == "a letter"
 
 
-@pytest.mark.parametrize("count", [1, 15, 16, 17, 500])
+@pytest.mark.parametrize("count", [1, 3, 4, 5, 500])
 def test_many_at_once_are_all_answered_and_in_order(tmp_path, count):
     async def story(ledger, _):
         await ledger.submit_async(NODE, at_seconds=1)

@@ -27,7 +27,7 @@ from ullage.web.keeper_frames import TOLD, Due, IsDue, Opened, Refused, Step, Ta
 
 END_SECONDS: Final = 30.0
 """How long the process may take to answer what it was asked, and again to end."""
-TOGETHER: Final = 16
+TOGETHER: Final = 4
 """So many travel together at most: the process writes the first of them while others are still read here."""
 TOGETHER_CHARACTERS: Final = 1 << 20
 COMMAND_CHARACTERS_MAX: Final = 64 << 20
