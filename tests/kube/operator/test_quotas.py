@@ -4,6 +4,8 @@ import asyncio
 import json
 import re
 
+import pytest
+
 from sources.kubernetes.api.raw_server import RawServer, answer, serving
 from ullage.kube.election import ALONE
 from ullage.kube.following import Following
@@ -223,7 +225,8 @@ def test_an_entitlement_that_alone_has_changed_is_left_for_later():
     run(work)
 
 
-def test_what_fails_is_tried_again_a_little_later():
+@pytest.mark.parametrize("status", [403, 409])
+def test_what_fails_or_meets_a_conflict_is_tried_again_a_little_later(status):
     async def work(world: World) -> None:
         world.put(ELASTIC, "a/q", spec={"min": {"cpu": "1"}})
         world.pod("a/a0")
@@ -239,7 +242,7 @@ def test_what_fails_is_tried_again_a_little_later():
         assert world.keeper.wait_seconds is None
 
     ok = [answer(200, json.dumps(REPLY).encode())]
-    run(work, [answer(403, b"{}")], [answer(403, b"{}")], ok)
+    run(work, [answer(status, b"{}")], [answer(status, b"{}")], ok)
 
 
 def test_a_pod_under_no_quota_loses_its_label():

@@ -228,3 +228,19 @@ def test_a_cycle_takes_the_most_important_first_with_all_of_their_gangs():
     assert chosen(2) == ["nominated", "important"]
     assert chosen(3) == ["nominated", "important", "gang-1", "gang-2"]
     assert chosen(4) == ["nominated", "important", "gang-1", "old", "gang-2"]
+
+
+@pytest.mark.parametrize(
+    ("in_turn", "most", "chosen"),
+    [
+        (False, 3, ["a/a0", "a/a1", "a/a2"]),
+        (True, 3, ["a/a0", "b/b0", "a/a1"]),
+        (True, 4, ["a/a0", "b/b0", "a/a1", "b/b1"]),
+        (True, 5, ["a/a0", "b/b0", "a/a1", "b/b1", "a/a2"]),
+        (True, 9, ["a/a0", "a/a1", "a/a2", "a/a3", "b/b0", "b/b1"]),
+    ],
+)
+def test_where_quotas_decide_namespaces_are_served_in_turn_however_many_wait_in_one(in_turn, most, chosen):
+    pods = [pod(f"a/a{number}", created_seconds=number) for number in range(4)]
+    pods += [pod(f"b/b{number}", created_seconds=10 + number) for number in range(2)]
+    assert [each.key for each in first_of(pods, (), most, in_turn=in_turn)] == chosen

@@ -81,7 +81,8 @@ class Claiming:
         book = Book(in_force(columns.snapshot.quotas))
         waiting = {each.key: each for each in outlook.line.ready(self._now()) if self._was_tried(each.key)}
         waiting |= {each.key: each for each in self._telling.due()}
-        asked = first_of(list(waiting.values()), outlook.held, CLAIMS_MAX)
+        in_turn = bool(len(columns.snapshot.quotas))
+        asked = first_of(list(waiting.values()), outlook.held, CLAIMS_MAX, in_turn=in_turn)
         claims = [each for each in asked if self._may_claim(each, book)]
         claiming = {each.key for each in claims}
         places = await self._claim(columns, claims) if claims else {}

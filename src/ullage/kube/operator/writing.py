@@ -1,7 +1,8 @@
 """How the operator writes: several at a time, only while it leads, and not faster than it helps anybody.
 
-What fails is told to whoever asked for it, never raised: the next look finds it again. An object that is gone
-or was changed meanwhile is no failure, because the watch tells of it.
+What fails is told to whoever asked for it, never raised: it is written at a later look. An object that is
+gone needs nothing; one that was changed meanwhile is no failure, and is left like one: nobody promises that
+the watch has anything to tell of it.
 """
 
 import asyncio
@@ -75,9 +76,10 @@ class Writing:
         try:
             await write(one)
         except RefusedError as error:
-            if error.is_absent or error.is_conflict:
+            if error.is_absent:
                 return True
-            self._fail(str(error))
+            if not error.is_conflict:
+                self._fail(str(error))
         except BrokenError as error:
             self._fail(str(error))
         else:

@@ -139,7 +139,8 @@ class Scheduler:
         if not waiting or not self._actions.leading.leads:
             return Cycle()
         waiting += self._nominated_besides(waiting)
-        columns, waiting = await self._keep_promises(columns, first_of(waiting, self._nominated))
+        waiting = first_of(waiting, self._nominated, in_turn=bool(len(columns.snapshot.quotas)))
+        columns, waiting = await self._keep_promises(columns, waiting)
         done = await self._judged(columns, waiting)
         self.figures = self.figures._replace(cycles=self.figures.cycles + 1)
         asked = {each.key: each for each in waiting}

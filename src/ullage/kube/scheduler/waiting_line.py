@@ -5,6 +5,7 @@ has happened that may help it. The hard thing is not to forget one: whatever hap
 a while.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import Final, NamedTuple
 
@@ -151,15 +152,28 @@ class WaitingLine:
 
 
 def first_of(
-    waiting: list[Workload], nominated: Collection[str], pods_max: int = CYCLE_PODS_MAX
+    waiting: list[Workload],
+    nominated: Collection[str],
+    pods_max: int = CYCLE_PODS_MAX,
+    *,
+    in_turn: bool = False,
 ) -> list[Workload]:
-    """Return those whose turn is first, with all of their gangs."""
+    """Return those whose turn is first, with all of their gangs.
+
+    Where quotas decide, namespaces are to be served `in_turn`: whoever has thousands waiting would else be
+    judged alone, and be given what others are guaranteed.
+    """
     if len(waiting) <= pods_max:
         return waiting
-    ordered = sorted(
-        waiting,
-        key=lambda each: (each.key not in nominated, -each.priority, each.created_seconds or 0, each.key),
-    )
+    ordered = sorted(waiting, key=lambda each: (-each.priority, each.created_seconds or 0, each.key))
+    if in_turn:
+        seen: Counter[str] = Counter()
+        places = []
+        for each in ordered:
+            places.append(seen[each.namespace])
+            seen[each.namespace] += 1
+        ordered = [ordered[number] for number in sorted(range(len(ordered)), key=places.__getitem__)]
+    ordered.sort(key=lambda each: each.key not in nominated)
     chosen = ordered[:pods_max]
     gangs = {(each.namespace, each.gang) for each in chosen if each.gang}
     rest = (each for each in ordered[pods_max:] if each.gang and (each.namespace, each.gang) in gangs)
