@@ -53,10 +53,11 @@ def test_each_refusal_names_its_own_waiting():
     assert sorted(each.refusal.subject for each in done.unplaced) == ["a", "b", "c"]
 
 
-def test_each_of_many_that_are_alike_is_told_what_would_help_it_alone():
-    one = waiting("p", cpu=2)
+@pytest.mark.parametrize("quotas", [(), (quota("a", {"cpu": "9"}),)], ids=["no quota", "one quota"])
+def test_each_of_many_that_are_alike_is_told_what_would_help_it_alone(quotas):
+    one = waiting("a/p", cpu=2)
     pods = [msgspec.structs.replace(one, name=f"p{index}") for index in range(20)]
-    asked = cluster(node("n1", cpu=1), *pods)
+    asked = cluster(node("n1", cpu=1), *pods, *quotas)
     told = explain(Columns(asked), pods, 1)
     assert {key: each.subject for key, each in told.items()} == {each.key: each.key for each in pods}
     assert all("it then fits" in each.remedy and "all 20" not in each.remedy for each in told.values())

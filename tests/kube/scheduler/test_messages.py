@@ -14,6 +14,7 @@ from ullage.model.resources import NOTHING
 def test_a_refusal_says_how_many_nodes_why_and_what_would_help():
     refusal = Refusal("a", 1, "quota q is full", remedy="raise its max to 5")
     assert why_not(refusal, 40) == "0/40 nodes: quota q is full; smallest change: raise its max to 5"
+    assert why_not(refusal, 40, tried=False) == "0/40 nodes: quota q is full; raise its max to 5"
 
 
 @pytest.mark.parametrize(

@@ -109,8 +109,7 @@ def explain(columns: Columns, refused: Sequence[Workload], kinds_max: int) -> di
 
     Those that are alike are told the same, and only so many kinds of them are looked at.
     """
-    book = Book(in_force(columns.snapshot.quotas))
-    groups = {members[0].key: members for members in _alike(sorted(refused, key=_turn), book, ())}
+    groups = {members[0].key: members for members in _alike(sorted(refused, key=_turn), Book(()), ())}
     first = [members[0] for members in groups.values()][:kinds_max]
     return {
         member.key: msgspec.structs.replace(unplaced.refusal, subject=member.key)

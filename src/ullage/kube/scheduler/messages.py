@@ -15,9 +15,9 @@ MESSAGE_CHARACTERS_MAX: Final = 1000
 NAMED_MAX: Final = 5
 
 
-def why_not(refusal: Refusal, nodes: int) -> str:
-    """Return why a pod has no place."""
-    change = f"; smallest change: {refusal.remedy}" if refusal.remedy else ""
+def why_not(refusal: Refusal, nodes: int, *, tried: bool = True) -> str:
+    """Return why a pod has no place; where nothing was tried that would help, only what is missing."""
+    change = f"; {'smallest change: ' if tried else ''}{refusal.remedy}" if refusal.remedy else ""
     return shortened(f"0/{nodes} nodes: {_counted_once(refusal.reason)}{change}")
 
 

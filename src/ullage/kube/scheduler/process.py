@@ -199,9 +199,9 @@ class Scheduler:
     ) -> None:
         """Say why pods have no place that were not told so yet, and of the first of them what would help."""
         alone = [asked[key] for key in news if not asked[key].gang]
-        refusals = {**news, **await asyncio.to_thread(explain, columns, alone, EXPLAINED_MAX)}
-        for key, refusal in refusals.items():
-            reason = Reason(self._uid(key), why_not(refusal, len(columns.nodes)))
+        explained = await asyncio.to_thread(explain, columns, alone, EXPLAINED_MAX)
+        for key, refusal in {**news, **explained}.items():
+            reason = Reason(self._uid(key), why_not(refusal, len(columns.nodes), tried=key in explained))
             if self._reasons.say(key, reason):
                 self._told[key] = news[key].reason
 
