@@ -132,6 +132,12 @@ def huge_chunks(address):
     return sending(address, start, lambda writer: pour(writer, part))
 
 
+def huge_trailer(address):
+    """Headers without an end, behind a body."""
+    start = head("POST", f"{CLUSTER}/fit", {"Content-Type": TEXT, "Transfer-Encoding": "chunked"})
+    return sending(address, start + b"0\r\nX: ", lambda writer: pour(writer, b"y" * (1 << 16)))
+
+
 async def idle(address):
     return await end_of(*await connected(address))
 
@@ -159,6 +165,7 @@ KINDS = {
     stalled_body: 1,
     huge_body: 4,
     huge_chunks: 4,
+    huge_trailer: 4,
     idle: IDLE,
     long: LONG,
 }
@@ -227,6 +234,7 @@ def outcome(tmp_path_factory):
         ("stalled_body", {408, None}),
         ("huge_body", {413, None}),
         ("huge_chunks", {413, None}),
+        ("huge_trailer", {431, None}),
         ("idle", {None}),
         ("deaf", {None}),
         ("long", {200, 503}),

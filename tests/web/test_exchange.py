@@ -171,6 +171,89 @@ def test_what_names_no_path_is_no_http(tmp_path, target):
     assert spoken(tmp_path, story) == (400, b"")
 
 
+@pytest.mark.parametrize("junk", [b"\x16\x03\x01\r\n\r\n", b"GET / HTTP/1.1\r\nX: " + b"y" * 200_000])
+@pytest.mark.parametrize("asked", [1, 3])
+def test_what_cannot_be_read_is_refused_behind_the_answers_to_what_could(tmp_path, junk, asked):
+    async def story(reader, writer):
+        writer.write(posted(b"first") * asked + junk)
+        replies = [await read_reply(reader) for _ in range(asked + 1)]
+        with contextlib.suppress(ConnectionResetError):
+            assert await reader.read() == b""
+        return [each.status for each in replies]
+
+    *answered, last = spoken(tmp_path, story)
+    assert answered == [200] * asked
+    assert last in {400, 431}
+
+
+def test_what_cannot_be_read_does_not_get_into_a_stream(tmp_path):
+    async def story(reader, writer):
+        writer.write(head("GET", "/stream") + b"\x16\x03\x01\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        body = await reader.readuntil(b"0\r\n\r\n")
+        return body, (await read_reply(reader)).status
+
+    assert spoken(tmp_path, story) == (b"3\r\none\r\n5\r\nthree\r\n0\r\n\r\n", 400)
+
+
+def test_a_body_that_breaks_off_into_junk_is_refused_itself(tmp_path):
+    async def story(reader, writer):
+        chunked = head("POST", "/echo", {**TEXT, "Transfer-Encoding": "chunked"})
+        writer.write(posted(b"first") + chunked + b"3\r\nabc\r\nnonsense\r\n")
+        replies = [await read_reply(reader) for _ in range(2)]
+        return [each.status for each in replies], await reader.read()
+
+    assert spoken(tmp_path, story) == ([200, 400], b"")
+
+
+@pytest.mark.parametrize("beside", [b"0\r\nX: ", b"1;x="], ids=["behind the body", "beside a size"])
+def test_only_so_much_may_be_sent_that_is_no_body(tmp_path, beside):
+    async def story(reader, writer):
+        chunked = head("POST", "/echo", {**TEXT, "Transfer-Encoding": "chunked"})
+        writer.write(chunked + beside)
+        with contextlib.suppress(ConnectionError):
+            for _ in range(200):
+                writer.write(b"y" * 10_000)
+                await writer.drain()
+                await asyncio.sleep(0)
+        with contextlib.suppress(ConnectionError):
+            return (await reader.readline()).split()[1:2]
+        return []
+
+    assert spoken(tmp_path, story) in ([], [b"431"])
+
+
+@pytest.mark.parametrize("coding", ["gzip, chunked", "identity", "gzip"])
+def test_a_body_in_another_coding_is_not_read(tmp_path, coding):
+    async def story(reader, writer):
+        writer.write(head("POST", "/echo", {**TEXT, "Transfer-Encoding": coding}) + b"3\r\nabc\r\n0\r\n\r\n")
+        reply = await read_reply(reader)
+        return reply.status
+
+    assert spoken(tmp_path, story) in {400, 501}
+
+
+def test_who_does_not_know_of_chunks_gets_parts_until_the_connection_ends(tmp_path):
+    async def story(reader, writer):
+        writer.write(head("GET", "/stream").replace(b"HTTP/1.1", b"HTTP/1.0"))
+        told = await reader.readuntil(b"\r\n\r\n")
+        return b"chunked" in told, await reader.read()
+
+    assert spoken(tmp_path, story) == (False, b"onethree")
+
+
+def test_a_body_that_nobody_asked_for_is_passed_over(tmp_path):
+    async def story(reader, writer):
+        body = b"x" * 200_000
+        writer.write(
+            head("OPTIONS", "/echo", {**TEXT, "Content-Length": str(len(body))}) + body + posted(b"next")
+        )
+        first = await reader.readuntil(b"\r\n\r\n")
+        return first.split()[1], (await read_reply(reader)).body
+
+    assert spoken(tmp_path, story) == (b"204", b"next")
+
+
 def test_a_defect_in_an_answer_is_told_and_closes(tmp_path):
     async def story(reader, writer):
         writer.write(head("GET", "/defective"))

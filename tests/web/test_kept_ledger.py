@@ -155,6 +155,30 @@ def test_who_waits_when_the_process_is_killed_is_told_and_acknowledged_steps_are
     assert [each.reservation for each in read_ledger(tmp_path / "ledger.db").entries] == ["one"]
 
 
+def test_a_process_that_answers_nobody_any_more_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept_ledger, "WATCH_SECONDS", 0.05)
+
+    async def story(ledger, _):
+        await ledger.submit_async(NODE, at_seconds=1)
+        monkeypatch.setattr(kept_ledger, "STUCK_SECONDS", 0.3)
+        await asyncio.sleep(0.5)  # nobody waits for anything
+        assert not ledger.is_gone
+        os.kill(ledger._process.pid, signal.SIGSTOP)
+        with pytest.raises(StoreUnavailableError, match="has ended"):
+            await ledger.submit_async(reserve("one"), at_seconds=2)
+
+    kept(tmp_path / "ledger.db", story)
+
+
+def test_a_process_that_cannot_be_started_is_told(tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(subprocess, "Popen", fail)
+    with pytest.raises(StoreUnavailableError, match="Too many open files"):
+        asyncio.run(KeptLedger.open(tmp_path / "ledger.db"))
+
+
 def test_signals_to_a_whole_group_are_not_for_it(tmp_path):
     async def story(ledger, _):
         for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -14,6 +14,7 @@ from ullage.service.ledger_file import read_ledger
 from ullage.stores.entry_pages import Wanted
 from ullage.stores.protocol import MovedError
 from ullage.stores.sqlite import SqliteLedger
+from ullage.web import ledgers
 from ullage.web.http import Problem
 from ullage.web.ledgers import Ledgers
 from web.standing import InProcess
@@ -349,3 +350,66 @@ def test_a_ledger_whose_process_was_killed_is_opened_again_by_the_next_who_come(
         assert len(state_of(world)) == 10
 
     told(tmp_path, story)
+
+
+@pytest.mark.parametrize("revision", [0, 99], ids=["a revision before", "one that is not reached"])
+def test_what_there_is_counts_for_others_though_whoever_brought_it_had_planned_on_something_else(
+    tmp_path, revision
+):
+    async def story(world):
+        await world.submit(reserve("first", "b"))
+        late, other = await asyncio.gather(
+            world.submit(reserve("late"), revision=revision, exact=True),
+            world.submit(reserve("other")),
+            return_exceptions=True,
+        )
+        assert isinstance(late, InputError)
+        assert other.decision.accepted
+
+    told(tmp_path, story)
+
+
+def test_room_that_has_gone_is_not_promised_beside_one_who_had_planned_on_it(tmp_path):
+    async def story(world):
+        await world.submit(reserve("first"))
+        world.become("2", "a", "b")
+        await asyncio.shield(world.ledgers._ready["mine"].look_again())
+        late, other = await asyncio.gather(
+            world.submit(reserve("late"), revision=1, exact=True),
+            world.submit(reserve("other", cpu=3000)),
+            return_exceptions=True,
+        )
+        assert isinstance(late, MovedError)
+        assert not other.decision.accepted
+
+    told(tmp_path, story)
+
+
+def test_only_so_many_wait_for_one_ledger(tmp_path, monkeypatch):
+    monkeypatch.setattr(ledgers, "WAITING_MAX", 3)
+
+    async def story(world):
+        await world.submit(reserve("first", cpu=1))
+        steps = [world.submit(reserve(str(each), cpu=1)) for each in range(5)]
+        found = await asyncio.gather(*steps, return_exceptions=True)
+        assert [getattr(each, "status", 200) for each in found] == [200] * 3 + [503] * 2
+        assert (await world.submit(reserve("later", cpu=1))).decision.accepted
+
+    told(tmp_path, story)
+
+
+def test_promises_end_though_one_ledger_fails_in_a_way_that_nobody_foresaw(tmp_path, monkeypatch):
+    lines = []
+
+    async def story(world):
+        await world.submit(reserve("one"))
+        world.ledgers._say = lambda *line: lines.append(line)
+
+        async def fail():
+            raise OSError("no more files")
+
+        monkeypatch.setattr(world.ledgers._ready["mine"], "is_due", fail)
+        await world.ledgers.expire()
+
+    told(tmp_path, story)
+    assert lines == [("cannot end promises", "mine", "OSError: no more files")]

@@ -11,6 +11,7 @@ from ullage.model.ledger import Bind
 from ullage.web.logs import Log
 from ullage.web.server import Server
 from ullage.web.settings import Settings
+from ullage.web.state import State
 from web.pools import document, until
 
 STOPS = {
@@ -33,11 +34,11 @@ def test_a_part_that_cannot_be_stopped_keeps_no_other_from_it(tmp_path, broken):
         stops = {name: getattr(getattr(server, name), stop) for name, stop in STOPS.items()}
 
         def breaks(name):
-            def stop():
+            def stop(*words):
                 stopped.append(name)
                 if name == broken:
                     raise sqlite3.OperationalError("the disk is gone")
-                return stops[name]()
+                return stops[name](*words)
 
             return stop
 
@@ -72,3 +73,27 @@ def test_the_ledger_of_a_cluster_that_is_removed_is_closed(tmp_path):
             await server.stop()
 
     asyncio.run(work())
+
+
+def test_a_step_that_nobody_has_noted_is_in_the_audit_log_after_an_orderly_end(tmp_path):
+    """As one is that was on its way to the ledger when the time for answers was over."""
+
+    async def work():
+        server = Server(Settings(tmp_path, workers=1), Log(target=StringIO()))
+        await server.start()
+        try:
+            await server.pool.put("mine", document())
+            return await server.ledgers.submit("mine", Bind("nobody"))
+        finally:
+            await server.stop()
+
+    outcome = asyncio.run(work())
+    state = State(tmp_path)
+    ((_, noted),) = state.audited()
+    state.close()
+    assert (noted.cluster, noted.action, noted.subject, noted.revision) == (
+        "mine",
+        "bind",
+        "nobody",
+        outcome.revision,
+    )

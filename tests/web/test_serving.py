@@ -16,7 +16,7 @@ import pytest
 from ullage.kube.operator.certificates import make
 from ullage.web.http import Response
 from ullage.web.routes import Route
-from ullage.web.serving import FILES_MIN, _notify
+from ullage.web.serving import FILES_WANTED, _notify
 from web_client import ask, running, started
 
 
@@ -133,4 +133,4 @@ def test_a_crowd_may_be_connected_whatever_the_usual_bound_of_files_is(tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (usual, most))
     files = next(line for line in limits.splitlines() if line.startswith("Max open files"))
-    assert int(files.split()[3]) == min(FILES_MIN, most)
+    assert int(files.split()[3]) == min(FILES_WANTED, most)

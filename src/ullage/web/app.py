@@ -97,6 +97,7 @@ class App:
             incoming.begin(headers)
             asking = Asking(scope["method"], path, scope["query_string"], headers, incoming)
             route, answer = await self._answer(asking)
+            closes = not incoming.is_whole and not await incoming.pass_over()
         except GoneError:
             return
         except Exception as error:  # noqa: BLE001 - whatever happens has an answer

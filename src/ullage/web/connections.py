@@ -67,6 +67,8 @@ class Connection(asyncio.Protocol):
     """When it began to send the head of a request, or to be expected to; 0 while there is none."""
     head_bytes = 0
     is_in_head = True
+    beside_bytes = 0
+    """What was sent behind a head and is no body: the sizes of its parts, and headers behind them."""
     body_since = 0.0
     """When it began to send what follows the head of its last request."""
     unread_bytes = 0
@@ -87,6 +89,9 @@ class Connection(asyncio.Protocol):
         self._url = b""
         self._headers: list[tuple[bytes, bytes]] = []
         self._expects = False
+        self._has_body_part = False
+        self._refusal: Problem | None = None
+        """What is answered last, behind all that was asked before it."""
         self._written: asyncio.Event | None = None
 
     # What asyncio calls.
@@ -116,16 +121,23 @@ class Connection(asyncio.Protocol):
         if self.is_in_head:
             self.head_since = self.head_since or self.loop.time()
             self.head_bytes += len(data)
+        self._has_body_part = False
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
             pass  # whoever asks for another protocol is answered in this one
         except httptools.HttpParserError:
             self.clients.say("what was sent is no HTTP")
-            self.refuse(Problem(400, "invalid http request received"))
+            self._refuse_in_order(Problem(400, "invalid http request received"))
             return
-        if self.is_in_head and self.head_bytes > HEAD_BYTES_MAX and not self.transport.is_closing():
-            self.refuse(Problem(431, f"the head of the request is larger than {HEAD_BYTES_MAX} bytes"))
+        if self.is_in_head:
+            if self.head_bytes > HEAD_BYTES_MAX:
+                what = f"the head of the request is larger than {HEAD_BYTES_MAX} bytes"
+                self._refuse_in_order(Problem(431, what))
+            return
+        self.beside_bytes = 0 if self._has_body_part else self.beside_bytes + len(data)
+        if self.beside_bytes > HEAD_BYTES_MAX:
+            self._refuse_in_order(Problem(431, f"more than {HEAD_BYTES_MAX} bytes are no part of a body"))
 
     def pause_writing(self) -> None:
         """Send no more for now."""
@@ -168,15 +180,18 @@ class Connection(asyncio.Protocol):
             return
         parser = self.parser
         upgrades = parser.should_upgrade()
-        if upgrades:
-            self.is_ending = True
-            if self._has_body():
-                if self.is_busy:
-                    self.transport.abort()
-                else:
-                    self.refuse(Problem(400, "a body is not read behind Upgrade", "send it without that"))
-                return
+        if upgrades and self._has_body():
+            self._refuse_in_order(Problem(400, "a body is not read behind Upgrade", "send it without that"))
+            return
+        coding = next((told for name, told in self._headers if name == b"transfer-encoding"), b"chunked")
+        if coding.strip().lower() != b"chunked":
+            self._refuse_in_order(
+                Problem(501, "the body comes in a coding that is not read", "send it plainly")
+            )
+            return
+        self.is_ending = upgrades
         self.is_in_head = False
+        self.beside_bytes = 0
         self.head_bytes = 0
         self.head_since = 0.0
         self.body_since = self.loop.time()
@@ -189,8 +204,10 @@ class Connection(asyncio.Protocol):
             "query_string": target.query or b"",
             "headers": self._headers,
         }
-        keeps = not upgrades and parser.get_http_version() != "1.0" and parser.should_keep_alive()
+        is_old = parser.get_http_version() == "1.0"
+        keeps = not upgrades and not is_old and parser.should_keep_alive()
         before, self.exchange = self.exchange, Exchange(self, scope, keeps=keeps, expects=self._expects)
+        self.exchange.is_old = is_old
         if before is None or before.is_answered:
             self._answer(self.exchange)
         else:
@@ -199,6 +216,7 @@ class Connection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body of a request, unless that is not answered any more."""
+        self._has_body_part = True
         exchange = self.exchange
         if self.is_ending or exchange is None or exchange.is_answered:
             return
@@ -243,6 +261,8 @@ class Connection(asyncio.Protocol):
         elif not self.is_ending:
             self.idle_since = self.loop.time()
             self.is_in_head = True
+        elif self._refusal is not None:
+            self.refuse(self._refusal)
         elif not self.is_busy:
             self.transport.close()
         if not self.pipeline:
@@ -295,6 +315,24 @@ class Connection(asyncio.Protocol):
         """What we still hold of answers, because it was not read."""
         return int(self.transport.get_write_buffer_size())
 
+    def _refuse_in_order(self, problem: Problem) -> None:
+        """Refuse what is being sent, behind the answers to what was asked before; nothing more is read."""
+        if self.is_ending or self.transport.is_closing():
+            return
+        self.is_ending = True
+        if self.pipeline and not self.pipeline[-1].is_whole:  # it is what is refused
+            self.pipeline.pop()
+            self.exchange = self.pipeline[-1] if self.pipeline else self.answering
+        answering = self.answering
+        if answering is None or answering.is_answered:
+            self.refuse(problem)
+        elif answering.is_whole:
+            self._refusal = problem
+        elif answering.is_begun:
+            self.transport.abort()  # it is its own body that cannot be read
+        else:
+            self.refuse(problem)
+
     def refuse(self, problem: Problem) -> None:
         """Answer with a problem, and close."""
         body = problem.response().body
@@ -337,7 +375,10 @@ class Connection(asyncio.Protocol):
 def look_at_all(connections: Iterable[Connection], now: float) -> None:
     """Look at every connection, and at what all of them have not read; one alone may take what it wants."""
     for each in list(connections):
-        each.look(now)
+        try:
+            each.look(now)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with one, others are looked at
+            each.clients.say(f"cannot look at a connection: {type(error).__name__}: {error}")
     reading = sorted((each for each in connections if each.unread_bytes), key=lambda each: each.reads_since)
     excess = sum(each.held_bytes for each in reading) - UNREAD_BYTES_MAX
     for each in reading[:-1]:

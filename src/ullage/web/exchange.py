@@ -48,6 +48,7 @@ class Exchange:
         "is_answered",
         "is_begun",
         "is_gone",
+        "is_old",
         "is_whole",
         "keeps",
         "scope",
@@ -67,6 +68,8 @@ class Exchange:
         """Whether all of the request has arrived."""
         self.is_begun = False
         self.is_answered = False
+        self.is_old = False
+        """Whether whoever asks may not know of chunks: an answer ends with the connection then."""
         self.is_gone = False
         """Whether nobody is there to be answered."""
         self._is_chunked = False
@@ -123,10 +126,11 @@ class Exchange:
         return True
 
     def _send_head(self, head: Head) -> None:
-        names = {name for name, _ in head.headers}
-        self.keeps = self.keeps and (b"connection", b"close") not in head.headers
         self._is_chunked = (
-            b"content-length" not in names and head.status not in _NO_BODY and self.scope["method"] != "HEAD"
+            not self.is_old
+            and all(name != b"content-length" for name, _ in head.headers)
+            and head.status not in _NO_BODY
+            and self.scope["method"] != "HEAD"
         )
         self._connection.transport.write(self._head(head))
 

@@ -29,6 +29,9 @@ END_SECONDS: Final = 30.0
 """How long the process may take to answer what it was asked, and again to end."""
 TOGETHER: Final = 4
 """So many travel together at most: the process writes the first of them while others are still read here."""
+WATCH_SECONDS: Final = 5.0
+STUCK_SECONDS: Final = 60.0
+"""After so long without an answer to anybody the process is taken to be lost."""
 TOGETHER_CHARACTERS: Final = 1 << 20
 COMMAND_CHARACTERS_MAX: Final = 64 << 20
 
@@ -44,6 +47,7 @@ class KeptLedger(asyncio.Protocol):
         self._number = 0
         self._asked: list[Step | IsDue] = []
         self._characters = 0
+        self._told_at = self._loop.time()
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._all_told = asyncio.Event()
         self._all_told.set()
@@ -54,21 +58,40 @@ class KeptLedger(asyncio.Protocol):
     async def open(cls, path: Path) -> "tuple[KeptLedger, Opened]":
         """Start the process; return what it says of the ledger. Raises an InputError where it is none."""
         ledger = cls()
-        ours, theirs = socket.socketpair()
-        with theirs:
-            ledger._process = subprocess.Popen(  # noqa: ASYNC220, S603 - our own module; as quick as a fork
-                [sys.executable, "-P", "-m", MODULE, str(path)],
-                stdin=theirs.fileno(),
-                env={**os.environ, **ENVIRONMENT},
-            )
+        ours = ledger._started(path)
         opened = ledger._expected(0)
         await ledger._loop.create_unix_connection(lambda: ledger, sock=ours)
         try:
-            return ledger, await opened
+            told = await opened
         except BaseException:
-            ledger._process.kill()  # it keeps nothing yet
+            if ledger._process is not None:
+                ledger._process.kill()  # it keeps nothing yet
             await ledger.close()
             raise
+        ledger._told_at = ledger._loop.time()
+        ledger._watch()
+        return ledger, told
+
+    def _started(self, path: Path) -> socket.socket:
+        """Start the process, and return our end of the connection to it."""
+        try:
+            ours, theirs = socket.socketpair()
+            try:
+                self._process = subprocess.Popen(  # noqa: S603 - our own module; as quick as a fork
+                    [sys.executable, "-P", "-m", MODULE, str(path)],
+                    stdin=theirs.fileno(),
+                    env={**os.environ, **ENVIRONMENT},
+                )
+            except BaseException:
+                ours.close()
+                raise
+            finally:
+                theirs.close()
+        except OSError as error:
+            raise StoreUnavailableError(
+                f"no process can be started for the ledger: {error.strerror}", remedy="ask again later"
+            ) from error
+        return ours
 
     async def submit_async(
         self,
@@ -116,6 +139,7 @@ class KeptLedger(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Give everybody their answers."""
+        self._told_at = self._loop.time()
         try:
             told = [each for record in self._splitter.cut(data) for each in TOLD.decode(record)]
         except (EndedError, msgspec.DecodeError):
@@ -127,6 +151,16 @@ class KeptLedger(asyncio.Protocol):
     def connection_lost(self, _: Exception | None) -> None:
         """Tell everybody who waits that nobody will answer."""
         self._end()
+
+    def _watch(self) -> None:
+        """End a process that answers nobody any more; whoever waits is told so."""
+        now = self._loop.time()
+        if not self._waiting:
+            self._told_at = now
+        if now - self._told_at > STUCK_SECONDS and self._process is not None:
+            self._process.kill()
+        elif not self.is_gone:
+            self._loop.call_later(WATCH_SECONDS, self._watch)
 
     def _end(self) -> None:
         self.is_gone = True

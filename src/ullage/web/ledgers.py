@@ -8,12 +8,11 @@ as others being quicker: who plans on a revision has the step on the one that th
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Final, Protocol
 
 from ullage.engine.ledger.state import LedgerState
-from ullage.model.errors import InputError
 from ullage.model.ledger import Capacity, Command, Decision, Expire, JournalRow, Outcome, Reserve, Supply
 from ullage.service.clock import now_seconds
 from ullage.service.ledger_cluster import ClusterPlace, open_ledger
@@ -21,7 +20,7 @@ from ullage.stores import codec
 from ullage.stores.database_file import failures
 from ullage.stores.entry_pages import EntryPage, Wanted, page_of_file, page_of_state
 from ullage.stores.opening import open_to_read
-from ullage.stores.protocol import LedgerStore, MovedError
+from ullage.stores.protocol import LedgerStore
 from ullage.stores.reading import row_of_key
 from ullage.web.clusters import ClusterState
 from ullage.web.http import Problem
@@ -35,6 +34,8 @@ OFFERS: Final = "offers"
 OFFERS_SECONDS_MAX: Final = 30.0
 CLUSTERS: Final = "clusters"
 FILE: Final = "ledger.db"
+WAITING_MAX: Final = 128
+"""So many may wait for one ledger: the others have to find room beside them, however slow it is."""
 EXPIRY_SECONDS: Final = 5.0
 """How often it is looked whether the time of a promise has come."""
 
@@ -73,7 +74,8 @@ class Kept(Protocol):
 class Ledgers:
     """All ledgers of a server: files of its own, except for those that are kept `in_cluster` itself.
 
-    `told` is called with a cluster and a revision when its ledger has moved.
+    `told` is called with a cluster and a revision when its ledger has moved, and `say` with what is worth a
+    line in the log, of which cluster, and why.
     """
 
     def __init__(
@@ -83,11 +85,13 @@ class Ledgers:
         *,
         in_cluster: Mapping[str, ClusterPlace] | None = None,
         told: Callable[[str, int], None] = lambda _cluster, _revision: None,
+        say: Callable[[str, str, str], None] = lambda _what, _cluster, _why: None,
     ) -> None:
         self._folder = folder
         self._pool = pool
         self._in_cluster = in_cluster or {}
         self._told = told
+        self._say = say
         self._open: dict[str, asyncio.Task[_ClusterLedger]] = {}
         self._ready: dict[str, _ClusterLedger] = {}
         self._expiring: asyncio.Task[None] | None = None
@@ -129,7 +133,13 @@ class Ledgers:
         """Take one step of a cluster's ledger, and return when it is durable."""
         self._pool.revision(cluster)
         ledger = await self._opened(cluster)
-        outcome = await ledger.submit(command, key=key, revision=revision, exact=exact)
+        if ledger.asked >= WAITING_MAX:
+            raise busy(f"too many wait for the ledger of {cluster}")
+        ledger.asked += 1
+        try:
+            outcome = await ledger.submit(command, key=key, revision=revision, exact=exact)
+        finally:
+            ledger.asked -= 1
         self._told(cluster, outcome.revision)
         return outcome
 
@@ -190,9 +200,13 @@ class Ledgers:
         for state in self._pool.clusters():
             if state.name in self._in_cluster or not self.place(state.name):
                 continue
-            with suppress(InputError, Problem):  # it is tried again soon
+            try:
                 if await (await self._opened(state.name)).is_due():
                     await self.submit(state.name, Expire())
+            except Problem:
+                pass  # it is tried again soon
+            except Exception as error:  # noqa: BLE001 - whatever it is, promises of others end all the same
+                self._say("cannot end promises", state.name, f"{type(error).__name__}: {error}")
 
     async def _expire_for_ever(self) -> None:
         while True:
@@ -205,6 +219,7 @@ class Ledgers:
             return ready
         self._pool.revision(cluster)
         if ready is not None:
+            self._say("opens a ledger again", cluster, "the process that kept it has ended")
             await self.forget(cluster)
         opening = self._open.get(cluster)
         if opening is None:
@@ -272,6 +287,8 @@ class _ClusterLedger:
     ) -> None:
         self.kept = kept
         self.revision = revision
+        self.asked = 0
+        """How many wait for a step of it."""
         self._known = {each.name: each for each in capacities}
         self._offered = offered
         self._offers: Offers | None = None
@@ -288,12 +305,8 @@ class _ClusterLedger:
         news = self._offers.news(command) if self._offers is not None else None
         at_seconds = now_seconds()
         if news is not None:
-            try:
-                done = await self._supply(news, at_seconds, revision, exact=exact)
-            except MovedError:
-                pass  # the command is told so too, unless it was taken before under its key
-            else:
-                revision = revision if revision is None or done.moved else done.revision
+            done = await self._supply(news, at_seconds)
+            revision = done.revision if revision == done.revision - 1 else revision
         outcome = await self.kept.submit_async(
             command, at_seconds=at_seconds, key=key, revision=revision, exact=exact
         )
@@ -336,11 +349,12 @@ class _ClusterLedger:
             return  # what was offered last counts until the next revision
         self._offers = Offers(capacities, self._known)
 
-    async def _supply(self, news: Supply, at_seconds: int, revision: int | None, *, exact: bool) -> Outcome:
+    async def _supply(self, news: Supply, at_seconds: int) -> Outcome:
+        """Tell the ledger what there is, whatever anybody has planned on: others count on it from here on."""
         offers = self._offers
         try:
             done = await self.kept.submit_async(
-                news, at_seconds=at_seconds, key="", revision=revision, exact=exact
+                news, at_seconds=at_seconds, key="", revision=None, exact=False
             )
         except BaseException:
             if offers is not None:

@@ -43,7 +43,11 @@ class Server:
         self.pool = Pool(settings, self.log)
         self.events = Events()
         self.ledgers = Ledgers(
-            settings.folder, self.pool, in_cluster=_in_cluster(settings), told=self.events.ledger_moved
+            settings.folder,
+            self.pool,
+            in_cluster=_in_cluster(settings),
+            told=self.events.ledger_moved,
+            say=lambda what, cluster, why: self.log.say(what, cluster=cluster, why=why),
         )
         self.observers = Observers(settings, self.pool, self.ledgers, self.log)
         self.jobs = Jobs(self.pool)
@@ -79,7 +83,7 @@ class Server:
         with self._logged("tokens"):
             self.tokens.close()
         with self._logged("state"):
-            self.state.close()
+            self.state.close(lambda connection: take_over(connection, self.settings.folder, self.log))
         self.log.write()
 
     @contextlib.contextmanager

@@ -36,8 +36,8 @@ LOOK_SECONDS: Final = 1.0
 LOCK: Final = "lock"
 GARBAGE_OBJECTS: Final = 20_000
 """After so many new objects cycles are looked for: requests leave none, and the usual 700 are soon made."""
-FILES_MIN: Final = CONNECTIONS_MAX + 1000
-"""So many files have to be open at once: connections, and all else."""
+FILES_WANTED: Final = 10 * CONNECTIONS_MAX
+"""So many files may be open at once: connections, also those that TLS is not done with, and all else."""
 
 
 def run(settings: Settings, ready: Callable[[str], None] = lambda _: None) -> None:
@@ -67,8 +67,8 @@ def check(settings: Settings) -> None:
 def allow_files() -> None:
     """Let this process open what it needs, where it may: the usual bound is below a crowd of clients."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < FILES_MIN and soft != resource.RLIM_INFINITY:
-        most = FILES_MIN if hard == resource.RLIM_INFINITY else min(FILES_MIN, hard)
+    if soft < FILES_WANTED and soft != resource.RLIM_INFINITY:
+        most = FILES_WANTED if hard == resource.RLIM_INFINITY else min(FILES_WANTED, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 

@@ -225,8 +225,8 @@ class State:
             ).fetchall()
         return [(row[0], Audited(*row[1:])) for row in found]
 
-    def close(self) -> None:
-        """Finish what was asked already, and let go of the file."""
+    def close(self, last: Callable[[sqlite3.Connection], object] = lambda _: None) -> None:
+        """Finish what was asked already, do one thing that comes last, and let go of the file."""
         if self._later is not None:
             self._later.cancel()
         self._thread.shutdown()
@@ -234,6 +234,7 @@ class State:
             if self._soon:
                 self.now(functools.partial(write_audit, entries=self._soon))
             if self.is_served:
+                self.now(last)
                 self.now(lambda connection: connection.execute("DELETE FROM settled"))
         finally:
             self._connection.close()

@@ -1,9 +1,10 @@
-"""Steps of ledgers that a server took and could not note before it was killed: the next one notes them.
+"""Steps of ledgers that a server took and did not note: it looks for them at its end, or the next one does.
 
 A step is acknowledged when its ledger has it; the audit log has it a moment later. While a server runs, the
 table `settled` has the revision of each ledger at its start, and a row without a name; they go when it ends
-as it should. Who finds them there looks for steps since then that the audit log lacks. Who took them is not
-known any more. The server's own steps are no business of the log, and plans have a way of their own.
+as it should, after whoever ends it has looked too: what was asked when time was over is taken all the same.
+Who finds them there looks for steps since then that the audit log lacks. Who took them is not known any more.
+The server's own steps are no business of the log, and plans have a way of their own.
 """
 
 import sqlite3
@@ -40,7 +41,7 @@ def take_over(connection: sqlite3.Connection, folder: Path, log: Log) -> None:
                     found = list(_missing(connection, ledger, cluster, settled.get(cluster, 0)))
                     write_audit(connection, found)
                     if found:
-                        log.say("noted steps of a server that was killed", cluster=cluster, steps=len(found))
+                        log.say("noted steps that nobody had noted", cluster=cluster, steps=len(found))
                 connection.execute("INSERT INTO settled VALUES (?, ?)", (cluster, head_of(ledger).revision))
         except InputError as error:
             log.say("cannot look for steps that were not noted", cluster=cluster, why=str(error))
