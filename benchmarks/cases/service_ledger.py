@@ -41,8 +41,7 @@ OK = b"HTTP/1.1 200"
 
 WHY = {
     "reservations/s over HTTP": "the process that speaks HTTP is the bound: some 0.2 ms of one core for each "
-    "reservation while its processor is as slow as in this run (see the calibration loop); others on "
-    "the same day gave 2 700 to 3 700; before the ledger was kept by a process of its own it was 2 667"
+    "reservation while the processor is slow (see the calibration loop); runs on one day gave 2 700 to 4 400"
 }
 
 
