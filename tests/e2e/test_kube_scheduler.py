@@ -31,10 +31,11 @@ def own_quota(name: str, gigabytes: int) -> dict:
 
 
 def borrowing(cluster: KubeCluster) -> None:
-    """A uses all that is its own, then B uses all that is left."""
+    """A uses all that is its own, then B all that is left; the pods come one by one: the first is oldest."""
     for namespace in ("a", "b"):
         keys = [f"{namespace}/{namespace}{index}" for index in range(4)]
-        cluster.plane.create_many([gpu_pod(key, "nos-scheduler") for key in keys])
+        for key in keys:
+            cluster.plane.create(gpu_pod(key, "nos-scheduler"))
         cluster.wait_until_placed(*keys)
 
 

@@ -78,12 +78,13 @@ class Judge:
         assert self._process.stdout is not None
         limit = threading.Timer(self._seconds_max, self._process.kill)
         limit.start()
+        answer = b""
         try:
             self._process.stdin.write(line + b"\n")
             self._process.stdin.flush()
             answer = self._process.stdout.readline()
-        except OSError as error:
-            raise JudgeError(f"the judge does not listen: {error}{self._last_words()}") from error
+        except BrokenPipeError:  # it ended before it had read the question
+            pass
         finally:
             limit.cancel()
         if not answer.endswith(b"\n"):
