@@ -24,14 +24,13 @@ from ullage.model.policy import Layer, Policy
 from ullage.model.resources import ResourceTypes
 from ullage.service.clock import now_seconds
 from ullage.sources.kubernetes.api.client import ApiClient
+from ullage.sources.kubernetes.api.discovering import discovered
 from ullage.sources.kubernetes.api.mirror import KINDS, Mirror
 from ullage.sources.kubernetes.api.watching import Watch
 from ullage.sources.kubernetes.baremetal_objects import CAPACITY, RESERVATION, VOLUME, VOLUME_GROUP
 from ullage.sources.kubernetes.capacity_policies import CAPACITY_POLICY, DEFAULT_PROFILE, Policies
 from ullage.sources.kubernetes.items import POD, Kind
 from ullage.sources.kubernetes.kubeconfig import Access
-from ullage.sources.kubernetes.live_discovery import Listed, discover
-from ullage.sources.kubernetes.live_server import ApiServer
 from ullage.sources.kubernetes.object_kinds import QUOTA_KINDS
 
 DISCOVERY_SECONDS: Final = 30
@@ -145,7 +144,7 @@ class Following:
             self._dead.set()
 
     async def _discover(self) -> None:
-        for kind, listed in (await asyncio.to_thread(self._listed)).items():
+        for kind, listed in (await discovered(self._client, self._kinds)).items():
             if kind not in self._watches:
                 watch = Watch(self._client, listed, self, changed=self.changed.set)
                 self._watches[kind] = watch
@@ -167,13 +166,6 @@ class Following:
         self._watches[kind].forget()
         self._run(kind, self._watches[kind])
         await self._watches[kind].synced.wait()
-
-    def _listed(self) -> dict[Kind, Listed]:
-        server = ApiServer(self._access)
-        try:
-            return discover(server, self._kinds)
-        finally:
-            server.close()
 
     async def _discover_again(self) -> None:
         while self._kinds - self._watches.keys():

@@ -1,28 +1,52 @@
 """What a server says of itself, when it is none of ours. A real one is in test_live.py."""
 
+import asyncio
 import json
+from collections.abc import Collection
 
 import pytest
 
 from sources.kubernetes.small_server import serving
 from ullage.model.errors import InputError
+from ullage.sources.kubernetes.api.client import ApiClient
+from ullage.sources.kubernetes.api.discovering import discovered as discovered_by
 from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.kubeconfig import Access, ClusterEntry, UserEntry
-from ullage.sources.kubernetes.live_discovery import discover
+from ullage.sources.kubernetes.live_discovery import Listed, discover
 from ullage.sources.kubernetes.live_server import ApiServer
 
 POD = Kind("", "Pod")
 QUOTA = Kind("example.com", "Quota")
 
 
-def discovered(script=(), paths=None, wanted=(POD, QUOTA)):
-    paths = {path: [(200, json.dumps(body).encode())] for path, body in (paths or {}).items()}
-    with serving(*(script or [(404, b"")]), paths=paths) as there:
-        server = ApiServer(Access("here", ClusterEntry(server=there.url), UserEntry()))
+def by_a_command(access: Access, wanted: Collection[Kind]) -> dict[Kind, Listed]:
+    server = ApiServer(access)
+    try:
+        return discover(server, wanted)
+    finally:
+        server.close()
+
+
+def by_a_process(access: Access, wanted: Collection[Kind]) -> dict[Kind, Listed]:
+    async def asked() -> dict[Kind, Listed]:
+        client = ApiClient(access)
         try:
-            return discover(server, wanted)
+            return await discovered_by(client, wanted)
         finally:
-            server.close()
+            await client.close()
+
+    return asyncio.run(asked())
+
+
+@pytest.fixture(params=[by_a_command, by_a_process])
+def discovered(request):
+    def found(script=(), paths=None):
+        answers = {path: [(200, json.dumps(body).encode())] for path, body in (paths or {}).items()}
+        with serving(*(script or [(404, b"")]), paths=answers) as there:
+            access = Access("here", ClusterEntry(server=there.url), UserEntry())
+            return request.param(access, (POD, QUOTA))
+
+    return found
 
 
 def groups(*items: dict) -> dict:
@@ -37,7 +61,7 @@ def version(name: str, *resources: dict) -> dict:
     return {"version": name, "resources": list(resources)}
 
 
-def test_the_first_version_that_lists_a_kind_counts():
+def test_the_first_version_that_lists_a_kind_counts(discovered):
     found = discovered(
         paths={
             "/api": groups({"versions": [version("v1", resource("pods", "Pod"))]}),
@@ -60,7 +84,7 @@ def test_the_first_version_that_lists_a_kind_counts():
     }
 
 
-def test_a_group_that_is_away_leaves_the_others():
+def test_a_group_that_is_away_leaves_the_others(discovered):
     listed = {"name": "pods", "kind": "Pod", "namespaced": True, "verbs": ["list"]}
     below = {"name": "pods/log", "kind": "Pod", "namespaced": True, "verbs": ["list"]}
     found = discovered(
@@ -85,6 +109,6 @@ def test_a_group_that_is_away_leaves_the_others():
         ([(404, b"")], "/api answers HTTP status 404; check that the server"),
     ],
 )
-def test_a_server_of_another_kind_is_one_line(script, said):
+def test_a_server_of_another_kind_is_one_line(discovered, script, said):
     with pytest.raises(InputError, match=said):
         discovered(script)

@@ -1,14 +1,16 @@
 """Which kinds an API server has, and under which path each is listed.
 
 Servers of the last years tell all of it in two answers. The hard thing is the others: they name their groups
-first, and each group that matters is asked for on its own.
+first, and each group that matters is asked for on its own. Who carries questions and replies is left open: a
+command does it by one connection after the other, a process that follows a cluster by its own client.
 """
 
-from collections.abc import Collection, Iterator
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Collection, Generator, Iterator
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
+from ullage.model.errors import InputError
 from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.live_server import FORBIDDEN, JSON, OK, ApiServer, Reply
 
@@ -40,6 +42,13 @@ class Listed(NamedTuple):
         """Return the path of the list, of all namespaces or of one."""
         base = f"/apis/{self.version}" if self.kind.group else f"/api/{self.version}"
         return f"{base}/namespaces/{namespace}/{self.plural}" if namespace else f"{base}/{self.plural}"
+
+
+class Question(NamedTuple):
+    """A path that a server is asked for, and the forms of an answer that are understood."""
+
+    path: str
+    accept: str = JSON
 
 
 class _Wire(msgspec.Struct, rename="camel", frozen=True):
@@ -102,6 +111,7 @@ class _OldResources(_Wire, frozen=True):
 
 
 Record = TypeVar("Record")
+Asking: TypeAlias = Generator[Question, Reply, Record]
 _GROUPS: Final = msgspec.json.Decoder(_Groups)
 _OLD_GROUPS: Final = msgspec.json.Decoder(_OldGroups)
 _OLD_RESOURCES: Final = msgspec.json.Decoder(_OldResources)
@@ -109,13 +119,27 @@ _OLD_RESOURCES: Final = msgspec.json.Decoder(_OldResources)
 
 def discover(server: ApiServer, wanted: Collection[Kind], *, accept: str = _AGGREGATED) -> dict[Kind, Listed]:
     """Return those of the kinds that the server lists, each in the version that it prefers."""
+    asking = questions(server.name, wanted, accept)
+    question = next(asking)
+    while True:
+        try:
+            question = asking.send(server.get(question.path, accept=question.accept))
+        except StopIteration as end:
+            return dict[Kind, Listed](end.value)
+
+
+def questions(name: str, wanted: Collection[Kind], accept: str = _AGGREGATED) -> Asking[dict[Kind, Listed]]:
+    """Yield what to ask a server, be sent its replies, and return the kinds that it lists.
+
+    Raises an InputError that names it.
+    """
     found: dict[Kind, Listed] = {}
     for path in ("/api", "/apis"):
-        groups = _decoded(server, _reply(server, path, accept), _GROUPS)
+        groups = _decoded(name, (yield from _answered(name, path, accept)), _GROUPS)
         if groups.kind == "APIGroupDiscoveryList":
-            listed = _listed(groups)
+            listed = list(_listed(groups))
         else:
-            listed = _listed_one_by_one(server, path, {kind.group for kind in wanted})
+            listed = yield from _listed_one_by_one(name, path, {kind.group for kind in wanted})
         for each in listed:
             if each.kind in wanted:
                 found.setdefault(each.kind, each)
@@ -133,22 +157,24 @@ def _listed(groups: _Groups) -> Iterator[Listed]:
                     yield Listed(kind, full, each.resource, each.scope == _NAMESPACED)
 
 
-def _listed_one_by_one(server: ApiServer, path: str, wanted: Collection[str]) -> Iterator[Listed]:
-    """Yield what a server lists that does not tell all at once."""
-    versions = ["v1"] if path == "/api" else _versions(server, path, wanted)
+def _listed_one_by_one(name: str, path: str, wanted: Collection[str]) -> Asking[list[Listed]]:
+    """Ask a server that does not tell all at once what it lists."""
+    found: list[Listed] = []
+    versions = ["v1"] if path == "/api" else (yield from _versions(name, path, wanted))
     for version in versions:
-        reply = server.get(f"{path}/{version}")
+        reply = yield Question(f"{path}/{version}")
         if reply.status != OK:
             continue  # a group whose own server is away, or which is gone again
-        for each in _decoded(server, reply, _OLD_RESOURCES).resources or ():
+        for each in _decoded(name, reply, _OLD_RESOURCES).resources or ():
             if _LIST in (each.verbs or ()) and "/" not in each.name:
                 group = version.rpartition("/")[0]
-                yield Listed(Kind(group, each.kind), version, each.name, each.namespaced)
+                found.append(Listed(Kind(group, each.kind), version, each.name, each.namespaced))
+    return found
 
 
-def _versions(server: ApiServer, path: str, wanted: Collection[str]) -> list[str]:
-    """Return the versions of the groups that matter, the preferred one of each first."""
-    groups = _decoded(server, _reply(server, path, JSON), _OLD_GROUPS)
+def _versions(name: str, path: str, wanted: Collection[str]) -> Asking[list[str]]:
+    """Ask for the versions of the groups that matter, the preferred one of each first."""
+    groups = _decoded(name, (yield from _answered(name, path, JSON)), _OLD_GROUPS)
     found: dict[str, None] = {}
     for group in groups.groups or ():
         if group.name in wanted:
@@ -157,24 +183,28 @@ def _versions(server: ApiServer, path: str, wanted: Collection[str]) -> list[str
     return [each for each in found if each]
 
 
-def _reply(server: ApiServer, path: str, accept: str) -> Reply:
-    reply = server.get(path, accept=accept)
+def _answered(name: str, path: str, accept: str) -> Asking[Reply]:
+    """Ask for a path that every server has."""
+    reply = yield Question(path, accept)
     if reply.status == FORBIDDEN:
-        raise server.error(
+        raise InputError(
             f"not permitted: get {path} ({reply.reason()})",
-            "ask for the role system:discovery, which everybody has by default",
+            where=name,
+            remedy="ask for the role system:discovery, which everybody has by default",
         )
     if reply.status != OK:
-        raise server.error(
-            f"{path} answers {reply.reason()}", "check that the server in the kubeconfig is a Kubernetes API"
+        raise InputError(
+            f"{path} answers {reply.reason()}",
+            where=name,
+            remedy="check that the server in the kubeconfig is a Kubernetes API",
         )
     return reply
 
 
-def _decoded(server: ApiServer, reply: Reply, decoder: msgspec.json.Decoder[Record]) -> Record:
+def _decoded(name: str, reply: Reply, decoder: msgspec.json.Decoder[Record]) -> Record:
     try:
         return decoder.decode(reply.data)
     except (msgspec.DecodeError, RecursionError):
-        raise server.error(
-            "its answer is none of a Kubernetes API", "check the server in the kubeconfig"
+        raise InputError(
+            "its answer is none of a Kubernetes API", where=name, remedy="check the server in the kubeconfig"
         ) from None

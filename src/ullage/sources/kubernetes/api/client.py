@@ -144,7 +144,7 @@ class ApiClient:
         self._known = _Known(now)
         self._before_writes: Callable[[], None] | None = None
         server = (access.cluster.server or "").rpartition("//")[2].rstrip("/")
-        self._common = f"Host: {server}\r\nUser-Agent: ullage/{__version__}\r\nAccept: {JSON}\r\n"
+        self._common = f"Host: {server}\r\nUser-Agent: ullage/{__version__}\r\n"
         if access.user.impersonate:
             self._common += f"Impersonate-User: {one_line(access.user.impersonate)}\r\n"
 
@@ -169,9 +169,9 @@ class ApiClient:
 
     # The verbs
 
-    async def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
+    async def get(self, path: str, query: Mapping[str, str] | None = None, *, accept: str = JSON) -> bytes:
         """Return the text of an object or a list; raises a RefusedError or a BrokenError."""
-        return await self.request("GET", path, query=query)
+        return await self.request("GET", path, query=query, accept=accept)
 
     async def create(self, path: str, document: Any, *, before: Callable[[], None] | None = None) -> bytes:
         """Create an object in a collection, or a subresource such as a binding or an eviction."""
@@ -204,6 +204,7 @@ class ApiClient:
         *,
         query: Mapping[str, str] | None = None,
         content: str = JSON,
+        accept: str = JSON,
         seconds_max: float = ANSWER_SECONDS_MAX,
         before: Callable[[], None] | None = None,
     ) -> bytes:
@@ -220,7 +221,7 @@ class ApiClient:
         for left in reversed(range(self._tries_max)):
             may_repeat = True
             try:
-                asked = self._text(method, target, body, content)
+                asked = self._text(method, target, body, content, accept)
                 may_repeat = again
                 answer = await self._once(asked, seconds_max, check)
             except HeldBackError:
@@ -292,8 +293,8 @@ class ApiClient:
                 raise
             raise BrokenError(str(error)) from error
 
-    def _text(self, method: str, target: str, body: bytes, content: str) -> bytes:
-        head = f"{method} {target} HTTP/1.1\r\n{self._common}{self._proof()}"
+    def _text(self, method: str, target: str, body: bytes, content: str, accept: str = JSON) -> bytes:
+        head = f"{method} {target} HTTP/1.1\r\n{self._common}Accept: {accept}\r\n{self._proof()}"
         if body:
             head += f"Content-Type: {content}\r\n"
         if body or method != "GET":

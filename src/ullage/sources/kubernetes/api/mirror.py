@@ -269,6 +269,10 @@ class Mirror:
         """Whether a node is there."""
         return name in self._nodes
 
+    def node_uid(self, name: str) -> str:
+        """Return what tells a node from others of its name; empty where it is not there."""
+        return self._disks.node_uid(name)
+
     def offered(self, node: str, place: str) -> Offered | None:
         """Return what csi-baremetal calls the capacity of a drive or group, as it was shown last."""
         return self._disks.offered.get((node, place))

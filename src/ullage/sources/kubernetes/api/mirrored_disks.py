@@ -81,6 +81,11 @@ class MirroredDisks:
             or (before.labels, before.annotations) != (metadata.labels, metadata.annotations)
         )
 
+    def node_uid(self, name: str) -> str:
+        """Return the identifier of a node; empty where it is not there."""
+        found = self._nodes.get(name)
+        return found.uid if found is not None else ""
+
     def concern(self, workload: Workload) -> bool:
         """Whether volumes or reservations may be for a pod, as all of them were put together last."""
         return self.has_any and (

@@ -25,6 +25,8 @@ from ullage.sources.kubernetes.wire import Wire
 from ullage.sources.places import one_line
 
 PAGE_ITEMS: Final = 1000
+TURN_ITEMS: Final = 100
+"""After so many objects of a list it is the turn of others, such as the request for its next page."""
 WATCH_SECONDS: Final = 300
 """After this the server ends a watch, and it is begun again from where it was."""
 FIRST_WAIT_SECONDS: Final = 0.2
@@ -143,27 +145,35 @@ class Watch:
             self._changed()
 
     async def _list(self) -> None:
-        """Read all pages, one after the other; what is not in them is dropped at the end."""
-        kind, token, revision = self._listed.kind, "", ""
+        """Read all pages, each while the one before is taken; what is not in them is dropped at the end."""
+        kind, revision = self._listed.kind, ""
         self.lists += 1
         self._sink.begin(kind)
-        while True:
-            query = {"limit": str(self._page_items), **self._selector}
-            query |= {"continue": token} if token else {}
-            page = _page(await self._client.get(self._listed.path(), query))
-            for content in page.items or ():
-                self._sink.put(kind, content)
-            metadata = page.metadata or _ListMetadata()
-            # a list that took long goes on from a later state: the first revision is the one to watch from
-            revision = revision or metadata.resource_version or "0"
-            token = metadata.continue_ or ""
-            if not token:
-                break
+        ahead: asyncio.Task[bytes] | None = self._begin_page("")
+        try:
+            while ahead is not None:
+                page = _page(await ahead)
+                metadata = page.metadata or _ListMetadata()
+                # a list that took long goes on from a later state: it is watched from the first revision
+                revision = revision or metadata.resource_version or "0"
+                ahead = self._begin_page(metadata.continue_) if metadata.continue_ else None
+                for number, content in enumerate(page.items or ()):
+                    self._sink.put(kind, content)
+                    if not number % TURN_ITEMS:
+                        await asyncio.sleep(0)
+        finally:
+            if ahead is not None:
+                ahead.cancel()
         self._sink.end(kind)
         self._revision = revision
         self.failure = ""
         self.synced.set()
         self._changed()
+
+    def _begin_page(self, token: str) -> asyncio.Task[bytes]:
+        query = {"limit": str(self._page_items), **self._selector}
+        query |= {"continue": token} if token else {}
+        return asyncio.create_task(self._client.get(self._listed.path(), query))
 
     async def _watch(self) -> None:
         """Follow from the last revision until the server ends the watch."""
