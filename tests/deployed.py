@@ -22,7 +22,7 @@ from ullage.kube.install.choices import (
 )
 from ullage.kube.install.foreign_kinds import foreign_definitions
 from ullage.kube.install.objects import objects, webhook
-from ullage.kube.install.own_kinds import own_definitions
+from ullage.kube.install.own_kinds import MADE_BY_PROCESSES, own_definitions
 from ullage.kube.install.processes import processes
 from ullage.kube.install.rights import rights
 from ullage.kube.install.text import yaml_text
@@ -67,7 +67,9 @@ def _when(condition: str, documents: Iterable[Document]) -> str:
 
 
 def _kept(document: Document) -> Document:
-    """Return a definition that an uninstallation leaves where it is, with all objects of its kind."""
+    """Return a definition that an uninstallation leaves where it is, with all objects that people made."""
+    if document["metadata"]["name"] in MADE_BY_PROCESSES:
+        return document
     metadata = {**document["metadata"], "annotations": KEPT}
     return {**document, "metadata": metadata}
 

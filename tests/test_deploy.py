@@ -72,6 +72,7 @@ def test_values_are_what_choices_are_by_default():
     assert VALUES["schedulerNames"] == list(default.scheduler_names)
     assert VALUES["global"]["nvidiaGpuResourceMemoryGB"] == default.gpu_memory_gigabytes
     assert VALUES["storage"]["sequentialLVG"] == default.sequential_volume_groups
+    assert VALUES["operator"]["nodeCapacity"] == default.node_capacity
     for component, size in SIZES.items():
         assert VALUES[component]["resources"] == {
             "requests": {"cpu": size.cpu, "memory": size.memory},
@@ -112,6 +113,7 @@ def rendered(text):
                 "image.tag=v7",
                 "global.nvidiaGpuResourceMemoryGB=80",
                 "storage.sequentialLVG=false",
+                "operator.nodeCapacity=false",
             ],
             Choices(
                 components=COMPONENTS,
@@ -120,6 +122,7 @@ def rendered(text):
                 image="example.com/ullage:v7",
                 gpu_memory_gigabytes=80,
                 sequential_volume_groups=False,
+                node_capacity=False,
             ),
         ),
         (["components={extender}"], Choices(components=("extender",))),
@@ -161,6 +164,7 @@ def test_the_chart_passes_helms_own_judgement(helm):
         ("components={web}", "components"),
         ("shedulerNames={a}", "shedulerNames"),
         ("storage.sequentialLVG=maybe", "sequentialLVG"),
+        ("operator.nodeCapacity=maybe", "nodeCapacity"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused(helm, setting, said):

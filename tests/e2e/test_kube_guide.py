@@ -26,9 +26,9 @@ ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "guides" / "kubernetes.md"
 COMMAND_SECONDS_MAX = 120
 NOT_RUN = ("podman ", "helm ", "kubectl apply --server-side -k ")
-COMMANDS = 23
+COMMANDS = 24
 """How many commands are run: a page that is read otherwise than it is meant must not pass."""
-WORDS_OF_ROW = {"pods": 2, "elasticquotas": 4}
+WORDS_OF_ROW = {"pods": 2, "elasticquotas": 4, "nodecapacities": 8}
 """How many words of a row do not depend on the time of day."""
 LEFT_OUT = "..."
 DEPLOYMENTS = "/apis/apps/v1/namespaces/ullage-system/deployments"

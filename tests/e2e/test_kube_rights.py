@@ -26,7 +26,10 @@ RESERVATIONS = "availablecapacityreservations"
 NOS = "nos.nebuly.com"
 OWN = "ullage.dev"
 WEBHOOKS = "admissionregistration.k8s.io"
-READING = {one for one in of_component(SCHEDULER) if one.verb in {"list", "watch"}}
+READ_BY = {
+    component: {one for one in of_component(component) if one.verb in {"list", "watch"}}
+    for component in (SCHEDULER, OPERATOR, EXTENDER)
+}
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +113,7 @@ PLACING = (SCHEDULER, EXTENDER)
 
 @pytest.mark.parametrize("component", PLACING)
 def test_they_have_no_right_that_is_not_looked_at_here(component):
-    looked_at = READING.union(WRITES, AFTERWARDS, RESERVES, *LEADS)
+    looked_at = READ_BY[component].union(WRITES, AFTERWARDS, RESERVES, *LEADS)
     assert of_component(component) == looked_at
 
 
@@ -125,7 +128,7 @@ def listening(component: str, port: int = 0) -> tuple[str, ...]:
 @pytest.mark.parametrize("component", [SCHEDULER, OPERATOR, EXTENDER])
 @pytest.mark.parametrize("verb", ["list", "watch"])
 def test_all_that_is_followed_is_listed_and_watched(cluster, proxy, component, verb):
-    missing = {one for one in READING - {FIRST} if one.verb == verb}
+    missing = {one for one in READ_BY[component] - {FIRST} if one.verb == verb}
     missed(cluster, proxy, component, missing, *listening(component))
 
 
@@ -218,11 +221,14 @@ STATED = {
     One(NOS, "compositeelasticquotas/status", "patch"),
     One(OWN, "capacitypolicies/status", "patch"),
     One(OWN, "quotas/status", "patch"),
+    One(OWN, "nodecapacities/status", "patch"),
     One("", "secrets", "get"),
 }
 TOLD = {
     One("events.k8s.io", "events", "create"),
     One(BAREMETAL, RESERVATIONS, "delete"),
+    One(OWN, "nodecapacities", "create"),
+    One(OWN, "nodecapacities", "delete"),
     One("", "secrets", "create"),
 }
 TRUSTED = [
@@ -237,7 +243,7 @@ SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
 
 
 def test_the_operator_has_no_right_that_is_not_looked_at_here():
-    assert of_component(OPERATOR) == READING.union(STATED, TOLD, *PROMISES, *TRUSTED, *LEADS)
+    assert of_component(OPERATOR) == READ_BY[OPERATOR].union(STATED, TOLD, *PROMISES, *TRUSTED, *LEADS)
 
 
 def kept(plane: Plane, namespace: str) -> None:
@@ -245,8 +251,10 @@ def kept(plane: Plane, namespace: str) -> None:
     amounts = {"min": {"cpu": "1"}}
     name = {"name": f"of-{namespace}", "namespace": namespace}
     plane.create(node("n0", {"cpu": "8"}))
+    nobody = {"name": f"of-nobody-in-{namespace}"}
     plane.create_many(
         [
+            {"apiVersion": f"{OWN}/v1", "kind": "NodeCapacity", "metadata": nobody},
             {"apiVersion": f"{NOS}/v1alpha1", "kind": "ElasticQuota", "metadata": name, "spec": amounts},
             {
                 "apiVersion": f"{NOS}/v1alpha1",

@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from builders import node, pod, resources
-from ullage.kube.following import FOLLOWED, Following, Stated
+from ullage.kube.following import FOLLOWED, Following
 from ullage.kube.resource_types import RESOURCE_TYPE
+from ullage.kube.stated import Stated
 from ullage.model.delta import Delta
 from ullage.model.policy import Layer
 from ullage.model.resources import ResourceType, ResourceTypes

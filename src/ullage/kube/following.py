@@ -6,16 +6,18 @@ are read by the types of resources; where these change, all is to be read anew, 
 """
 
 import asyncio
-from collections.abc import Collection, Coroutine, Mapping
+from collections.abc import Collection, Coroutine
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
 from ullage.engine.columns import Columns
 from ullage.kube.held_room import HeldRoom
+from ullage.kube.node_capacities import NODE_CAPACITY, NodeCapacities
 from ullage.kube.plans import PLAN, Plans
 from ullage.kube.resource_types import RESOURCE_TYPE, TypeObjects
+from ullage.kube.stated import OBJECT, Stated
 from ullage.model.cluster import Snapshot
 from ullage.model.delta import Delta
 from ullage.model.delta import apply as apply_delta
@@ -67,14 +69,6 @@ FOLLOWED: Final = (
 )  # fmt: skip
 
 
-class Stated(NamedTuple):
-    """What the status of an object says at present, and of which version of its spec."""
-
-    status: Mapping[str, Any]
-    generation: int
-    uid: str = ""
-
-
 class Following:
     """What a process knows of its cluster, kept up to date."""
 
@@ -97,6 +91,11 @@ class Following:
         self.policies = Policies(self.types, profile, layer)
         self.type_objects = TypeObjects()
         self.plans = Plans()
+        self.node_capacities = NodeCapacities()
+        self._apart: dict[Kind, Plans | NodeCapacities] = {
+            PLAN: self.plans,
+            NODE_CAPACITY: self.node_capacities,
+        }
         self.room = HeldRoom(self.plans, self.now_seconds)
         self.changed = asyncio.Event()
         self.outdated = asyncio.Event()
@@ -187,6 +186,10 @@ class Following:
         """Whether the server has a kind, and it is followed."""
         return kind in self._watches
 
+    def hears(self, kind: Kind) -> bool:
+        """Whether what is known of a kind is up to date, as far as this process can tell."""
+        return kind in self._watches and not self._watches[kind].failure
+
     # What is known
 
     def now_seconds(self) -> int:
@@ -225,8 +228,8 @@ class Following:
 
     def begin(self, kind: Kind) -> None:
         """A list of all objects of a kind begins."""
-        if kind == PLAN:
-            self.plans.begin()
+        if kind in self._apart:
+            self._apart[kind].begin()
             return
         if kind in self.stated:
             self._listing[kind] = set(self.stated[kind])
@@ -237,19 +240,19 @@ class Following:
 
     def put(self, kind: Kind, content: Any) -> str:
         """An object is there; return its revision."""
-        if kind == PLAN:
-            self.plans.put(content)
-            return _OBJECT.decode(content).metadata.resource_version
+        if kind in self._apart:
+            self._apart[kind].put(content)
+            return OBJECT.decode(content).metadata.resource_version
         if kind not in self.stated and kind != RESOURCE_TYPE:
             return self.mirror.put(kind, content)
-        found = _OBJECT.decode(content)
+        found = OBJECT.decode(content)
         metadata = found.metadata
         self._listing.get(kind, set()).discard(metadata.key)
         if kind == RESOURCE_TYPE:
             self.type_objects.put(content)
             self._compare_types(kind)
             return metadata.resource_version
-        self.stated[kind][metadata.key] = Stated(found.status or {}, metadata.generation, metadata.uid)
+        self.stated[kind][metadata.key] = found.stated
         self.stated_changes += 1
         if kind != CAPACITY_POLICY:
             return self.mirror.put(kind, content)
@@ -259,11 +262,12 @@ class Following:
 
     def drop(self, kind: Kind, content: Any) -> str:
         """An object is gone; return the revision of that."""
-        if kind == PLAN:  # an old step: what it made of the ledger stays
-            return _OBJECT.decode(content).metadata.resource_version
+        if kind in self._apart:
+            self._apart[kind].drop(content)
+            return OBJECT.decode(content).metadata.resource_version
         if kind not in self.stated and kind != RESOURCE_TYPE:
             return self.mirror.drop(kind, content)
-        metadata = _OBJECT.decode(content).metadata
+        metadata = OBJECT.decode(content).metadata
         self._forget(kind, metadata.key)
         if kind in {CAPACITY_POLICY, RESOURCE_TYPE}:
             self._compare_types(kind)
@@ -272,8 +276,8 @@ class Following:
 
     def end(self, kind: Kind) -> None:
         """The list ends: what was not in it is gone."""
-        if kind == PLAN:
-            self.plans.end()
+        if kind in self._apart:
+            self._apart[kind].end()
             return
         for key in self._listing.pop(kind, ()):
             self._forget(kind, key)
@@ -295,26 +299,6 @@ class Following:
         listing = kind in self._listing
         if kind == RESOURCE_TYPE and not listing and self.type_objects.types() != self.types:
             self.outdated.set()
-
-
-class _Metadata(msgspec.Struct, rename="camel"):
-    name: str
-    namespace: str = ""
-    resource_version: str = ""
-    generation: int = 0
-    uid: str = ""
-
-    @property
-    def key(self) -> str:
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
-
-
-class _Object(msgspec.Struct, rename="camel"):
-    metadata: _Metadata
-    status: dict[str, Any] | None = None
-
-
-_OBJECT: Final = msgspec.json.Decoder(_Object)
 
 
 def _news(delta: Delta, known: Snapshot) -> Delta:

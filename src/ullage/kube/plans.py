@@ -67,6 +67,9 @@ class Plans:
         elif isinstance(found, Step) and found.revision > self.revision:
             self._take(found)
 
+    def drop(self, _: Any) -> None:
+        """An old step is removed: what it made of the ledger stays."""
+
     def end(self) -> None:
         """The list ends: it is all there is."""
         listed, self._listing = self._listing or [], None

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ullage.engine.capacity.devices import DeviceSummary, summarise_devices
 from ullage.engine.capacity.findings import findings_of
+from ullage.engine.capacity.node_terms import node_terms
 from ullage.engine.capacity.summary import Summary, summarise_domains, summarise_groups, total
 from ullage.engine.columns import Columns
 from ullage.engine.quota.use import QuotaUse, quota_use
@@ -218,23 +219,22 @@ def _changed_nodes(one: Snapshot, other: Snapshot) -> set[str]:
 
 def _node(columns: Columns, row: int, counts: Mapping[str, int]) -> NodeStatus:
     node = columns.nodes[row]
-    figures = columns.figures(row)
-    bounds = {name: each.bounds for name, each in figures.items()}
+    terms = node_terms(columns, row)
     return NodeStatus(
         name=node.name,
         group=node.group,
         domain=node.domain,
         state=node.state,
         workloads=counts.get(node.name, 0),
-        capacity=Resources({name: each.capacity for name, each in bounds.items()}),
-        reserve=Resources({name: each.reserve for name, each in bounds.items()}),
-        allocatable=Resources({name: each.allocatable for name, each in bounds.items()}),
-        limit=Resources({name: each.limit for name, each in bounds.items() if each.limit is not None}),
-        promised=Resources({name: each.promised for name, each in figures.items()}),
+        capacity=terms.capacity,
+        reserve=terms.reserve,
+        allocatable=terms.allocatable,
+        limit=terms.limit,
+        promised=terms.promised,
         actual=node.actual,
-        committed=Resources({name: each.committed for name, each in figures.items()}),
-        free=Resources({name: each.free for name, each in figures.items() if each.free is not None}),
-        standby=Resources({name: each.standby for name, each in figures.items() if each.standby}) or NOTHING,
+        committed=terms.committed,
+        free=terms.free,
+        standby=terms.standby,
     )
 
 

@@ -22,6 +22,7 @@ def test_every_choice_can_be_made(ask):
     words = (
         "-n here --image example.com/u:1 --replicas 3 --gpu-memory-gb 80 --no-sequential-lvg --without-crds"
     )
+    words += " --no-node-capacity"
     words += "".join(f" --component {component}" for component in COMPONENTS)
     words += " --scheduler-name ullage --scheduler-name nos-scheduler"
     chosen = Choices(
@@ -32,6 +33,7 @@ def test_every_choice_can_be_made(ask):
         scheduler_names=("ullage", "nos-scheduler"),
         gpu_memory_gigabytes=80,
         sequential_volume_groups=False,
+        node_capacity=False,
         definitions=False,
     )
     assert list(yaml.safe_load_all(ask("kube", "install", *words.split()).out)) == objects(chosen)
@@ -43,6 +45,7 @@ def test_without_options_the_choices_are_the_defaults():
     for name in ("namespace", "replicas", "components", "scheduler_names", "gpu_memory_gigabytes"):
         assert defaults[name] == getattr(Choices(), name), name
     assert defaults["sequential_volume_groups"] is Choices().sequential_volume_groups
+    assert defaults["node_capacity"] is Choices().node_capacity
 
 
 @pytest.mark.parametrize(

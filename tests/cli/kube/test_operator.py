@@ -11,7 +11,7 @@ CASES = {
         [],
         {"component": "operator", "port": 8080, "elects_leader": True, "profile": "kubernetes"},
         {"few-drives": "yes"},
-        (9443, ()),
+        (9443, (), True),
     ),
     "what is said": (
         [
@@ -33,22 +33,25 @@ CASES = {
             "--gpu-memory-gb",
             "10",
             "--no-sequential-lvg",
+            "--no-node-capacity",
         ],
         {"namespace": "here", "as_user": "somebody", "elects_leader": False, "port": 0, "profile": "zos"},
         {"few-drives": "no", "gpu-memory": "10"},
-        (0, ("a", "b")),
+        (0, ("a", "b"), False),
     ),
 }
 
 
-@pytest.mark.parametrize(("arguments", "fields", "settings", "webhook"), CASES.values(), ids=CASES)
-def test_options_reach_the_process(monkeypatch, arguments, fields, settings, webhook):
+@pytest.mark.parametrize(("arguments", "fields", "settings", "own"), CASES.values(), ids=CASES)
+def test_options_reach_the_process(monkeypatch, arguments, fields, settings, own):
     started = []
-    monkeypatch.setattr(running, "run_operator", lambda *given: started.append(given))
+    monkeypatch.setattr(
+        running, "run_operator", lambda *given, node_capacity: started.append((*given, node_capacity))
+    )
     done = CliRunner().invoke(command, arguments, catch_exceptions=False)
     assert done.exit_code == 0
     ((options, *rest),) = started
-    assert tuple(rest) == webhook
+    assert tuple(rest) == own
     assert options.settings == settings
     assert {name: getattr(options, name) for name in fields} == fields
 

@@ -1,5 +1,7 @@
 """What holds for the definitions of all kinds."""
 
+import re
+
 import pytest
 
 from ullage.kube.install.definitions import Column, Names, definition
@@ -28,10 +30,10 @@ def undescribed(schema, path=()):
 
 def field_at(schema, path):
     """Return the schema of a field that a column shows; conditions are chosen by their type."""
-    for name in path.removeprefix(".").split("[")[0].split("."):
+    for name in re.split(r"(?<!\\)\.", path.removeprefix(".").split("[")[0]):
         if name == "metadata":
             return {}
-        schema = schema["properties"][name]
+        schema = schema["properties"][name] if "properties" in schema else schema["additionalProperties"]
     return schema
 
 

@@ -58,10 +58,14 @@ def test_a_process_has_probes_a_size_and_one_way_to_be_found(component):
 
 def test_choices_reach_the_command_line_of_a_process():
     chosen = Choices(
-        scheduler_names=("nos-scheduler", "ullage"), gpu_memory_gigabytes=80, sequential_volume_groups=False
+        scheduler_names=("nos-scheduler", "ullage"),
+        gpu_memory_gigabytes=80,
+        sequential_volume_groups=False,
+        node_capacity=False,
     )
     common = ["--gpu-memory-gb=80", "--no-sequential-lvg"]
-    assert arguments("operator", chosen) == ["kube", "operator", *common]
+    assert arguments("operator", chosen) == ["kube", "operator", *common, "--no-node-capacity"]
+    assert arguments("operator", Choices())[-1] == "--node-capacity"
     assert arguments("extender", chosen) == ["kube", "extender", *common]
     names = ["--scheduler-name=nos-scheduler", "--scheduler-name=ullage"]
     assert arguments("scheduler", chosen) == ["kube", "scheduler", *common, *names]

@@ -12,6 +12,10 @@ def called(answer, action):
     return {f"{each['kind']} {each['name']}" for each in answer["objects"] if each["action"] == action}
 
 
+def names(listed):
+    return {each["metadata"]["name"] for each in listed["items"]}
+
+
 def webhook_away(cluster):
     """Let quotas in: nobody serves the webhook here."""
     cluster.delete("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/ullage")
@@ -29,10 +33,13 @@ def test_kinds_with_objects_stay_until_they_are_purged(cluster, ullage):
     ullage("install", "--apply")
     webhook_away(cluster)
     cluster.create(QUOTA)
+    cluster.create({"apiVersion": "ullage.dev/v1", "kind": "NodeCapacity", "metadata": {"name": "n1"}})
     answer = ullage("uninstall", "--apply")
     assert "CustomResourceDefinition quotas.ullage.dev" in called(answer, "kept")
     assert "CustomResourceDefinition elasticquotas.nos.nebuly.com" in called(answer, "kept")
     assert "CustomResourceDefinition plans.ullage.dev" in called(answer, "deleted")
+    assert "CustomResourceDefinition nodecapacities.ullage.dev" in called(answer, "deleted")
+    cluster.wait_for(DEFINITIONS, lambda found: "nodecapacities.ullage.dev" not in names(found))
     assert cluster.get("/apis/ullage.dev/v1/quotas/ours")
     assert "Deployment ullage-operator" in called(answer, "deleted")
     ullage("uninstall", "--apply", "--purge")

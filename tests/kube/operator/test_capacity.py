@@ -6,9 +6,10 @@ import json
 from builders import cluster, node, pod, policy
 from ullage.engine.capacity.summary import summarise_groups
 from ullage.engine.columns import Columns
-from ullage.kube.following import Following, Stated
+from ullage.kube.following import Following
 from ullage.kube.operator.capacity import GROUPS_MAX, CapacityKeeper, over_committed, room_of
 from ullage.kube.operator.writing import Writing
+from ullage.kube.stated import Stated
 from ullage.model.delta import Delta
 from ullage.model.resources import ResourceTypes
 from ullage.sources.kubernetes.capacity_policies import CAPACITY_POLICY

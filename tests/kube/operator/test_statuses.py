@@ -7,8 +7,8 @@ import pytest
 
 from sources.kubernetes.api.raw_server import RawServer, answer, serving
 from ullage.kube.events import Events
-from ullage.kube.following import Stated
 from ullage.kube.operator.statuses import NOWHERE, Statuses, Verdict, Wanted, valid
+from ullage.kube.stated import Stated
 from ullage.sources.kubernetes.api.client import ApiClient
 from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.object_kinds import NOS, OWN_GROUP

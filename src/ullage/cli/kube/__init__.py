@@ -15,7 +15,7 @@ COMMANDS: Final = MappingProxyType(
     {
         "install": "Print what a cluster needs to run ullage, or apply it.",
         "uninstall": "Say what an uninstallation deletes, or delete it.",
-        "operator": "Keep the status of quotas and policies, labels and promises.",
+        "operator": "Keep the status of quotas, policies and nodes, labels and promises.",
         "scheduler": "Place the pods that name this scheduler.",
         "extender": "Answer what kube-scheduler asks about pods and nodes.",
     }

@@ -72,6 +72,13 @@ that are there already stay as they are.
     show_default=True,
     help="Whether volumes are put on few drives, one request after the other.",
 )
+@click.option(
+    "--node-capacity/--no-node-capacity",
+    "node_capacity",
+    default=True,
+    show_default=True,
+    help="Whether the operator keeps the room of each node in a NodeCapacity.",
+)
 @click.option("--without-crds", is_flag=True, help="Leave out CustomResourceDefinitions.")
 @APPLY_OPTION
 @on_cluster

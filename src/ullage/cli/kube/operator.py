@@ -9,9 +9,9 @@ from ullage.cli.kube.process import of_process, options_of
 
 _HELP: Final = """Keep what quotas use, which pods are over and what is promised as it should be.
 
-It writes the status of quotas and policies, labels pods that are over quota, lets promises expire, and
-refuses quotas, policies and ResourceTypes that cannot hold. It watches all of them: when a ResourceType
-changes, the whole cluster is read anew by it. Several replicas may run; one leads.
+It writes the status of quotas and policies and the room of each node, labels pods that are over quota, lets
+promises expire, and refuses quotas, policies and ResourceTypes that cannot hold. It watches all of them: when
+a ResourceType changes, the whole cluster is read anew by it. Several replicas may run; one leads.
 """
 
 
@@ -31,8 +31,16 @@ changes, the whole cluster is read anew by it. Several replicas may run; one lea
     multiple=True,
     help="Where else API servers reach the webhook, beside its service; may be given more than once.",
 )
+@click.option(
+    "--node-capacity/--no-node-capacity",
+    "node_capacity",
+    default=True,
+    show_default=True,
+    help="Whether each node has its room in a NodeCapacity; if not, those that are there are deleted.",
+)
 @of_process
-def command(webhook_port: int, webhook_names: tuple[str, ...], **given: Any) -> None:
+def command(webhook_port: int, webhook_names: tuple[str, ...], *, node_capacity: bool, **given: Any) -> None:
     """Run the operator."""
     options = options_of("operator", given)
-    import_module("ullage.kube.operator.running").run_operator(options, webhook_port, webhook_names)
+    running = import_module("ullage.kube.operator.running")
+    running.run_operator(options, webhook_port, webhook_names, node_capacity=node_capacity)

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from ullage.engine.capacity.cache import cache_without_ssd
+from ullage.engine.capacity.node_terms import node_terms, over_limit
 from ullage.engine.capacity.summary import Summary
 from ullage.engine.columns import Columns, Integers
 from ullage.engine.quota.cluster_capacity import cluster_capacity
@@ -58,17 +59,13 @@ def _over_committed(columns: Columns) -> Iterator[Finding]:
     types = columns.snapshot.resource_types
     for row, column in zip(*over.nonzero(), strict=True):
         node, resource = columns.nodes[row].name, columns.resources[column]
-        show = types[resource].readable
-        limit, taken = int(columns.limit[row, column]), int(committed[row, column])
-        by_use = columns.promised[row, column] < taken
-        what = "in use beyond the reserve" if by_use else "promised"
+        missing = types[resource].readable(int(committed[row, column] - columns.limit[row, column]))
         yield Finding(
             "over-committed",
             "error",
             f"node/{node}",
-            f"node {node}: {show(taken)} of {resource} {what}, "
-            f"{show(taken - limit)} over its limit {show(limit)}",
-            f"move or shrink workloads of {show(taken - limit)}, or raise {resource}-ratio",
+            f"node {node}: {over_limit(node_terms(columns, int(row)), resource, types)}",
+            f"move or shrink workloads of {missing}, or raise {resource}-ratio",
         )
 
 

@@ -59,6 +59,8 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     """
     gpu_memory_gigabytes: int = GPU_MEMORY_GIGABYTES
     sequential_volume_groups: bool = True
+    node_capacity: bool = True
+    """Whether the operator keeps a NodeCapacity for each node."""
     definitions: bool = True
     """CustomResourceDefinitions: of ours and, where nobody has them yet, of nos and csi-baremetal."""
 

@@ -1,10 +1,10 @@
-"""The definitions of our own kinds: CapacityPolicy, Quota, ResourceType and Plan of ullage.dev/v1.
+"""The definitions of our own kinds: CapacityPolicy, Quota, ResourceType, Plan, NodeCapacity of ullage.dev/v1.
 
 Their specs are what the readers read: PolicyDocument, QuotaSpec, ResourceType. One thing differs:
 API servers know no decimals, so a ratio of 1.5 is written as text, "1.5", as Kubernetes writes amounts.
 """
 
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 
@@ -25,6 +25,7 @@ from ullage.kube.install.schemas import (
     object_schema,
     record_schema,
 )
+from ullage.model.cluster import NodeState
 from ullage.model.policy import PROFILE_NAMES
 from ullage.model.quantity import NANO_EXPONENT
 from ullage.model.resources import ResourceType
@@ -37,7 +38,10 @@ POLICY: Final = Names(OWN_GROUP, "CapacityPolicy", "capacitypolicies", ("cpol",)
 QUOTA: Final = Names(OWN_GROUP, "Quota", "quotas", ("uq",), CATEGORY)
 TYPE: Final = Names(OWN_GROUP, "ResourceType", "resourcetypes", ("rtype",), CATEGORY)
 PLAN: Final = Names(OWN_GROUP, "Plan", "plans", ("uplan",), CATEGORY)
-OWN: Final = (POLICY, QUOTA, TYPE, PLAN)
+NODE: Final = Names(OWN_GROUP, "NodeCapacity", "nodecapacities", ("ncap",), CATEGORY)
+OWN: Final = (POLICY, QUOTA, TYPE, PLAN, NODE)
+MADE_BY_PROCESSES: Final = frozenset((NODE.definition,))
+"""Definitions whose objects nobody writes by hand: they are made again wherever an operator runs."""
 
 SETTINGS_MAX: Final = 256
 COMMIT_BYTES_MAX: Final = 1 << 20
@@ -73,6 +77,14 @@ _ROOM_TEXTS: Final = {
     "free": "What is not promised yet, summed over its nodes.",
     "spare": "What is kept free for the nodes that may be lost.",
     "ullage": "What can still be promised: free without spare.",
+}
+_NODE_TEXTS: Final = {
+    "capacity": "What the node has.",
+    "reserve": "What of it is kept back for the system.",
+    "allocatable": "Capacity without the reserve.",
+    "limit": "What may be promised: allocatable times the ratio.",
+    "committed": "What is promised.",
+    "free": "What is not promised yet; on a node that is not ready, nobody gets it.",
 }
 QUOTA_TEXTS: Final = {
     "namespaces": "The namespaces whose workloads count here.",
@@ -128,7 +140,7 @@ _PLAN_NAME: Final = {
 
 def own_definitions() -> list[Document]:
     """Return the definitions of our own kinds."""
-    return [_policy(), _quota(), _type(), _plan()]
+    return [_policy(), _quota(), _type(), _plan(), _node()]
 
 
 def policy_fields() -> tuple[str, ...]:
@@ -268,3 +280,46 @@ def _plan() -> Document:
     more: Document = {"required": ["spec"], "x-kubernetes-validations": [_PLAN_NAME]}
     schema = object_schema(text, spec, None, **more)
     return definition(PLAN, schema, columns, has_status=False)
+
+
+def _node() -> Document:
+    """Return the definition of what is said about nodes; it has no spec, as there is nothing to want."""
+    status = {
+        "type": "object",
+        "properties": {
+            "group": described("The group of nodes that it is in.", NAME),
+            "state": described(
+                "Whether it takes workloads.", {"type": "string", "enum": [*get_args(NodeState)]}
+            ),
+            **{name: described(text, USED) for name, text in _NODE_TEXTS.items()},
+            "conditions": CONDITIONS,
+        },
+    }
+    columns = (
+        Column("Group", "string", ".status.group", "The group of nodes that it is in."),
+        Column("State", "string", ".status.state", "Whether it takes workloads."),
+        *(_free(name, resource) for name, resource in _SHOWN.items()),
+        Column(
+            "Over-committed",
+            "string",
+            '.status.conditions[?(@.type=="OverCommitted")].status',
+            "Whether more is committed than its limit.",
+        ),
+        Column("Committed", "string", ".status.committed", "What is promised.", 1),
+    )
+    text = "How much room a node has, kept by the operator: made for each node, and gone with it."
+    return definition(NODE, object_schema(text, None, status), columns)
+
+
+_SHOWN: Final = {
+    "Free-CPU": "cpu",
+    "Free-memory": "memory",
+    "Free-pods": "pods",
+    "Free-GPU": "nvidia.com/gpu",
+}
+"""The resources whose free amount `kubectl get` shows."""
+
+
+def _free(name: str, resource: str) -> Column:
+    escaped = resource.replace(".", r"\.")
+    return Column(name, "string", f".status.free.{escaped}", f"What is free of {resource}.")

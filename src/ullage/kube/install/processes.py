@@ -65,8 +65,13 @@ def arguments(component: str, choices: Choices) -> list[str]:
         component,
         f"--gpu-memory-gb={choices.gpu_memory_gigabytes}",
         sequential,
+        *([_node_capacity(choices)] if component == OPERATOR else []),
         *(named if component == serving else []),
     ]
+
+
+def _node_capacity(choices: Choices) -> str:
+    return "--node-capacity" if choices.node_capacity else "--no-node-capacity"
 
 
 def processes(component: str, choices: Choices) -> list[Document]:

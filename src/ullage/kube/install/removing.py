@@ -1,8 +1,9 @@
 """Taking an installation off a cluster, without taking along what people have put into it.
 
-A definition goes with all its objects, so one that has any stays unless a purge is asked for; those of nos
-and csi-baremetal, which others may use by now, stay in any case without one. A namespace goes last, and only
-if it was made here and nothing of others is in it, whatever its kind: the server is asked which there are.
+A definition goes with all its objects, so one that has any stays unless a purge is asked for, but for kinds
+whose objects our processes make (NodeCapacity); those of nos and csi-baremetal, which others may use by now,
+stay in any case without one. A namespace goes last, and only if it was made here and nothing of others is in
+it, whatever its kind: the server is asked which there are.
 """
 
 from collections.abc import AsyncIterator
@@ -24,6 +25,7 @@ from ullage.kube.install.choices import (
     Document,
     component_name,
 )
+from ullage.kube.install.own_kinds import MADE_BY_PROCESSES
 from ullage.kube.install.places import DEFINITION, NAMESPACE, PLACES, Identity, identity
 from ullage.sources.kubernetes.api.client import ApiClient, RefusedError, segment
 from ullage.sources.places import one_line
@@ -66,7 +68,7 @@ async def _judged(client: ApiClient, item: Document, *, purge: bool) -> Done:
     if which.kind == DEFINITION and not purge:
         if which.name in FOREIGN_NAMES:
             return Done("kept", which, "others may use it; --purge deletes it with its objects")
-        if await is_listed(client, item["spec"], empty=False):
+        if which.name not in MADE_BY_PROCESSES and await is_listed(client, item["spec"], empty=False):
             return Done("kept", which, "it has objects; --purge deletes it with them")
     why = await _why_used(client, which.name) if which.kind == NAMESPACE else ""
     return Done("kept", which, why) if why else Done("deleted", which)

@@ -94,6 +94,8 @@ _CLUSTER_WRITING: Final[Mapping[str, tuple[Right, ...]]] = {
         Right("", ("pods",), ("patch",), "the label that says whether a pod is over quota"),
         Right(NOS, ("compositeelasticquotas/status", "elasticquotas/status"), ("patch",), "what quotas use"),
         Right(OWN_GROUP, ("capacitypolicies/status", "quotas/status"), ("patch",), "what holds, and why"),
+        Right(OWN_GROUP, ("nodecapacities",), (*_WATCH, "create", "delete"), "one for each node"),
+        Right(OWN_GROUP, ("nodecapacities/status",), ("patch",), "the room of each node"),
         Right(OWN_GROUP, ("plans",), ("create", "delete", "get"), "the end of promises, and of old steps"),
         Right(BAREMETAL, ("availablecapacityreservations",), ("delete",), "reservations that nobody needs"),
         Right(

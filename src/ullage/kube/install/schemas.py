@@ -140,15 +140,16 @@ def _form(info: Any) -> Document:
 
 
 def object_schema(
-    text: str, spec: Mapping[str, Any], status: Mapping[str, Any] | None = None, **more: Any
+    text: str, spec: Mapping[str, Any] | None, status: Mapping[str, Any] | None = None, **more: Any
 ) -> Document:
     """Return the schema of a whole object; `more` stands beside its properties."""
     parts: dict[str, Any] = {
         "apiVersion": {"description": "The version of this form.", "type": "string"},
         "kind": {"description": "What kind of object this is.", "type": "string"},
         "metadata": {"type": "object"},  # of which a definition may say nothing
-        "spec": {"description": "What is wanted.", **spec},
     }
+    if spec is not None:
+        parts["spec"] = {"description": "What is wanted.", **spec}
     if status is not None:
         parts["status"] = {"description": "What is found, kept by the operator.", **status}
     return {"description": text, "type": "object", "properties": parts, **more}

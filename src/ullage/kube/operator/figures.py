@@ -9,6 +9,7 @@ from typing import Final
 
 from ullage.kube.metrics import Metrics
 from ullage.kube.operator.capacity import TERMS, CapacityKeeper
+from ullage.kube.operator.nodes import NodeKeeper
 from ullage.kube.operator.quotas import QuotaKeeper
 from ullage.kube.operator.statuses import Statuses
 from ullage.kube.operator.writing import Writing
@@ -88,6 +89,14 @@ def show_groups(metrics: Metrics, capacity: CapacityKeeper, types: ResourceTypes
         "How many nodes have promised more than they may.",
         lambda: {(name,): float(count) for name, count in capacity.over_committed().items()},
         ("group",),
+    )
+
+
+def show_nodes(metrics: Metrics, nodes: NodeKeeper) -> None:
+    """Show how far the figures of nodes are written."""
+    metrics.counter("node_capacities_written", "NodeCapacities written or deleted.", lambda: nodes.written)
+    metrics.gauge(
+        "node_capacities_waiting", "Nodes that are to be looked at again.", lambda: float(nodes.waiting)
     )
 
 

@@ -7,10 +7,13 @@ from typing import Final, Protocol
 
 from ullage.engine.columns import Columns
 from ullage.kube.election import ALONE, led
+from ullage.kube.following import FOLLOWED
+from ullage.kube.node_capacities import NODE_CAPACITY
 from ullage.kube.operator.advice import Room
 from ullage.kube.operator.capacity import CapacityKeeper
-from ullage.kube.operator.figures import Looks, show_groups, show_quotas, show_work
+from ullage.kube.operator.figures import Looks, show_groups, show_nodes, show_quotas, show_work
 from ullage.kube.operator.holds import HoldKeeper
+from ullage.kube.operator.nodes import NodeKeeper
 from ullage.kube.operator.quotas import QuotaKeeper
 from ullage.kube.operator.reservations import ReservationKeeper
 from ullage.kube.operator.statuses import Statuses
@@ -23,6 +26,8 @@ from ullage.model.delta import Delta
 from ullage.service.ledger_cluster import ApiPlans
 from ullage.sources.kubernetes.api.client import CONNECTIONS_MAX
 
+KINDS: Final = (*FOLLOWED, NODE_CAPACITY)
+"""What the operator follows."""
 VALIDATE_PATH: Final = "/validate"
 TRUST_CONNECTIONS: Final = 2
 GATHER_SECONDS: Final = 0.1
@@ -45,16 +50,26 @@ class Keeper(Protocol):
         """Write what should be otherwise; what fails is left for the next time."""
 
 
-def run_operator(options: Options, webhook_port: int = 0, webhook_names: tuple[str, ...] = ()) -> None:
+def run_operator(
+    options: Options,
+    webhook_port: int = 0,
+    webhook_names: tuple[str, ...] = (),
+    *,
+    node_capacity: bool = True,
+) -> None:
     """Keep the cluster as it should be until told to end; raises an InputError.
 
-    The webhook is served by every replica, on a port of its own; 0 for none.
+    The webhook is served by every replica, on a port of its own; 0 for none. Without `node_capacity` nodes
+    have no NodeCapacity, and those that are there are deleted.
     """
+
+    async def keep(process: Process) -> None:
+        await operate(process, node_capacity=node_capacity)
 
     async def answer(process: Process) -> None:
         await serve_webhook(process, webhook_port, webhook_names)
 
-    run(options, operate, beside=answer if webhook_port else None)
+    run(options, keep, kinds=KINDS, beside=answer if webhook_port else None)
 
 
 async def serve_webhook(process: Process, port: int, names: tuple[str, ...]) -> None:
@@ -79,7 +94,7 @@ async def serve_webhook(process: Process, port: int, names: tuple[str, ...]) -> 
         process.log.say("serves the webhook", port=port)
 
 
-async def operate(process: Process) -> None:
+async def operate(process: Process, *, node_capacity: bool = True) -> None:
     """Keep the cluster as it should be for as long as this one leads."""
     following, metrics, types = process.following, process.metrics, process.types
     leading = process.election if process.options.elects_leader else ALONE
@@ -88,6 +103,7 @@ async def operate(process: Process) -> None:
     statuses = Statuses(client, process.events)
     quotas = QuotaKeeper(client, following, statuses, writing, process.events)
     capacity = CapacityKeeper(following, statuses, writing)
+    nodes = NodeKeeper(client, following, statuses, writing, is_wanted=node_capacity)
     reservations = ReservationKeeper(client, following.mirror)
     metrics.counter("reservations_deleted", "Reservations that nobody needed.", lambda: reservations.deleted)
     holds = HoldKeeper(
@@ -102,8 +118,9 @@ async def operate(process: Process) -> None:
     show_work(metrics, quotas, statuses, writing, looks)
     show_quotas(metrics, quotas, types)
     show_groups(metrics, capacity, types)
+    show_nodes(metrics, nodes)
     reconciling = metrics.seconds("reconcile", "How long it takes to look at a change and to write.")
-    keepers: Sequence[Keeper] = (quotas, capacity)
+    keepers: Sequence[Keeper] = (quotas, capacity, nodes)
     while leading.leads:
         following.changed.clear()
         failures = writing.failures

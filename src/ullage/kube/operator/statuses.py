@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from ullage.kube.events import Events, Subject
-from ullage.kube.following import Stated
+from ullage.kube.node_capacities import NODE_CAPACITY
+from ullage.kube.stated import Stated
 from ullage.sources.kubernetes.api.client import ApiClient, segment
 from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.object_kinds import NOS, OWN_GROUP
@@ -32,6 +33,7 @@ PATHS: Final[Mapping[Kind, Written]] = {
     Kind(NOS, "CompositeElasticQuota"): Written(f"{NOS}/v1alpha1", "compositeelasticquotas", namespaced=True),
     Kind(OWN_GROUP, "Quota"): Written(f"{OWN_GROUP}/v1", "quotas", namespaced=False),
     Kind(OWN_GROUP, "CapacityPolicy"): Written(f"{OWN_GROUP}/v1", "capacitypolicies", namespaced=False),
+    NODE_CAPACITY: Written(f"{OWN_GROUP}/v1", "nodecapacities", namespaced=False),
 }
 
 
@@ -43,7 +45,7 @@ _ANSWER: Final = msgspec.json.Decoder(_Answer)
 
 
 class Verdict(NamedTuple):
-    """A condition of type Valid: whether an object holds, in one word and in one line."""
+    """A condition: whether it is so (of type Valid: whether an object holds), in one word and in one line."""
 
     holds: bool
     reason: str
@@ -77,7 +79,7 @@ class Statuses:
         change = self._change(wanted)
         if not change:
             return False
-        path = f"{_path(wanted.kind, wanted.key)}/status"
+        path = f"{path_of(wanted.kind, wanted.key)}/status"
         answer = _ANSWER.decode(await self._client.patch(path, {"status": change}))
         kept = answer.status or {}
         self._unknown |= {(wanted.kind, name) for name in change if wanted.status[name] and name not in kept}
@@ -96,7 +98,7 @@ class Statuses:
     def _tell(self, wanted: Wanted) -> None:
         """Say that an object holds no more, or again; who never did otherwise needs not be told."""
         before, now = _condition(wanted.before.status), _condition(wanted.status)
-        if now.get("status") == before.get("status", "True"):
+        if now.get("status", "True") == before.get("status", "True"):
             return
         fails = now.get("status") == "False"
         self.say(wanted, now.get("reason", "Valid"), now.get("message", ""), is_warning=fails)
@@ -109,20 +111,33 @@ class Statuses:
         self._events.say(subject, reason, note, action="Validating", is_warning=is_warning)
 
 
+def path_of(kind: Kind, key: str) -> str:
+    """Return where an object is written."""
+    written = PATHS[kind]
+    namespace, _, name = key.rpartition("/")
+    middle = f"namespaces/{segment(namespace)}/" if written.namespaced else ""
+    return f"/apis/{written.version}/{middle}{written.plural}/{segment(name)}"
+
+
 def valid(before: Stated, verdict: Verdict) -> list[Mapping[str, Any]]:
     """Return the conditions of an object with one of type Valid; others stay as they are."""
+    return with_condition(before, "Valid", verdict)
+
+
+def with_condition(before: Stated, kind: str, verdict: Verdict) -> list[Mapping[str, Any]]:
+    """Return the conditions of an object with one of a type; others stay as they are."""
     known = _conditions(before.status)
-    old = _condition(before.status)
+    old = _condition(before.status, kind)
     status = "True" if verdict.holds else "False"
     since = old.get("lastTransitionTime") if old.get("status") == status else None
     condition = {
-        "type": "Valid",
+        "type": kind,
         "status": status,
         "reason": verdict.reason,
         "message": verdict.message,
         "lastTransitionTime": since or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
-    return [*(each for each in known if each.get("type") != "Valid"), condition]
+    return [*(each for each in known if each.get("type") != kind), condition]
 
 
 def is_valid(status: Mapping[str, Any]) -> bool:
@@ -135,16 +150,9 @@ def _conditions(status: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
-def _condition(status: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the condition of type Valid; nothing where there is none."""
-    return next((each for each in _conditions(status) if each.get("type") == "Valid"), {})
-
-
-def _path(kind: Kind, key: str) -> str:
-    written = PATHS[kind]
-    namespace, _, name = key.rpartition("/")
-    middle = f"namespaces/{segment(namespace)}/" if written.namespaced else ""
-    return f"/apis/{written.version}/{middle}{written.plural}/{segment(name)}"
+def _condition(status: Mapping[str, Any], kind: str = "Valid") -> Mapping[str, Any]:
+    """Return the condition of a type; nothing where there is none."""
+    return next((each for each in _conditions(status) if each.get("type") == kind), {})
 
 
 def _says(before: Any, wanted: Any) -> bool:
