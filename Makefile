@@ -60,6 +60,7 @@ bench: $(INSTALLED) plane ## the benchmarks, with their peers
 parity: $(INSTALLED) plane ## thousands of random clusters, judged by us and by the real kube-scheduler
 	$(BIN)/python tests/parity/run.py --cases 5000
 	$(BIN)/python tests/parity/run.py --live --cases 2000
+	$(BIN)/python tests/parity/run.py --scheduler --cases 1000
 
 crash: $(INSTALLED) ## kill processes that use a ledger, 10 000 times: is anything lost that they were told?
 	$(BIN)/python tests/simulation/crash.py --kills 10000

@@ -1,8 +1,10 @@
-"""The parity proof: `run.py --cases 2000 --seed 1`; with `--live` through a running kube-scheduler.
+"""The parity proof: `run.py --cases 2000 --seed 1`.
+
+With `--live` cases go through a running kube-scheduler, with `--scheduler` through our own as it runs.
 
 Cases have the seeds from --seed on. One that differs is printed with its seed, shrunk to a small YAML file in
 --output, and the exit status is 1. The hard thing is a person who waits: progress is said every few seconds,
-and a live run may end early by --seconds, which it then says.
+and a run on planes may end early by --seconds, which it then says.
 """
 
 import argparse
@@ -11,7 +13,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Protocol
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -19,6 +23,7 @@ sys.path.insert(0, str(HERE.parent))
 from parity.cases import Case, case  # noqa: E402 - the path above makes it importable
 from parity.compare import Difference, Verdicts, compare  # noqa: E402 - likewise
 from parity.live import LiveError, live_scheduler  # noqa: E402 - likewise
+from parity.scheduled import own_scheduler  # noqa: E402 - likewise
 from parity.shrink import Shrinker, text_of  # noqa: E402 - likewise
 from parity.tally import Tally  # noqa: E402 - likewise
 from plane.build import PlaneAbsentError, plane_program  # noqa: E402 - likewise
@@ -31,7 +36,7 @@ CASES = 2000
 SECONDS_MAX = 24 * 3600.0
 PROGRESS_SECONDS = 5.0
 PLANES = 2
-"""Planes of a live run, each with cases of its own: kube-scheduler is often waiting."""
+"""Planes of a run, each with cases of its own: a scheduler is often waiting."""
 SHOWN_MAX = 5
 FAILURES_MAX = 20
 LIVE_TRIES_MAX = 300
@@ -39,6 +44,17 @@ LIVE_TRIES_MAX = 300
 NOT_JUDGED = (ApiError, InputError, JudgeError, LiveError)
 
 Report = Callable[[str], None]
+
+
+class OnPlane(Protocol):
+    """A scheduler on a control plane."""
+
+    def judge(self, case: Case) -> Verdicts:
+        """Judge a case."""
+
+
+Started = Callable[[Path], AbstractContextManager[OnPlane]]
+"""What starts one: `live_scheduler`, `own_scheduler`."""
 
 
 class Run:
@@ -107,14 +123,13 @@ def run_judge(seeds: range, report: Report) -> Run:
     return run
 
 
-def run_live(seeds: range, report: Report, seconds: float = SECONDS_MAX, planes: int = PLANES) -> Run:
+def run_on_planes(by: Started, run: Run, planes: int = PLANES) -> Run:
     """Put cases through running schedulers, as many as there is time for."""
-    run = Run(seeds, report, seconds)
 
     def work(_: int) -> None:
-        with live_scheduler(plane_program()) as live:
+        with by(plane_program()) as scheduler:
             for each in run.cases():
-                run.add(each, judged(each, live.judge))
+                run.add(each, judged(each, scheduler.judge))
 
     with ThreadPoolExecutor(planes) as pool:
         list(pool.map(work, range(planes)))
@@ -141,11 +156,11 @@ def save(smallest: Case, folder: Path) -> Path:
     return path
 
 
-def shrink_all(run: Run, folder: Path, report: Report, *, live: bool) -> None:
-    """Shrink the first failing cases, print them and save them."""
+def shrink_all(run: Run, folder: Path, report: Report, by: Started | None = None) -> None:
+    """Shrink the first failing cases, by the judge or on planes, print them and save them."""
     for failed in run.failures[:SHOWN_MAX]:
         report(f"shrinking seed {failed.seed}")
-        smallest = shrink_live(failed) if live else shrink_judged(failed)
+        smallest = shrink_on_plane(failed, by) if by else shrink_judged(failed)
         path = save(smallest, folder)
         report(f"{path}:\n{text_of(smallest)}")
 
@@ -155,9 +170,9 @@ def shrink_judged(failed: Case) -> Case:
         return Shrinker(still_fails(failed, lambda asked: compare(asked, judge))).shrink(failed)
 
 
-def shrink_live(failed: Case) -> Case:
-    with live_scheduler(plane_program()) as live:
-        return Shrinker(still_fails(failed, live.judge), LIVE_TRIES_MAX).shrink(failed)
+def shrink_on_plane(failed: Case, by: Started) -> Case:
+    with by(plane_program()) as scheduler:
+        return Shrinker(still_fails(failed, scheduler.judge), LIVE_TRIES_MAX).shrink(failed)
 
 
 def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
@@ -165,10 +180,20 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--cases", type=int, default=CASES, help=f"how many; default {CASES}")
     parser.add_argument("--seed", type=int, default=1, help="the seed of the first case; default 1")
     parser.add_argument("--live", action="store_true", help="a running kube-scheduler, not the judge")
-    parser.add_argument("--seconds", type=float, default=SECONDS_MAX, help="time for a live run")
-    parser.add_argument("--planes", type=int, default=PLANES, help=f"planes of a live run; default {PLANES}")
+    parser.add_argument("--scheduler", action="store_true", help="our own scheduler as it runs")
+    parser.add_argument("--seconds", type=float, default=SECONDS_MAX, help="time for a run on planes")
+    parser.add_argument("--planes", type=int, default=PLANES, help=f"planes of such a run; default {PLANES}")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="where cases that differ are saved")
     return parser.parse_args(arguments)
+
+
+def _asked(options: argparse.Namespace) -> tuple[str, Started | None]:
+    """Return what a run is about, and the scheduler on planes that it needs."""
+    if options.live:
+        return "parity with a running kube-scheduler", live_scheduler
+    if options.scheduler:
+        return "our scheduler, judged by kube-scheduler's plugins", own_scheduler
+    return "parity with kube-scheduler's plugins", None
 
 
 def say(line: str) -> None:
@@ -179,17 +204,17 @@ def say(line: str) -> None:
 def main(arguments: Sequence[str]) -> int:
     options = parse_arguments(arguments)
     seeds = range(options.seed, options.seed + options.cases)
-    what = "parity with a running kube-scheduler" if options.live else "parity with kube-scheduler's plugins"
+    what, by = _asked(options)
     say(f"{what}: seeds {seeds.start} to {seeds.stop - 1}")
     try:
-        live = options.live
-        run = run_live(seeds, say, options.seconds, options.planes) if live else run_judge(seeds, say)
+        on_planes = Run(seeds, say, options.seconds)
+        run = run_on_planes(by, on_planes, options.planes) if by else run_judge(seeds, say)
     except PlaneAbsentError as reason:
         say(f"{reason}")
         return 1
     for line in run.tally.lines():
         say(line)
-    shrink_all(run, options.output, say, live=options.live)
+    shrink_all(run, options.output, say, by)
     say(run.summary(what))
     return 1 if run.failures else 0
 

@@ -24,7 +24,7 @@ PLUGINS = frozenset(
 def test_each_pod_fits_the_same_nodes_here_and_there():
     said: list[str] = []
     run = run_judge(range(FIRST_SEED, FIRST_SEED + CASES), said.append)
-    shrink_all(run, OUTPUT, said.append, live=False)
+    shrink_all(run, OUTPUT, said.append)
     print(run.summary("parity"))  # noqa: T201 - the seeds are part of the result
     assert not run.failures, "\n".join(said)
     assert run.tally.cases == CASES

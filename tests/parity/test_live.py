@@ -5,7 +5,7 @@ import pytest
 from parity.cases import case
 from parity.compare import Placing
 from parity.live import live_scheduler
-from parity.run import OUTPUT, run_live, shrink_all
+from parity.run import OUTPUT, Run, run_on_planes, shrink_all
 
 pytestmark = pytest.mark.slow
 
@@ -16,8 +16,9 @@ FIRST_SEED = 1
 @pytest.mark.usefixtures("plane_program")
 def test_each_pod_is_schedulable_there_iff_here():
     said: list[str] = []
-    run = run_live(range(FIRST_SEED, FIRST_SEED + CASES), said.append, planes=1)
-    shrink_all(run, OUTPUT, said.append, live=True)
+    seeds = range(FIRST_SEED, FIRST_SEED + CASES)
+    run = run_on_planes(live_scheduler, Run(seeds, said.append), planes=1)
+    shrink_all(run, OUTPUT, said.append, live_scheduler)
     print(run.summary("parity with a running kube-scheduler"))  # noqa: T201 - the seeds are part of the result
     assert not run.failures, "\n".join(said)
     assert run.tally.cases == CASES
