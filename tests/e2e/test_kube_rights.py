@@ -251,6 +251,7 @@ def kept(plane: Plane, namespace: str) -> None:
     amounts = {"min": {"cpu": "1"}}
     name = {"name": f"of-{namespace}", "namespace": namespace}
     plane.create(node("n0", {"cpu": "8"}))
+    plane.delete(f"/apis/{OWN}/v1/nodecapacities")  # of nodes before this one
     nobody = {"name": f"of-nobody-in-{namespace}"}
     plane.create_many(
         [

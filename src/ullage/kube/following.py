@@ -27,13 +27,14 @@ from ullage.model.resources import ResourceTypes
 from ullage.service.clock import now_seconds
 from ullage.sources.kubernetes.api.client import ApiClient
 from ullage.sources.kubernetes.api.discovering import discovered
-from ullage.sources.kubernetes.api.mirror import KINDS, Mirror
+from ullage.sources.kubernetes.api.mirror import CSI_NODE, KINDS, Mirror
 from ullage.sources.kubernetes.api.watching import Watch
 from ullage.sources.kubernetes.baremetal_objects import CAPACITY, RESERVATION, VOLUME, VOLUME_GROUP
 from ullage.sources.kubernetes.capacity_policies import CAPACITY_POLICY, DEFAULT_PROFILE, Policies
 from ullage.sources.kubernetes.items import POD, Kind
 from ullage.sources.kubernetes.kubeconfig import Access
 from ullage.sources.kubernetes.object_kinds import QUOTA_KINDS
+from ullage.sources.kubernetes.pod_groups import POD_GROUPS
 
 DISCOVERY_SECONDS: Final = 30
 _BEFORE_PODS: Final = frozenset(
@@ -64,6 +65,18 @@ A promise that is gone from the first list was kept, and what it has become is i
 """
 STATED: Final = (*QUOTA_KINDS, CAPACITY_POLICY)
 """Kinds whose status is ours to write: what it says now is kept, so that nothing is written twice."""
+FOR_PLACING: Final = frozenset(
+    (
+        Kind("", "Namespace"),
+        Kind("policy", "PodDisruptionBudget"),
+        Kind("storage.k8s.io", "StorageClass"),
+        Kind("storage.k8s.io", "CSIStorageCapacity"),
+        Kind("storage.k8s.io", "CSIDriver"),
+        CSI_NODE,
+        *POD_GROUPS,
+    )
+)
+"""Kinds that only those read who choose nodes for pods, or pods to be evicted; what is counted needs none."""
 FOLLOWED: Final = (
     *(kind for kind in KINDS if kind not in _BEFORE_PODS), CAPACITY_POLICY, RESOURCE_TYPE, PLAN,
 )  # fmt: skip

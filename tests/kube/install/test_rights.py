@@ -1,25 +1,36 @@
 import pytest
 
-from ullage.kube.following import FOLLOWED
-from ullage.kube.install.choices import COMPONENTS
+from ullage.kube.following import FOLLOWED, FOR_PLACING
+from ullage.kube.install.choices import COMPONENTS, EXTENDER, OPERATOR, SCHEDULER
 from ullage.kube.install.rights import CLUSTER_READING, cluster_rights, namespace_rights, rights
+from ullage.kube.node_capacities import NODE_CAPACITY
+from ullage.kube.operator.running import KINDS
 
 PLURALS = {
     "AvailableCapacity": "availablecapacities",
     "CSIStorageCapacity": "csistoragecapacities",
     "CapacityPolicy": "capacitypolicies",
+    "NodeCapacity": "nodecapacities",
     "StorageClass": "storageclasses",
 }
-BESIDE = {("ullage.dev", "plans"), ("ullage.dev", "resourcetypes")}
-"""What is watched beside the snapshot: the ledger, and how resources are counted."""
+FOLLOWED_BY = {OPERATOR: KINDS, SCHEDULER: FOLLOWED, EXTENDER: FOLLOWED}
 WRITES = {"create", "update", "patch", "delete", "deletecollection"}
 
 
-def test_what_is_followed_may_be_watched_and_nothing_else():
-    watched = {(each.group, resource) for each in CLUSTER_READING for resource in each.resources}
-    followed = {(kind.group, PLURALS.get(kind.name, f"{kind.name.lower()}s")) for kind in FOLLOWED}
-    assert watched == followed | BESIDE
-    assert {each.verbs for each in CLUSTER_READING} == {("list", "watch")}
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_what_a_process_follows_it_may_watch_and_nothing_else(component):
+    reading = CLUSTER_READING[component]
+    watched = {(each.group, resource) for each in reading for resource in each.resources}
+    followed = {
+        (kind.group, PLURALS.get(kind.name, f"{kind.name.lower()}s")) for kind in FOLLOWED_BY[component]
+    }
+    assert watched == followed
+    assert {each.verbs for each in reading} == {("list", "watch")}
+
+
+def test_only_who_chooses_nodes_reads_what_nodes_are_chosen_by():
+    assert {*KINDS} == {*FOLLOWED} - FOR_PLACING | {NODE_CAPACITY}
+    assert {*FOLLOWED} > FOR_PLACING
 
 
 @pytest.mark.parametrize("component", COMPONENTS)

@@ -43,22 +43,13 @@ class Right(NamedTuple):
         return {**written, "resourceNames": list(self.names)} if self.names else written
 
 
-CLUSTER_READING: Final = (
+_COUNTING: Final = (
     Right(
         "",
-        ("namespaces", "nodes", "persistentvolumeclaims", "persistentvolumes", "pods"),
+        ("nodes", "persistentvolumeclaims", "persistentvolumes", "pods"),
         _WATCH,
         "what runs where, and what it asks for",
     ),
-    Right(
-        "storage.k8s.io",
-        ("csidrivers", "csinodes", "csistoragecapacities", "storageclasses"),
-        _WATCH,
-        "which volumes fit where",
-    ),
-    Right("policy", ("poddisruptionbudgets",), _WATCH, "who may be evicted"),
-    Right("scheduling.k8s.io", ("podgroups",), _WATCH, "who starts together"),
-    Right("scheduling.x-k8s.io", ("podgroups",), _WATCH, "who starts together, as coscheduling writes it"),
     Right(NOS, ("compositeelasticquotas", "elasticquotas"), _WATCH, "quotas of nos"),
     Right(
         BAREMETAL,
@@ -75,7 +66,25 @@ CLUSTER_READING: Final = (
     ),
     Right(OWN_GROUP, ("capacitypolicies", "plans", "quotas", "resourcetypes"), _WATCH, "rules and promises"),
 )
-"""What every process watches: all that its snapshot is made of."""
+"""What every process watches: all that is counted."""
+_CHOOSING: Final = (
+    Right("", ("namespaces",), _WATCH, "which pods are meant by rules between pods"),
+    Right(
+        "storage.k8s.io",
+        ("csidrivers", "csinodes", "csistoragecapacities", "storageclasses"),
+        _WATCH,
+        "which volumes fit where",
+    ),
+    Right("policy", ("poddisruptionbudgets",), _WATCH, "who may be evicted"),
+    Right("scheduling.k8s.io", ("podgroups",), _WATCH, "who starts together"),
+    Right("scheduling.x-k8s.io", ("podgroups",), _WATCH, "who starts together, as coscheduling writes it"),
+)
+"""What those watch besides who choose nodes for pods: the scheduler, and the extender by the same rules."""
+CLUSTER_READING: Final[Mapping[str, tuple[Right, ...]]] = {
+    OPERATOR: (*_COUNTING, Right(OWN_GROUP, ("nodecapacities",), _WATCH, "what is written about nodes")),
+    SCHEDULER: (*_COUNTING, *_CHOOSING),
+    EXTENDER: (*_COUNTING, *_CHOOSING),
+}
 _EVENTS: Final = Right("events.k8s.io", ("events",), ("create",), "says why")
 _PLACING: Final = (
     Right("", ("pods",), ("get",), "whether a binding was made whose answer was lost"),
@@ -94,7 +103,7 @@ _CLUSTER_WRITING: Final[Mapping[str, tuple[Right, ...]]] = {
         Right("", ("pods",), ("patch",), "the label that says whether a pod is over quota"),
         Right(NOS, ("compositeelasticquotas/status", "elasticquotas/status"), ("patch",), "what quotas use"),
         Right(OWN_GROUP, ("capacitypolicies/status", "quotas/status"), ("patch",), "what holds, and why"),
-        Right(OWN_GROUP, ("nodecapacities",), (*_WATCH, "create", "delete"), "one for each node"),
+        Right(OWN_GROUP, ("nodecapacities",), ("create", "delete"), "one for each node"),
         Right(OWN_GROUP, ("nodecapacities/status",), ("patch",), "the room of each node"),
         Right(OWN_GROUP, ("plans",), ("create", "delete", "get"), "the end of promises, and of old steps"),
         Right(BAREMETAL, ("availablecapacityreservations",), ("delete",), "reservations that nobody needs"),
@@ -133,7 +142,7 @@ _NAMESPACE_RIGHTS: Final[Mapping[str, tuple[Right, ...]]] = {
 
 def cluster_rights(component: str) -> tuple[Right, ...]:
     """Return what a process may do anywhere."""
-    return (*CLUSTER_READING, *_CLUSTER_WRITING[component])
+    return (*CLUSTER_READING[component], *_CLUSTER_WRITING[component])
 
 
 def namespace_rights(component: str) -> tuple[Right, ...]:

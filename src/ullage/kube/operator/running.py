@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from ullage.engine.columns import Columns
 from ullage.kube.election import ALONE, led
-from ullage.kube.following import FOLLOWED
+from ullage.kube.following import FOLLOWED, FOR_PLACING
 from ullage.kube.node_capacities import NODE_CAPACITY
 from ullage.kube.operator.advice import Room
 from ullage.kube.operator.capacity import CapacityKeeper
@@ -26,8 +26,8 @@ from ullage.model.delta import Delta
 from ullage.service.ledger_cluster import ApiPlans
 from ullage.sources.kubernetes.api.client import CONNECTIONS_MAX
 
-KINDS: Final = (*FOLLOWED, NODE_CAPACITY)
-"""What the operator follows."""
+KINDS: Final = (*(kind for kind in FOLLOWED if kind not in FOR_PLACING), NODE_CAPACITY)
+"""What the operator follows: all that is counted, and what it has written about nodes."""
 VALIDATE_PATH: Final = "/validate"
 TRUST_CONNECTIONS: Final = 2
 GATHER_SECONDS: Final = 0.1
