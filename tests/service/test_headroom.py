@@ -10,7 +10,9 @@ from ullage.engine.quota.cluster_capacity import shared_capacity
 from ullage.model.constraints import Constraints
 from ullage.model.errors import InputError
 from ullage.service.asked import Asked, read_meant
+from ullage.service.fit import FitQuestion, fit
 from ullage.service.headroom import HeadroomQuestion, headroom, headroom_of
+from ullage.service.status import status
 from ullage.service.wanted import Wanted
 
 DEMO = Asked("demo")
@@ -165,3 +167,44 @@ def test_quotas_divide_nodes_that_are_not_meant_as_if_they_were(tmp_path):
     path = zones(tmp_path, SHOP)
     meant, whole = (read_meant(Asked(path, selector=selector)) for selector in ("zone=b", ""))
     assert shared_capacity(Columns(meant)) == shared_capacity(Columns(whole))
+
+
+SPARE = {"name": "kubernetes", "layers": [{"origin": "a test", "cluster": {"spare-nodes": "1"}}]}
+TWO_AND_TWO = [
+    {"name": name, "labels": {"zone": name[0]}, "capacity": {"cpu": "4"}} for name in ("a1", "a2", "b1", "b2")
+]
+ROOMY = {"name": "shop", "namespaces": ["shop"], "min": {"cpu": "1"}, "max": {"cpu": "99"}}
+
+
+@pytest.mark.parametrize("quotas", [(), (ROOMY,)], ids=["without quotas", "with a quota that has room"])
+@pytest.mark.parametrize(("selector", "more"), [("", 12), ("zone=b", 4)])
+def test_nodes_that_are_not_meant_are_no_room_for_failover(tmp_path, quotas, selector, more):
+    """Of two nodes that are meant one may fail: what two others have free is none of their room."""
+    path = tmp_path / "room.json"
+    fields = {"nodes": TWO_AND_TWO, "quotas": list(quotas), "policy": SPARE}
+    path.write_text(json.dumps({"apiVersion": "ullage.dev/v1", "kind": "Snapshot", **fields}))
+    meant = Asked(str(path), namespace="shop" if quotas else "", selector=selector)
+    (found,) = headroom(meant, HeadroomQuestion(("cpu=1",))).data()["workloads"]
+    assert found["more"] == more
+    assert status(meant).data()["total"]["ullage"]["cpu"] == str(more)
+
+
+def test_what_asks_for_nodes_itself_counts_on_its_whole_group_as_the_scheduler_does(tmp_path):
+    """`fit -l` judges workloads that ask for these nodes: by the policy their group keeps room as a whole."""
+    path = tmp_path / "room.json"
+    fields = {"nodes": TWO_AND_TWO, "policy": SPARE}
+    path.write_text(json.dumps({"apiVersion": "ullage.dev/v1", "kind": "Snapshot", **fields}))
+    meant = Asked(str(path), selector="zone=b")
+    assert [fit(meant, FitQuestion(shape="cpu=1", replicas=count)).yes for count in (8, 9)] == [True, False]
+
+
+def test_another_group_is_no_room_for_failover(tmp_path):
+    nodes = [{**each, "group": "batch" if each["name"] == "a1" else "other"} for each in TWO_AND_TWO]
+    layer = {"origin": "a test", "groups": {"batch": {"spare-nodes": "1"}}}
+    path = tmp_path / "room.json"
+    fields = {"nodes": nodes, "policy": {"name": "kubernetes", "layers": [layer]}}
+    path.write_text(json.dumps({"apiVersion": "ullage.dev/v1", "kind": "Snapshot", **fields}))
+    (found,) = headroom(Asked(str(path)), HeadroomQuestion(("cpu=1",))).data()["workloads"]
+    assert {each["node"] for each in found["nodes"]} == {"a2", "b1", "b2"}
+    (alone,) = headroom(Asked(str(path), selector="zone=a"), HeadroomQuestion(("cpu=1",))).data()["workloads"]
+    assert {each["node"]: each["replicas"] for each in alone["nodes"]} == {"a2": 4}

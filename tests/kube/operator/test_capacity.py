@@ -3,14 +3,25 @@
 import asyncio
 import json
 
+import pytest
+
 from builders import cluster, node, pod, policy
 from ullage.engine.capacity.summary import summarise_groups
 from ullage.engine.columns import Columns
 from ullage.kube.following import Following
-from ullage.kube.operator.capacity import GROUPS_MAX, CapacityKeeper, over_committed, room_of
+from ullage.kube.operator.capacity import (
+    GROUPS_MAX,
+    CapacityKeeper,
+    applies_to,
+    in_force,
+    over_committed,
+    room_of,
+)
 from ullage.kube.operator.writing import Writing
 from ullage.kube.stated import Stated
+from ullage.model.cluster import Group
 from ullage.model.delta import Delta
+from ullage.model.policy import Layer
 from ullage.model.resources import ResourceTypes
 from ullage.sources.kubernetes.capacity_policies import CAPACITY_POLICY
 from ullage.sources.kubernetes.kubeconfig import Access, ClusterEntry, UserEntry
@@ -127,5 +138,81 @@ def test_a_status_stays_small():
         keeper, _, recorder = kept(many)
         await keeper.write(many)
         assert len(recorder.written[0].status["groups"]) == GROUPS_MAX
+
+    asyncio.run(work())
+
+
+# Whether a policy is in force
+
+EVERYWHERE = {"cluster": {"cpu-ratio": "2"}}
+IN_FORCE = {
+    "for all": (EVERYWHERE, "InForce", "in force for the whole cluster"),
+    "for some": (
+        {"groups": {"east": {"spare-nodes": "1"}}, "nodes": {"n1": {"cpu-ratio": "2"}, "n2": {}}},
+        "InForce",
+        "in force for group east; nodes n1, n2",
+    ),
+    "for nobody": ({}, "InForce", "in force for nobody: it has no settings"),
+    "for many": (
+        {"nodes": {f"n{number}": {} for number in (1, 2, 3)}, **EVERYWHERE},
+        "InForce",
+        "in force for the whole cluster; nodes n1, n2, n3",
+    ),
+    "for a group that is not there": (
+        {"groups": {"north": {"spare-nodes": "1"}}},
+        "Warned",
+        (
+            "in force for group north · CapacityPolicy p: group/north: the cluster has no such group; "
+            "correct the name, or remove its settings"
+        ),
+    ),
+    "where a setting has no effect": (
+        {"nodes": {"n1": {"spare-nodes": "1"}}},
+        "Warned",
+        (
+            "in force for node n1 · CapacityPolicy p: node/n1: spare-nodes has no effect there; "
+            "set it for a group or the cluster"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("said", "reason", "message"), IN_FORCE.values(), ids=IN_FORCE)
+def test_a_policy_says_what_it_applies_to_and_what_of_it_has_no_effect(said, reason, message):
+    found = in_force(Layer("CapacityPolicy p", **said), columns().snapshot)
+    assert found == (True, reason, message)
+
+
+def test_of_many_names_some_are_told():
+    many = Layer("p", groups={f"g{number}": {} for number in range(7)})
+    assert applies_to(many) == "groups g0, g1, g2, g3, g4 and 2 more"
+
+
+def condition(recorder: Recorder) -> dict:
+    return recorder.written[-1].status["conditions"][0]
+
+
+def test_a_group_that_appears_ends_the_warning_and_a_wrong_policy_is_told_why():
+    async def work() -> None:
+        found = columns()
+        keeper, following, recorder = kept(found)
+        recorder.differ = lambda _: True
+
+        async def judged(**spec) -> dict:
+            document = {"metadata": {"name": "good", "generation": 3}, "spec": spec}
+            following.put(CAPACITY_POLICY, json.dumps(document).encode())
+            keeper.seen(found, Delta())
+            await keeper.write(found)
+            return condition(recorder)
+
+        assert (await judged(groups={"north": {"spare-nodes": 1}}))["reason"] == "Warned"
+        new = Delta(nodes=(node("n9", cpu="1").in_group("north").record,), groups=(Group("north"),))
+        found = found.advance(new)
+        keeper.seen(found, new)
+        await keeper.write(found)
+        assert (condition(recorder)["status"], condition(recorder)["reason"]) == ("True", "InForce")
+        wrong = await judged(cluster={"cpu-ratio": "often"})
+        assert (wrong["status"], wrong["reason"]) == ("False", "Invalid")
+        assert "'often' is no number" in wrong["message"]
 
     asyncio.run(work())

@@ -4,9 +4,10 @@
     budget = what the group has left - spare: what can still be promised there, resource by resource
 
 A workload goes to a group only while what it takes is within the budget, whichever node it goes to. Daemons
-belong to their node and are not started elsewhere: nothing is kept for them, and nothing keeps them off. The
-hard thing is to follow a trial: a placement changes one node, and only the shapes that have looked at the
-budget since are told to look again.
+belong to their node and are not started elsewhere: nothing is kept for them, and nothing keeps them off.
+Nodes that a question does not mean are of no group here: what they have free is no room for those that it
+means. The hard thing is to follow a trial: a placement changes one node, and only the shapes that have looked
+at the budget since are told to look again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ import numpy as np
 
 from ullage.engine.columns import Columns
 from ullage.engine.placement.node_columns import Flags
+from ullage.engine.placement.node_rules import NOT_MEANT
 from ullage.engine.placement.room import Room, RowArray
 from ullage.engine.placement.rules import Rows
 from ullage.engine.placement.shapes import Integers, Shape
@@ -65,6 +67,8 @@ class FailoverRoom:
         snapshot, resources = self._columns.snapshot, len(self._columns.resources)
         codes: dict[str, int] = {}
         for row, node in enumerate(self._nodes):
+            if NOT_MEANT in node.taints:
+                continue
             code = codes.get(node.group)
             if code is None:
                 spare = rules_for(snapshot.policy, snapshot.resource_types, node.group).spare_nodes

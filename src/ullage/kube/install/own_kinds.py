@@ -181,7 +181,13 @@ def _policy() -> Document:
     columns = (
         Column("Inherits", "string", ".spec.inherits", "The profile behind it."),
         _VALID,
-        Column("Why", "string", '.status.conditions[?(@.type=="Valid")].message', "Why not.", 1),
+        Column(
+            "Why",
+            "string",
+            '.status.conditions[?(@.type=="Valid")].message',
+            "Whom it is for, or why not.",
+            1,
+        ),
     )
     text = "How much of nodes is kept back, how far they are over-committed, and how many may be lost."
     return definition(POLICY, object_schema(text, spec, status), columns)

@@ -1,7 +1,7 @@
 """How much room groups of nodes have, and whether policies hold: the status of every CapacityPolicy.
 
-Whether a policy holds is written at once. The room of a group changes with every pod, so it is summed up at
-most once in a while. Nodes are told nothing: thousands of them would be written with every pod that starts.
+Whether a policy is in force is written at once, with what it applies to and what of it has no effect. The
+room of a group changes with every pod, so it is summed up at most once in a while.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,11 +12,16 @@ import numpy as np
 from ullage.engine.capacity.summary import Summary, summarise_groups
 from ullage.engine.columns import Columns, Flags
 from ullage.kube.following import Following
+from ullage.kube.operator.advice import told
 from ullage.kube.operator.statuses import Statuses, Verdict, Wanted, valid
 from ullage.kube.operator.writing import Pace, Writing
+from ullage.kube.stated import Stated
+from ullage.model.cluster import Snapshot
 from ullage.model.delta import Delta
+from ullage.model.policy import Layer, Policy
 from ullage.model.resources import ResourceTypes
 from ullage.sources.kubernetes.capacity_policies import CAPACITY_POLICY
+from ullage.sources.policy_files import policy_findings
 
 ROOM_SECONDS: Final = 10.0
 AGAIN_SECONDS: Final = 5.0
@@ -25,7 +30,8 @@ GROUPS_MAX: Final = 500
 RESOURCES_MAX: Final = 64
 """Resources of one group that a status lists, by name, as the definition of the kind says."""
 TERMS: Final = ("allocatable", "limit", "committed", "free", "spare", "ullage")
-_HOLDS: Final = Verdict(holds=True, reason="Valid", message="it holds")
+NAMES_TOLD_MAX: Final = 5
+"""Groups, and nodes, that a condition names; of more it says how many."""
 
 
 class CapacityKeeper:
@@ -58,6 +64,8 @@ class CapacityKeeper:
         is_other = before is None or before.snapshot.policy is not columns.snapshot.policy
         if is_other or delta.nodes or delta.workloads or delta.dropped:
             self._room_stale = True
+        if is_other or delta.nodes or delta.dropped.get("nodes"):
+            self._statuses_stale = True  # a policy may name them
         if self._stated_seen != self._following.stated_changes:
             self._stated_seen = self._following.stated_changes
             self._statuses_stale = True
@@ -75,7 +83,7 @@ class CapacityKeeper:
             return
         self._statuses_stale = False
         wanted = [
-            Wanted(CAPACITY_POLICY, name, before, self._status(name, before))
+            Wanted(CAPACITY_POLICY, name, before, self._status(name, before, columns.snapshot))
             for name, before in stated.items()
         ]
         failed = await self._writing.each(filter(self._statuses.differ, wanted), self._statuses.write)
@@ -83,9 +91,13 @@ class CapacityKeeper:
             self._statuses_stale = True
             self._again.begun()
 
-    def _status(self, name: str, before: Any) -> dict[str, Any]:
+    def _status(self, name: str, before: Stated, snapshot: Snapshot) -> dict[str, Any]:
         problem = self._following.policies.problems.get(name)
-        verdict = Verdict(holds=False, reason="Invalid", message=problem) if problem else _HOLDS
+        layer = self._following.policies.layer(name)
+        if layer is not None:
+            verdict = in_force(layer, snapshot)
+        else:
+            verdict = Verdict(holds=False, reason="Invalid", message=problem or "it cannot be read")
         return {
             "conditions": valid(before, verdict),
             "observedGeneration": before.generation,
@@ -116,6 +128,26 @@ class CapacityKeeper:
         """Return by group how many nodes have promised more than they may, at most a little old."""
         self._sum_up()
         return self._over_committed
+
+
+def in_force(layer: Layer, snapshot: Snapshot) -> Verdict:
+    """Return what a policy that can be read applies to, and what of it does not do what it says."""
+    says = f"in force for {applies_to(layer)}"
+    warnings = told(policy_findings(Policy(layer.origin, (layer,)), snapshot.resource_types, snapshot))
+    if not warnings:
+        return Verdict(holds=True, reason="InForce", message=says)
+    return Verdict(holds=True, reason="Warned", message=" · ".join((says, *warnings)))
+
+
+def applies_to(layer: Layer) -> str:
+    """Return whom the settings of a policy are for."""
+    parts = ["the whole cluster"] if layer.cluster else []
+    for kind, named in (("group", layer.groups), ("node", layer.nodes)):
+        names = sorted(named)
+        if names:
+            more = f" and {len(names) - NAMES_TOLD_MAX} more" if len(names) > NAMES_TOLD_MAX else ""
+            parts.append(f"{kind}{'s' if names[1:] else ''} {', '.join(names[:NAMES_TOLD_MAX])}{more}")
+    return "; ".join(parts) or "nobody: it has no settings"
 
 
 def room_of(summary: Summary, types: ResourceTypes) -> dict[str, Any]:

@@ -136,13 +136,13 @@ class Policies:
         if self._layer is not None:
             policy = policy.with_layer(self._layer)
         for name, spec in named:
-            groups = {group: texts(settings) for group, settings in (spec.groups or {}).items()}
-            nodes = {node: texts(settings) for node, settings in (spec.nodes or {}).items()}
-            origin = f"CapacityPolicy {name}"
-            policy = policy.with_layer(
-                Layer(origin, cluster=texts(spec.cluster or {}), groups=groups, nodes=nodes)
-            )
+            policy = policy.with_layer(_layer(name, spec))
         return policy
+
+    def layer(self, name: str) -> Layer | None:
+        """Return what one of them says; None where it is wrong."""
+        spec = self._specs.get(name)
+        return None if spec is None else _layer(name, spec)
 
     def _check(self, spec: _Spec) -> None:
         """Raise an InputError where a setting is none."""
@@ -152,6 +152,12 @@ class Policies:
         for settings in every:
             for key, text in texts(settings).items():
                 check_setting(key, text, self._types)
+
+
+def _layer(name: str, spec: _Spec) -> Layer:
+    groups = {group: texts(settings) for group, settings in (spec.groups or {}).items()}
+    nodes = {node: texts(settings) for node, settings in (spec.nodes or {}).items()}
+    return Layer(f"CapacityPolicy {name}", cluster=texts(spec.cluster or {}), groups=groups, nodes=nodes)
 
 
 def installed_layer(content: Any, types: ResourceTypes) -> Layer | None:
