@@ -1,19 +1,19 @@
 """The scheduler while everything around it fails: nothing twice, nothing beyond its bounds, all in the end.
 
 A witness looks at every state of the cluster; see tests/kube_witness.py and tests/kube_crowd.py. A process
-that ends by itself is started again, as a kubelet does: one that cannot renew its Lease has to end.
+that ends by itself is started again; see tests/kube_lasting.py.
 """
 
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from kube_cluster import KubeCluster
 from kube_crowd import PODS, check_placements, crowd, prepared, wait_until_settled
+from kube_lasting import kept_running
 from kube_witness import Witness
 from plane.proxy import Proxy
 from plane.settings import API
@@ -23,7 +23,6 @@ pytestmark = pytest.mark.faults
 BEGUN = 40
 SHORT_SECONDS, LONG_SECONDS = 1.0, 8.0
 FEW = PODS // 3
-LOOK_SECONDS = 0.3
 WATCHED_BYTES = 20_000
 """So much of a watch passes before it is cut: a few pods."""
 
@@ -32,31 +31,6 @@ WATCHED_BYTES = 20_000
 def proxy(kube_cluster: KubeCluster) -> Iterator[Proxy]:
     with Proxy(kube_cluster.plane) as running:
         yield running
-
-
-@contextmanager
-def kept_running(cluster: KubeCluster, proxy: Proxy | None = None) -> Iterator[None]:
-    """Run a scheduler, perhaps behind a proxy, and start it again when it has ended by itself."""
-    server = proxy.server if proxy is not None else ""
-    process = cluster.start("scheduler", server=server)
-    access = list(process.process.args)
-    ended = threading.Event()
-
-    def look() -> None:
-        nonlocal process
-        while not ended.wait(LOOK_SECONDS):
-            if process.process.poll() is not None:
-                assert process.process.returncode == 0, process.log.read_text(encoding="utf-8")[-2000:]
-                process = type(process)(access[4:], process.log)
-
-    looking = threading.Thread(target=look)
-    looking.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        looking.join()
-        process.stop()
 
 
 def begun(witness: Witness, count: int = BEGUN) -> None:
@@ -76,7 +50,7 @@ def test_the_api_server_dies_in_the_middle_and_comes_back(
 ):
     with prepared(kube_cluster) as witness:
         kube_cluster.plane.create_many(crowd())
-        with kept_running(kube_cluster):
+        with kept_running(kube_cluster, "scheduler"):
             begun(witness)
             kube_cluster.plane.stop_part(API)
             time.sleep(away_seconds)
@@ -88,7 +62,7 @@ def test_watches_are_cut_all_the_time_and_now_and_then_everything_is(
     kube_cluster: KubeCluster, proxy: Proxy, plane_program: Path
 ):
     cuts = proxy.cut("GET", r"/pods\?.*watch=true", times=None, after_bytes=WATCHED_BYTES)
-    with prepared(kube_cluster) as witness, kept_running(kube_cluster, proxy):
+    with prepared(kube_cluster) as witness, kept_running(kube_cluster, "scheduler", proxy):
         creating = threading.Thread(target=kube_cluster.plane.create_many, args=(crowd(),))
         creating.start()
         for _ in range(2):
@@ -114,7 +88,7 @@ def test_requests_are_refused_and_answers_lost(kube_cluster: KubeCluster, proxy:
             proxy.cut("POST", "/binding$", times=10),
             proxy.cut("POST", "/binding$", times=10, done=True),
         ]
-        with kept_running(kube_cluster, proxy):
+        with kept_running(kube_cluster, "scheduler", proxy):
             check_all(kube_cluster, witness, plane_program)
         assert [rule.used for rule in rules] == [rule.times for rule in rules]
 
@@ -125,7 +99,7 @@ def test_an_api_server_that_is_slow_is_waited_for(
     with prepared(kube_cluster) as witness:
         kube_cluster.plane.create_many(crowd(FEW))
         slow = proxy.delay(0.5, "POST", "/binding$", times=None)
-        with kept_running(kube_cluster, proxy):
+        with kept_running(kube_cluster, "scheduler", proxy):
             check_all(kube_cluster, witness, plane_program, FEW)
         assert slow.used >= len(witness.bound)
 
@@ -135,7 +109,7 @@ def test_a_network_that_swallows_everything_for_a_while_is_waited_for(
 ):
     with prepared(kube_cluster) as witness:
         kube_cluster.plane.create_many(crowd())
-        with kept_running(kube_cluster, proxy):
+        with kept_running(kube_cluster, "scheduler", proxy):
             begun(witness)
             with proxy.silence():
                 time.sleep(LONG_SECONDS)

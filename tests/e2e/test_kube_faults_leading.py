@@ -9,71 +9,36 @@ from pathlib import Path
 
 import pytest
 
-from kube_cluster import KubeCluster, KubeProcess, pod, stays, until
+from kube_cluster import KubeCluster, pod, stays, until
 from kube_crowd import PODS, check_placements, crowd, prepared, wait_until_settled
+from kube_lasting import DAY_SECONDS, LEADS, renewed_day, start_skewed
 from kube_witness import Witness
 from plane.proxy import Proxy
 
 pytestmark = pytest.mark.faults
 
 BEGUN = 40
-LEADS = '"leads"'
-DAY_SECONDS = 86_400
-SKEWED = """
-import datetime, importlib, time
-
-class Skewed(datetime.datetime):
-    @classmethod
-    def now(cls, tz=None):
-        return datetime.datetime.fromtimestamp(time.time(), tz)
-
-right, right_nanoseconds = time.time, time.time_ns
-time.time = lambda: right() + {seconds}
-time.time_ns = lambda: right_nanoseconds() + {seconds} * 10**9
-for name in ("election", "events", "scheduler.actions"):
-    importlib.import_module(f"ullage.kube.{{name}}").datetime = Skewed
-"""
-"""What Python reads when it starts, in a folder of its path: the time of day is wrong from then on."""
-
-
-def started(
-    cluster: KubeCluster, monkeypatch: pytest.MonkeyPatch, folder: Path, skew_seconds: int
-) -> KubeProcess:
-    """Start a replica whose clock is wrong."""
-    path = folder / f"clock{skew_seconds}"
-    path.mkdir()
-    (path / "sitecustomize.py").write_text(SKEWED.format(seconds=skew_seconds), encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", str(path))
-    process = cluster.start("scheduler")
-    monkeypatch.delenv("PYTHONPATH")
-    return process
 
 
 def begun(witness: Witness, count: int = BEGUN) -> None:
     witness.wait(lambda: len(witness.bound) >= count, f"{count} pods are bound", 60)
 
 
-def renewed(cluster: KubeCluster) -> str:
-    """Return the day of the last renewal of the Lease, as its holder's clock has it."""
-    path = "/apis/coordination.k8s.io/v1/namespaces/ullage-system/leases/ullage-scheduler"
-    return cluster.plane.get(path)["spec"]["renewTime"][:10]
-
-
 def test_the_leader_dies_and_another_with_a_clock_two_days_apart_goes_on(
     kube_cluster: KubeCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, plane_program: Path
 ):
     with prepared(kube_cluster) as witness:
-        first = started(kube_cluster, monkeypatch, tmp_path, DAY_SECONDS)
+        first = start_skewed(kube_cluster, "scheduler", DAY_SECONDS, monkeypatch, tmp_path)
         first.wait_until_it_says(LEADS)
-        ahead = renewed(kube_cluster)
-        second = started(kube_cluster, monkeypatch, tmp_path, -DAY_SECONDS)
+        ahead = renewed_day(kube_cluster, "scheduler")
+        second = start_skewed(kube_cluster, "scheduler", -DAY_SECONDS, monkeypatch, tmp_path)
         stays(lambda: not second.said(LEADS), "only one leads")
         kube_cluster.plane.create_many(crowd())
         begun(witness)
         first.signal(signal.SIGKILL)
         second.wait_until_it_says(LEADS)
         wait_until_settled(witness)
-        assert renewed(kube_cluster) < ahead, "the clocks are not two days apart"
+        assert renewed_day(kube_cluster, "scheduler") < ahead, "the clocks are not two days apart"
         check_placements(kube_cluster, witness, plane_program)
         assert not witness.gone
 

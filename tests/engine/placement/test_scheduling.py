@@ -1,5 +1,7 @@
 """One cycle of a scheduler: who runs now, who waits for others to go, who has no place."""
 
+from collections.abc import Mapping
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -14,7 +16,7 @@ from ullage.model.cluster import Snapshot, Workload
 from ullage.model.constraints import LabelSelector
 
 
-def cycle(snapshot: Snapshot, *pods: Workload, nominated: tuple[str, ...] = ()) -> Cycle:
+def cycle(snapshot: Snapshot, *pods: Workload, nominated: Mapping[str, str] | None = None) -> Cycle:
     asked = msgspec.structs.replace(snapshot, workloads=snapshot.workloads.changed(pods))
     return schedule(Columns(asked), pods, nominated=nominated)
 
@@ -135,7 +137,7 @@ class TestQuotas:
     def test_who_was_nominated_has_its_turn_before_all_others(self):
         free = cluster(node("n1", cpu=1))
         first = important("first", 9, cpu=1)
-        assert bound(cycle(free, first, waiting("nominated", cpu=1), nominated=("nominated",))) == {
+        assert bound(cycle(free, first, waiting("nominated", cpu=1), nominated={"nominated": ""})) == {
             "nominated": "n1"
         }
 

@@ -179,6 +179,36 @@ def test_a_disruption_budget_is_respected_and_named(bare, proxy, waiting):
     assert "deletionTimestamp" not in found(bare, key)["metadata"]
 
 
+@pytest.mark.parametrize("status", [0, 500, 504])
+@pytest.mark.parametrize("lingers", [False, True])
+def test_an_eviction_whose_answer_is_lost_is_done(bare, proxy, waiting, status, lingers):
+    key, uid = waiting
+    path = f"/api/v1/namespaces/{key.partition('/')[0]}/pods"
+    if lingers:
+        bare.patch(f"{path}/waits", {"metadata": {"finalizers": ["example.org/stays"]}})
+    if status:
+        proxy.refuse(status, "POST", "/eviction$", done=True)
+    else:
+        proxy.cut("POST", "/eviction$", done=True)
+    try:
+        act(proxy, lambda actions: actions.evict(key, uid))
+        assert proxy.count("POST", "/eviction") == 1
+        assert all("deletionTimestamp" in each["metadata"] for each in bare.items(path))
+    finally:
+        if lingers:
+            bare.patch(f"{path}/waits", {"metadata": {"finalizers": None}})
+
+
+@pytest.mark.parametrize("is_trial", [False, True])
+def test_an_eviction_of_which_nobody_can_say_whether_it_was_done_is_not(bare, proxy, waiting, is_trial):
+    key, uid = waiting
+    proxy.cut("POST", "/eviction$")
+    with pytest.raises(NotDoneError) as error:
+        act(proxy, lambda actions: actions.evict(key, uid, is_trial=is_trial))
+    assert not error.value.is_for_good
+    assert "deletionTimestamp" not in found(bare, key)["metadata"]
+
+
 def test_a_pod_whose_eviction_is_only_tried_stays(bare, proxy, waiting):
     key, uid = waiting
     act(proxy, lambda actions: actions.evict(key, uid, is_trial=True))

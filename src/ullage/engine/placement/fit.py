@@ -11,7 +11,7 @@ thing is what a refusal then proves: one that stands with no other batch in the 
 stands only as the others are placed is, where it is proven that not all of them have a place.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -60,20 +60,20 @@ def fit(
     seed: int | None = None,
     exact_seconds: int = 0,
     names_remedies: bool = True,
-    first: Collection[str] = (),
+    first: Mapping[str, int] | None = None,
     by_priority: bool = False,
     bench: Bench | None = None,
 ) -> FitAnswer:
     """Return where workloads would go; `placement` overrides how the policy scores nodes.
 
-    Those that are to be `first` have their turn before all others. `by_priority`, workloads that no quota
-    counts get the place of less important ones. What is refused is looked at again by exact search, for so
-    many seconds each; where several batches are asked for, all of them together first. A `bench` of these
-    columns keeps what the next question needs, too.
+    Those that are to be `first` have their turns before all others, by their numbers. `by_priority`,
+    workloads that no quota counts get the place of less important ones. What is refused is looked at again by
+    exact search, for so many seconds each; where several batches are asked for, all of them together first. A
+    `bench` of these columns keeps what the next question needs, too.
     """
     asked_of = (bench or Bench(columns)).for_question(batches)
     asking = _Asking(asked_of, batches, placement, seed, exact_seconds)
-    asking.first = frozenset(first)
+    asking.first = first or {}
     if by_priority:
         asking.schedule()
     found = asking.place(batches, together=atomic, atomic=atomic, names_remedies=names_remedies)
@@ -131,7 +131,7 @@ class _Asking:
         self._trial.devices.expect(batches)
         self._empty = self._trial.mark()
         self._asked = {batch.key: batch.workload for batch in batches}
-        self.first: frozenset[str] = frozenset()
+        self.first: Mapping[str, int] = {}
         self.by_priority = False
         self._quotas: QuotaJudging | None = None
         if is_under_quota(bench.book, batches):
@@ -175,7 +175,8 @@ class _Asking:
         if self._quotas and not self._rules.admission_order:
             ordered = self._quotas.in_turns(ordered)
         if self.first:
-            ordered.sort(key=lambda batch: batch.key not in self.first)
+            last = max(self.first.values()) + 1
+            ordered.sort(key=lambda batch: self.first.get(batch.key, last))
         one_unit = together and ordered and (self._exact_seconds or (atomic and self._quotas))
         units = [ordered] if one_unit else units_of(ordered)
         outcomes = [outcome for unit in units for outcome in judging.judge_together(unit, atomic=atomic)]

@@ -7,7 +7,7 @@ until they have it.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -15,6 +15,7 @@ import msgspec
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import fit
 from ullage.engine.placement.gangs import gang_key
+from ullage.engine.placement.nominations import at_places, kept_places, turns
 from ullage.engine.placement.outcome import ChosenVolume, Evicted, Outcome, Served
 from ullage.engine.placement.running import Running
 from ullage.engine.quota.book import NO_QUOTA, Book
@@ -69,17 +70,27 @@ def schedule(
     columns: Columns,
     waiting: Sequence[Workload],
     *,
-    nominated: Collection[str] = (),
+    nominated: Mapping[str, str] | None = None,
     names_remedies: bool = True,
 ) -> Cycle:
-    """Return what becomes of workloads that wait; those that were `nominated` before have the first turns."""
+    """Return what becomes of workloads that wait.
+
+    Those that were `nominated` before, for a node or for none that is known, have the first turns.
+    """
+    nominated = nominated or {}
     book = Book(in_force(columns.snapshot.quotas))
     groups = {
         members[0].key: members for members in _alike(sorted(waiting, key=_turn), book, frozenset(nominated))
     }
     batches = [Batch(members[0], len(members)) for members in groups.values()]
-    first = {key for key in groups if key in nominated}
-    answer = fit(columns, batches, names_remedies=names_remedies, first=first, by_priority=True)
+    places = kept_places(columns, batches, nominated)
+    answer = fit(
+        columns,
+        at_places(batches, places),
+        names_remedies=names_remedies,
+        first=turns(nominated, places),
+        by_priority=True,
+    )
     bound: list[Bound] = []
     waits: list[Nominated] = []
     unplaced: list[Unplaced] = []

@@ -113,7 +113,7 @@ class Answers:
         # devices that they claim are kube-scheduler's to allocate
         waiting = [without_device_claims(each) for each in (pod, *others) if each is not None]
         cycle = await asyncio.to_thread(
-            schedule, columns, waiting, nominated=frozenset(self._outlook.held), names_remedies=False
+            schedule, columns, waiting, nominated=dict(self._outlook.held), names_remedies=False
         )
         goes: dict[str, MetaVictims] = {}
         for later in cycle.nominated:

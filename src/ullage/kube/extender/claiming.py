@@ -99,7 +99,7 @@ class Claiming:
     async def _claim(self, columns: Columns, waiting: list[Workload]) -> dict[str, str]:
         """Make room for pods of quotas, and return where those could run that need none to be made."""
         outlook = self._outlook
-        cycle = await asyncio.to_thread(schedule, columns, waiting, nominated=frozenset(outlook.held))
+        cycle = await asyncio.to_thread(schedule, columns, waiting, nominated=dict(outlook.held))
         if not self._actions.leading.leads:
             return {}
         asked = {each.key for each in waiting}

@@ -85,7 +85,7 @@ class Telling:
                 schedule,
                 columns,
                 list({**first, **asked}.values()),
-                nominated=frozenset(held),
+                nominated=dict(held),
                 names_remedies=False,
             )
             found = {each.workload: each.node for each in cycle.bound if each.workload in asked}

@@ -39,8 +39,9 @@ class _Spec(msgspec.Struct, rename="camel"):
     node_name: str | None = None
 
 
-class _Metadata(msgspec.Struct):
+class _Metadata(msgspec.Struct, rename="camel"):
     uid: str = ""
+    deletion_timestamp: str | None = None
 
 
 class _Pod(msgspec.Struct):
@@ -163,9 +164,11 @@ class Actions:
     async def evict(self, key: str, uid: str, *, is_trial: bool = False) -> None:
         """Evict a pod as disruption budgets allow, or only try it; one that is gone already is fine.
 
-        Raises a NotDoneError: for good where the server will not have it, unless it is too busy to say.
+        Raises a NotDoneError: for good where the server will not have it, unless it is too busy to say. Where
+        its answer is lost the pod is asked: others would go in the stead of one who goes after all.
         """
         namespace, name = _parts(key)
+        pod = f"/api/v1/namespaces/{namespace}/pods/{name}"
         document = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
@@ -176,14 +179,26 @@ class Actions:
             },
         }
         try:
-            path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
-            await self._behind.create(path, document)
+            await self._behind.create(f"{pod}/eviction", document)
         except RefusedError as error:
-            if not error.is_absent:
-                why = "a disruption budget forbids it" if error.is_by_budget else error.message
-                raise NotDoneError(why, is_for_good=not error.passes) from None
+            may_be_done = error.status >= _OUT_OF_ORDER and not is_trial
+            if error.is_absent or (may_be_done and await self._is_leaving(pod, uid)):
+                return
+            why = "a disruption budget forbids it" if error.is_by_budget else error.message
+            raise NotDoneError(why, is_for_good=not error.passes) from None
         except BrokenError as error:
-            raise NotDoneError(str(error)) from None
+            if is_trial or not await self._is_leaving(pod, uid):
+                raise NotDoneError(str(error)) from None
+
+    async def _is_leaving(self, path: str, uid: str) -> bool:
+        """Ask a pod once whether it is on its way out, or gone; nobody who cannot say is."""
+        try:
+            pod = _POD.decode(await self._behind.get(path))
+        except RefusedError as error:
+            return error.is_absent
+        except (BrokenError, msgspec.DecodeError):
+            return False
+        return pod.metadata.deletion_timestamp is not None or (bool(uid) and pod.metadata.uid != uid)
 
     async def nominate(self, key: str, facts: PodFacts, node: str, message: str = "") -> None:
         """Say on which node a pod will run, and what it waits for; nothing is written that is said already.

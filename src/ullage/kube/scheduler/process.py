@@ -207,7 +207,7 @@ class Scheduler:
 
     async def _judged(self, columns: Columns, waiting: list[Workload]) -> Cycle:
         """Judge in another thread, so that binding goes on; nothing is changed meanwhile."""
-        nominated = frozenset(self._nominated)
+        nominated = dict(self._nominated)
         return await asyncio.to_thread(schedule, columns, waiting, nominated=nominated, names_remedies=False)
 
     def _catch_up(self) -> Columns:
