@@ -123,7 +123,8 @@ class Proxy:
         self.asked: list[Asked] = []
 
     def __enter__(self) -> Self:
-        self._certificate.write_bytes(self_signed())
+        if not self._certificate.exists():  # proxies of one plane have one
+            self._certificate.write_bytes(self_signed())
         self._thread.start()
         self._passes.set()
         self._call(self._listen())
