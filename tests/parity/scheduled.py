@@ -2,7 +2,9 @@
 
 All pods of a case wait at once. Those that were bound must have an order in which each was welcome where it
 went, and nobody may be left for whom there is a place. The hard thing is when to ask: a pod without a place
-is judged again after a while, so one that is left for whom there is a place counts only when it stays so.
+is judged again after a while, so one that is left for whom there is a place counts only when it stays so. Who
+wants a part of a published storage capacity may be left: we count what others were given of it, the judge
+does not until it is published anew.
 """
 
 import time
@@ -78,14 +80,35 @@ def differences(judge: Judge, case: Case, verdicts: Mapping[str, str | None]) ->
     placed = _in_order(judge, objects, steps)
     stray = [each for each in steps if each not in placed]
     found = [Difference(key_of(each["pod"]), each["bind"], "bound it", "refuses it") for each in stray]
+    shared = _claims_of_published_capacity(case)
     for pod in case.pods:
         verdict = verdicts[key_of(pod)]
         if verdict is None:
             found.append(Difference(key_of(pod), "-", "says nothing", "-"))
-        if not verdict and not pod["spec"].get("schedulingGates"):
+        if not verdict and not pod["spec"].get("schedulingGates") and not _claims(pod) & shared:
             welcome = judge.judge(objects, [*placed, {"pod": pod}])[-1]["feasible"]
             found += [Difference(key_of(pod), node, "left it", "takes it") for node in welcome]
     return found
+
+
+def _claims(pod: Object) -> set[str]:
+    mounted = (each.get("persistentVolumeClaim") for each in pod["spec"].get("volumes", ()))
+    return {f"{pod['metadata']['namespace']}/{each['claimName']}" for each in mounted if each}
+
+
+def _claims_of_published_capacity(case: Case) -> set[str]:
+    def of_kind(kind: str) -> list[Object]:
+        return [each for each in case.objects if each["kind"] == kind]
+
+    drivers = {
+        each["metadata"]["name"] for each in of_kind("CSIDriver") if each["spec"].get("storageCapacity")
+    }
+    classes = {each["metadata"]["name"] for each in of_kind("StorageClass") if each["provisioner"] in drivers}
+    return {
+        key_of(each)
+        for each in of_kind("PersistentVolumeClaim")
+        if each["spec"].get("storageClassName") in classes
+    }
 
 
 def _in_order(judge: Judge, objects: Sequence[Object], steps: Sequence[Object]) -> list[Object]:
