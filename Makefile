@@ -54,7 +54,7 @@ faults: $(INSTALLED) plane ## the processes on Kubernetes while everything aroun
 
 bench: $(INSTALLED) plane ## the benchmarks, with their peers
 	$(BIN)/python benchmarks/peers/build.py
-	@scripts/install-packages wrk
+	@scripts/install-packages wrk chromium
 	$(BIN)/python benchmarks/run.py; missed=$$?; $(BIN)/python benchmarks/speed_page.py && exit $$missed
 
 parity: $(INSTALLED) plane ## thousands of random clusters, judged by us and by the real kube-scheduler
