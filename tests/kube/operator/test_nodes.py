@@ -196,11 +196,11 @@ class World:
         return self.server.asked[count:]
 
     def settle(self) -> None:
-        self.look()
+        """Look until there is nothing more to do; what was written is seen, too."""
         for _ in range(1000):
-            if self.keeper.wait_seconds is None:
+            asked = self.look(seconds=self.keeper.wait_seconds or 0)
+            if not asked and not self.keeper.waiting:
                 return
-            self.look(seconds=self.keeper.wait_seconds)
         raise AssertionError("it does not come to rest")
 
     def free(self) -> dict[str, str]:
@@ -343,6 +343,13 @@ def test_one_that_belongs_to_somebody_else_is_replaced(world, owners):
 def test_a_node_that_was_replaced_by_one_of_its_name_is_noticed_though_its_figures_are_the_same(world):
     world.uids["n2"] = "another"
     assert world.look(seconds=60) == [("delete", "n2"), ("create", "n2"), ("status", "n2")]
+
+
+def test_nodes_that_came_and_went_unseen_are_noticed_all_the_same(world):
+    same = world.columns.snapshot.policy
+    world.columns = Columns(cluster(NODES[0], node("n4", cpu="1"), policy=same))
+    asked = world.look(seconds=60)
+    assert sorted(asked) == [("create", "n4"), ("delete", "n2"), ("delete", "n3"), ("status", "n4")]
 
 
 def test_it_goes_with_its_node_and_strangers_go_too(world):
