@@ -8,7 +8,7 @@ from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
 from ullage.sources.catalog import read_catalog
 from ullage.sources.documents import read_documents
-from ullage.sources.given import given, giving, is_there
+from ullage.sources.given import given, giving, is_there, of_our_own
 from ullage.sources.opening import open_source
 from ullage.sources.policies import load_policy
 from ullage.sources.traces import trace_of
@@ -75,3 +75,11 @@ def test_of_a_file_of_the_machine_nobody_hears_whether_it_is_there(secret):
         assert trace_of(str(secret), ResourceTypes()) is None
     assert is_there(str(secret))
     assert given(str(secret)) is None
+
+
+def test_what_we_were_told_to_use_ourselves_is_opened_and_nothing_else_before_or_after(secret):
+    with giving({}):
+        with of_our_own():
+            assert [each.source for each in read_documents(str(secret))] == [str(secret)]
+        with pytest.raises(InputError, match="was not sent along"):
+            list(read_documents(str(secret)))

@@ -7,11 +7,14 @@ from contextlib import suppress
 import msgspec
 import pytest
 
+from stores.plan_objects import PlansInMemory
 from ullage.model.errors import InputError
 from ullage.model.ledger import Bind, Capacity, Expire, Hold, Reserve, Supply, Together
 from ullage.model.resources import Resources
+from ullage.service.ledger_cluster import ClusterPlace
 from ullage.service.ledger_file import read_ledger
 from ullage.stores.entry_pages import Wanted
+from ullage.stores.kubernetes import KubernetesLedger
 from ullage.stores.protocol import MovedError
 from ullage.stores.sqlite import SqliteLedger
 from ullage.web import ledgers
@@ -413,3 +416,29 @@ def test_promises_end_though_one_ledger_fails_in_a_way_that_nobody_foresaw(tmp_p
 
     told(tmp_path, story)
     assert lines == [("cannot end promises", "mine", "OSError: no more files")]
+
+
+def test_a_ledger_in_a_cluster_is_opened_once_for_all_that_is_asked_of_it(tmp_path, monkeypatch):
+    opened = []
+
+    def open_in_memory(place):
+        opened.append(place)
+        return KubernetesLedger(PlansInMemory)
+
+    monkeypatch.setattr(ledgers, "open_ledger", open_in_memory)
+    there = ClusterPlace("prod")
+
+    async def story(world):
+        world.ledgers = Ledgers(world.folder, world.pool, in_cluster={"mine": there})
+        assert world.ledgers.is_shared("mine")
+        assert await world.ledgers.known("mine", "key") is None
+        offered = Supply((Capacity("node/a", Resources({"cpu": 4000})),))
+        told = await world.submit(Together((offered, reserve("one"))), key="key")
+        for _ in range(3):
+            known = await world.ledgers.known("mine", "key")
+            assert (known.revision, known.decision, known.repeated) == (told.revision, told.decision, True)
+        page = await world.ledgers.page("mine", Wanted(), "", 10)
+        assert [entry.reservation for entry in page.entries] == ["one"]
+
+    told(tmp_path, story)
+    assert opened == [there]

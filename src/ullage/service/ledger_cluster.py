@@ -151,6 +151,7 @@ def cluster_place(named: str) -> ClusterPlace | None:
 
 def open_ledger(place: ClusterPlace) -> "KubernetesLedger":
     """Return the ledger of a cluster; raises an InputError."""
+    from ullage.sources.given import of_our_own
     from ullage.sources.kubernetes.kubeconfig import find_access
     from ullage.stores.kubernetes import KubernetesLedger
 
@@ -161,7 +162,8 @@ def open_ledger(place: ClusterPlace) -> "KubernetesLedger":
             f"the ledger of a cluster needs {missing.name}, which is not installed",
             remedy="install ullage[kube], or name a file with --ledger",
         ) from None
-    access = find_access(place.context, place.kubeconfig)
+    with of_our_own():  # whoever is answered names no ledger
+        access = find_access(place.context, place.kubeconfig)
     if place.as_user:
         access = access._replace(user=msgspec.structs.replace(access.user, impersonate=place.as_user))
     return KubernetesLedger(lambda: ApiPlans(ApiClient(access)))

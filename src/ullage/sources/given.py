@@ -29,6 +29,16 @@ def giving(files: Mapping[str, bytes]) -> Iterator[None]:
         _GIVEN.reset(token)
 
 
+@contextmanager
+def of_our_own() -> Iterator[None]:
+    """Open files of the machine all the same: those that we were told to use, never one that others name."""
+    token = _GIVEN.set(None)
+    try:
+        yield
+    finally:
+        _GIVEN.reset(token)
+
+
 def given(path: str) -> bytes | None:
     """Return the file of a name that was sent along; None where files of the machine are meant.
 

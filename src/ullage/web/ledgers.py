@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ullage.engine.ledger.state import LedgerState
 from ullage.model.ledger import Capacity, Command, Decision, Expire, JournalRow, Outcome, Reserve, Supply
@@ -20,7 +20,6 @@ from ullage.stores import codec
 from ullage.stores.database_file import failures
 from ullage.stores.entry_pages import EntryPage, Wanted, page_of_file, page_of_state
 from ullage.stores.opening import open_to_read
-from ullage.stores.protocol import LedgerStore
 from ullage.stores.reading import row_of_key
 from ullage.web.clusters import ClusterState
 from ullage.web.http import Problem
@@ -28,6 +27,9 @@ from ullage.web.kept_ledger import KeptLedger
 from ullage.web.offers import Offers
 from ullage.web.problems import busy
 from ullage.web.work import Done, Work
+
+if TYPE_CHECKING:
+    from ullage.stores.kubernetes import KubernetesLedger
 
 OFFERS: Final = "offers"
 """The work of a worker that tells what a cluster offers."""
@@ -146,10 +148,9 @@ class Ledgers:
     async def page(self, cluster: str, wanted: Wanted, after: str, count: int) -> EntryPage:
         """Return some entries of a cluster's ledger."""
         self._pool.revision(cluster)
-        if cluster in self._in_cluster:
-            kept = (await self._opened(cluster)).kept
-            if isinstance(kept, _InCluster):
-                return page_of_state(await asyncio.to_thread(kept.store.state), wanted, after, count)
+        there = await self._there(cluster)
+        if there is not None:
+            return page_of_state(await asyncio.to_thread(there.state), wanted, after, count)
         if not self.place(cluster):
             return page_of_state(LedgerState(), wanted, after, count)
         return await asyncio.to_thread(page_of_file, self.path(cluster), wanted, after, count)
@@ -159,17 +160,26 @@ class Ledgers:
         self._pool.revision(cluster)
         if not self.place(cluster):
             return None
-        row = await asyncio.to_thread(self._row, cluster, key)
+        there = await self._there(cluster)
+        if there is not None:
+            row = await asyncio.to_thread(there.row_of_key, key)
+        else:
+            row = await asyncio.to_thread(self._row, self.path(cluster), key)
         return None if row is None else Outcome(row.revision, row.decision, repeated=True)
 
-    def _row(self, cluster: str, key: str) -> JournalRow | None:
-        there = self._in_cluster.get(cluster)
-        if there is not None:
-            with open_ledger(there) as store:
-                return store.row_of_key(key)
-        path = self.path(cluster)
+    @staticmethod
+    def _row(path: Path, key: str) -> JournalRow | None:
         with failures(path), closing(open_to_read(path)) as connection:
             return row_of_key(connection, key)
+
+    def is_shared(self, cluster: str) -> bool:
+        """Whether others take steps of the ledger of a cluster beside this server: it is kept there."""
+        return cluster in self._in_cluster
+
+    async def _there(self, cluster: str) -> "KubernetesLedger | None":
+        """Return the ledger that a cluster keeps itself; None where its ledger is a file."""
+        kept = (await self._opened(cluster)).kept if self.is_shared(cluster) else None
+        return kept.store if isinstance(kept, _InCluster) else None
 
     def moved(self, cluster: str) -> None:
         """Take note that a cluster has a new revision: what it offers may be something else."""
@@ -250,7 +260,7 @@ class Ledgers:
         kept, opened = await KeptLedger.open(path)
         return _ClusterLedger(kept, opened.revision, opened.known, offered)
 
-    def _store(self, cluster: str) -> tuple[LedgerStore, LedgerState]:
+    def _store(self, cluster: str) -> tuple["KubernetesLedger", LedgerState]:
         store = open_ledger(self._in_cluster[cluster])
         return store, store.state()
 
@@ -260,7 +270,7 @@ class _InCluster:
 
     is_gone = False
 
-    def __init__(self, store: LedgerStore) -> None:
+    def __init__(self, store: "KubernetesLedger") -> None:
         self.store = store
         self.submit_async = store.submit_async
 

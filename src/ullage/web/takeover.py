@@ -4,7 +4,8 @@ A step is acknowledged when its ledger has it; the audit log has it a moment lat
 table `settled` has the revision of each ledger at its start, and a row without a name; they go when it ends
 as it should, after whoever ends it has looked too: what was asked when time was over is taken all the same.
 Who finds them there looks for steps since then that the audit log lacks. Who took them is not known any more.
-The server's own steps are no business of the log, and plans have a way of their own.
+The server's own steps are no business of the log, and plans have a way of their own. So have ledgers that a
+cluster keeps itself: others take steps of them too, and ours are noted before they are acknowledged.
 """
 
 import sqlite3

@@ -1,9 +1,10 @@
 """The ledger of a cluster over HTTP: reserve, bind, release, extend, and its entries page by page.
 
 A step is acknowledged when it is durable; who took it is in the audit log a moment later, so that nobody has
-to wait for two disks. `Idempotency-Key` makes it safe to ask again; `If-Match` names the revision that was
-planned on, and nothing is done on any other. A refusal is a problem that carries what is missing. Bodies are
-decoded into the ledger's own records at once: this is what is asked most often.
+to wait for two disks: before it, where others take steps of the same ledger. `Idempotency-Key` makes it safe
+to ask again; `If-Match` names the revision that was planned on, and nothing is done on any other. A refusal
+is a problem that carries what is missing. Bodies are decoded into the ledger's own records at once: this is
+what is asked most often.
 """
 
 from collections.abc import Mapping
@@ -236,7 +237,9 @@ async def _taken(server: "Server", request: Request, command: Bind | Extend | Re
     outcome = await submitted(server, cluster, command, key=key, revision=revision)
     decision = outcome.decision
     action = type(command).__name__.lower()
-    await server.state.note_soon(
+    # who took a step that others may have taken too cannot be told from the journal: it is noted first
+    note = server.state.note if server.ledgers.is_shared(cluster) else server.state.note_soon
+    await note(
         Audited(
             now_seconds(),
             request.who.name,
