@@ -159,7 +159,7 @@ def test_nothing_is_found_by_trying_all_of_it(tmp_path):
         until_ready(server)
         words = ["--config-file", "tried.toml", "run", f"{server.address}/openapi.json"]
         words += ["-H", f"Authorization: Bearer {token}", "--exclude-path", "/v1/events"]
-        words += ["--phases", "examples,coverage,fuzzing", "--max-examples", "5", "--seed", "1"]
+        words += ["--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "5", "--seed", "1"]
         words += ["--continue-on-failure", "--no-color", "--warnings", "off", "--generation-database", "none"]
         program = Path(sys.executable).with_name("st")
         done = subprocess.run([program, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
