@@ -178,8 +178,21 @@ def test_evictions_and_bindings_are_refused_and_their_answers_lost(kube_cluster:
 
 
 @pytest.mark.faults
-def test_pods_that_the_server_does_not_let_go_stay_and_as_many_others_go(kube_cluster: KubeCluster):
-    """A pod of two disruption budgets is refused with 500, one of a budget that allows none with 429."""
+def test_pods_that_the_server_refuses_to_evict_stay_and_as_many_others_go(
+    kube_cluster: KubeCluster, proxy: Proxy
+):
+    world = World(kube_cluster, holds=False)
+    refused = proxy.refuse(500, "POST", "/b(05|14|15)/eviction$", times=None)
+    with world.witness, kept_running(kube_cluster, "scheduler", proxy):
+        world.claim()
+        world.check()
+        assert not {"b/b05", "b/b14", "b/b15"} & set(world.witness.gone)
+        assert refused.used, "nobody was refused: nothing is tried"
+
+
+@pytest.mark.faults
+def test_pods_of_disruption_budgets_that_let_nobody_go_stay_and_as_many_others_go(kube_cluster: KubeCluster):
+    """Of one budget, and of two, which the API server refuses to judge."""
     world = World(kube_cluster, holds=False)
     kept = ["b/b15", "b/b14", "b/b13"]
     for key, label in zip(kept, ("twice", "twice", "once"), strict=True):

@@ -99,6 +99,50 @@ def test_others_are_evicted_for_an_important_pod_which_runs_when_they_are_gone(b
     assert {"NotEvicted", "Preempted", "WaitingForRoom"} <= cluster.reasons()
 
 
+def test_the_room_that_others_made_for_a_pod_is_kept_while_it_is_not_bound(bare, proxy, cluster):
+    """Who comes meanwhile does not have it: others would have to go again."""
+    bare.create(
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": "pressing"},
+            "value": 1000,
+        }
+    )
+    cluster.create("a", "b", "c", "d")
+    refused = proxy.refuse(500, "POST", r"/first/binding$", times=2)
+
+    def leaving() -> set[str]:
+        return {name for name, each in cluster.pods().items() if "deletionTimestamp" in each["metadata"]}
+
+    def asks() -> bool:
+        cluster.create("first", priorityClassName="pressing")
+        return True
+
+    def goes() -> bool:
+        (victim,) = leaving()
+        cluster.delete(victim)
+        return True
+
+    def another_comes() -> bool:
+        cluster.create("another")
+        return True
+
+    scheduled(
+        proxy,
+        lambda: len(cluster.bound()) == 4,
+        asks,
+        lambda: len(leaving()) == 1,
+        goes,
+        lambda: bool(refused.used),
+        another_comes,
+        lambda: "first" in cluster.bound(),
+        lambda: bool(cluster.why("another")),
+    )
+    assert proxy.count("POST", "another/binding") == 0
+    assert proxy.count("POST", "/eviction") == 1
+
+
 async def runs_until(scheduler: Scheduler, holds: Callable[[], bool]) -> None:
     """Let a scheduler run until something holds."""
     task = asyncio.create_task(scheduler.run())

@@ -23,6 +23,7 @@ from ullage.kube.scheduler.assumptions import Assumptions
 from ullage.kube.scheduler.binding import BINDERS, Binders, Binding
 from ullage.kube.scheduler.binding import Hooks as BindingHooks
 from ullage.kube.scheduler.holds import Holds
+from ullage.kube.scheduler.kept_room import KeptRoom
 from ullage.kube.scheduler.making_room import Hooks, MakingRoom
 from ullage.kube.scheduler.messages import why_not
 from ullage.kube.scheduler.reasons import WRITERS, Reason, Reasons
@@ -77,6 +78,7 @@ class Scheduler:
         self._line = WaitingLine(tuple(names), self._assumptions.is_bound)
         self._policy: Policy | None = None
         self._nominated: dict[str, str] = {}
+        self._kept_room = KeptRoom()
         self._told: dict[str, str] = {}
         self._given_back: dict[str, Workload] = {}
         self.figures = Figures()
@@ -227,10 +229,12 @@ class Scheduler:
         for row in back:
             self._line.put_back(row, self._now())
         self._keep_room_of_gangs(back, columns)
-        for row in delta.workloads:
+        kept = [row for row in back if row.key in self._line and self._kept_room.is_kept(row.key)]
+        for row in (*delta.workloads, *kept):
             facts = self._facts(row.key) if row.key in self._line else None
             if facts is not None and facts.nominated_node:  # by the replica that led before, perhaps
                 self._nominated.setdefault(row.key, facts.nominated_node)
+        self._kept_room.forget(lambda key: key in self._line or self._assumptions.is_bound(key))
         self._binders.forget(self._assumptions.is_bound)
         for known in (self._nominated, self._told):
             for key in [key for key in known if key not in self._line]:
