@@ -53,9 +53,9 @@ def test_one_that_is_wrong_is_left_out_and_named(spec, word):
     assert not found.problems
 
 
-def read(*acts) -> TypeObjects:
+def read(*script) -> TypeObjects:
     async def work() -> TypeObjects:
-        async with serving(list(acts)) as server:
+        async with serving(*script) as server:
             client = ApiClient(server.access(), tries_max=1)
             try:
                 return await types_of_cluster(client)
@@ -67,14 +67,26 @@ def read(*acts) -> TypeObjects:
 
 def test_those_of_a_cluster_are_listed():
     listed = json.dumps({"items": [document("a", name=LICENCES, internalScaleExponent=3)]}).encode()
-    assert read(answer(200, listed)).types()[LICENCES].internal_scale_exponent == 3
+    assert read([answer(200, listed)]).types()[LICENCES].internal_scale_exponent == 3
+
+
+def test_all_pages_of_them_are_read_but_not_without_end(monkeypatch):
+    monkeypatch.setattr("ullage.sources.kubernetes.api.watching.PAGES_MAX", 3)
+
+    def page(name: str, more: str) -> bytes:
+        items = [document(name, name=f"example.com/{name}", internalScaleExponent=3)]
+        return answer(200, json.dumps({"metadata": {"continue": more}, "items": items}).encode())
+
+    assert read([page("a", "t1")], [page("b", "")]).names() == {"a", "b"}
+    with pytest.raises(InputError, match="more than 3 pages"):
+        read([page("a", "t1")])
 
 
 def test_a_cluster_that_does_not_know_the_kind_has_none():
-    assert read(answer(404, b"{}")).types() == ResourceTypes()
+    assert read([answer(404, b"{}")]).types() == ResourceTypes()
 
 
 @pytest.mark.parametrize("acts", [answer(403, b"{}"), answer(200, b"[]"), b"nonsense"])
 def test_what_cannot_be_read_is_one_clear_line(acts):
     with pytest.raises(InputError, match="ResourceTypes cannot be read"):
-        read(acts)
+        read([acts])

@@ -7,29 +7,21 @@ is kept.
 
 from typing import Any, Final
 
-import msgspec
 from msgspec import Raw
 
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
 from ullage.sources.kubernetes.api.client import ApiClient, RefusedError
 from ullage.sources.kubernetes.api.connection import BrokenError
+from ullage.sources.kubernetes.api.watching import items_of
 from ullage.sources.kubernetes.faults import Fault, decoded
 from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.object_kinds import OWN_GROUP
 from ullage.sources.kubernetes.type_objects import OBJECT, with_type
-from ullage.sources.kubernetes.wire import Wire
 from ullage.sources.places import one_line
 
 RESOURCE_TYPE: Final = Kind(OWN_GROUP, "ResourceType")
 _PATH: Final = f"/apis/{OWN_GROUP}/v1/resourcetypes"
-
-
-class _TypeObjects(Wire):
-    items: list[Raw] | None = None
-
-
-_OBJECTS: Final = msgspec.json.Decoder(_TypeObjects)
 
 
 class TypeObjects:
@@ -81,14 +73,14 @@ async def types_of_cluster(client: ApiClient) -> TypeObjects:
     """
     found = TypeObjects()
     try:
-        listed = _OBJECTS.decode(await client.get(_PATH))
+        listed = await items_of(client, _PATH)
     except RefusedError as error:
         if error.is_absent:
             return found
         raise InputError(f"ResourceTypes cannot be read: {error}", remedy="see its rights") from None
-    except (BrokenError, msgspec.DecodeError) as error:
+    except BrokenError as error:
         what = f"ResourceTypes cannot be read: {one_line(str(error))}"
         raise InputError(what, remedy="see whether the API server answers") from None
-    for content in listed.items or ():
+    for content in listed:
         found.put(content)
     return found

@@ -25,6 +25,7 @@ from ullage.sources.kubernetes.wire import Wire
 from ullage.sources.places import one_line
 
 PAGE_ITEMS: Final = 1000
+PAGES_MAX: Final = 10_000
 TURN_ITEMS: Final = 100
 """After so many objects of a list it is the turn of others, such as the request for its next page."""
 WATCH_SECONDS: Final = 300
@@ -146,13 +147,16 @@ class Watch:
 
     async def _list(self) -> None:
         """Read all pages, each while the one before is taken; what is not in them is dropped at the end."""
-        kind, revision = self._listed.kind, ""
+        kind, revision, pages = self._listed.kind, "", 0
         self.lists += 1
         self._sink.begin(kind)
         ahead: asyncio.Task[bytes] | None = self._begin_page("")
         try:
             while ahead is not None:
                 page = _page(await ahead)
+                pages += 1
+                if pages > PAGES_MAX:
+                    raise _too_many_pages()
                 metadata = page.metadata or _ListMetadata()
                 # a list that took long goes on from a later state: it is watched from the first revision
                 revision = revision or metadata.resource_version or "0"
@@ -205,6 +209,23 @@ class Watch:
         self._changed()
 
 
+async def items_of(client: ApiClient, path: str) -> list[Raw]:
+    """Return all objects of a list, to be read once; raises a RefusedError or a BrokenError.
+
+    In pages, however few there are: a server that was not asked for a kind before has them at once, and tells
+    who asks for all of it to come again in a second.
+    """
+    found: list[Raw] = []
+    query = {"limit": str(PAGE_ITEMS)}
+    for _ in range(PAGES_MAX):
+        page = _page(await client.get(path, query))
+        found += page.items or ()
+        if page.metadata is None or not page.metadata.continue_:
+            return found
+        query["continue"] = page.metadata.continue_
+    raise _too_many_pages()
+
+
 def _event(line: bytes) -> tuple[bytes, Raw | bytes]:
     """Return what has happened, and to which object; raises a BrokenError."""
     plain = _PLAIN.match(line)
@@ -215,6 +236,10 @@ def _event(line: bytes) -> tuple[bytes, Raw | bytes]:
         return found[1] if found else b"", _EVENT.decode(line).object
     except (msgspec.DecodeError, RecursionError) as error:
         raise BrokenError(f"an event that cannot be read: {error}") from None
+
+
+def _too_many_pages() -> BrokenError:
+    return BrokenError(f"a list of more than {PAGES_MAX} pages")
 
 
 def _page(data: bytes) -> _Page:
