@@ -177,7 +177,7 @@ def packing_table(figures: Figures) -> str:
 def scheduler_table(figures: Figures) -> str:
     """Return how fast pods are bound on a control plane: ours, kube-scheduler, and a loop that only binds."""
     rows = []
-    for nodes, pods in scheduler.SIZES:
+    for nodes, pods, _ in scheduler.SIZES:
         size = scheduler.size_name(nodes, pods)
         for unit in ("pods/s", "CPU ms for each pod", "s from the start to the first binding"):
             names = [f"{size}, {name}, {unit}" for name in scheduler.WHO]
