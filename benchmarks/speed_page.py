@@ -66,6 +66,7 @@ ABOUT = {
 }
 """What the figures of a case are about, where their names do not say it."""
 KINDS = ("few", "small")
+UNITS = ("pods/s", "CPU ms for each pod", "s from the start to the first binding", "pods/s with that time")
 UNEXPLAINED = "no reason is known; on an idle machine, run python benchmarks/run.py "
 Figures = dict[str, Any]
 
@@ -179,7 +180,7 @@ def scheduler_table(figures: Figures) -> str:
     rows = []
     for nodes, pods, _ in scheduler.SIZES:
         size = scheduler.size_name(nodes, pods)
-        for unit in ("pods/s", "CPU ms for each pod", "s from the start to the first binding"):
+        for unit in UNITS:
             names = [f"{size}, {name}, {unit}" for name in scheduler.WHO]
             if all(name in figures for name in names):
                 rows.append([f"{size}, {unit}", *(number(figures[name]) for name in names)])

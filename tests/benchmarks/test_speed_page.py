@@ -23,7 +23,7 @@ def test_a_missed_bar_has_its_reason_below_the_table():
 
 
 def test_schedulers_and_a_loop_that_only_binds_stand_side_by_side(monkeypatch):
-    monkeypatch.setattr(speed_page.scheduler, "SIZES", ((1, 2),))
+    monkeypatch.setattr(speed_page.scheduler, "SIZES", ((1, 2, 1),))
     rates = {"ullage": 300.0, "kube-scheduler": 100.0, "a plain loop": 400.0}
     text = speed_page.scheduler_table(
         {f"1 nodes / 2 pods, {name}, pods/s": rate for name, rate in rates.items()}
