@@ -52,8 +52,8 @@ LATENCIES = 50
 PAUSE_SECONDS = 0.1
 TICKS = os.sysconf("SC_CLK_TCK")
 WHY = {
-    "1000 nodes / 5000 pods, pods/s, times kube-scheduler's": "on two cores the API server itself binds 3.5 to 4.4 "
-    "times as many as kube-scheduler (a plain loop), and ours shares them with it; single runs gave 2.5 to 3.5"
+    "1000 nodes / 5000 pods, pods/s, times kube-scheduler's": "on two cores the API server binds at most 3.5 "
+    "to 4.4 times as many as kube-scheduler (a plain loop); ours shares them with it, runs gave 2.5 to 3.5"
 }
 
 
