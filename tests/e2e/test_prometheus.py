@@ -198,6 +198,10 @@ CASES = {
         'ullage_usage_observer_failing{cluster="c",instance="i"}': "0x60",
         'ullage_usage_observation_timestamp_seconds{cluster="sent",instance="i"}': "0x60",
     },
+    "UllageLedgerEnds": {
+        'ullage_ledger_opened_again_total{cluster="c"}': "0x20 3x40",
+        'ullage_ledger_opened_again_total{cluster="steady"}': "5x60",
+    },
     "UllageQuestionsWait": {'ullage_cluster_questions_waiting{cluster="c"}': "17x60"},
     "UllageAnswersFail": {
         'ullage_http_answers_total{instance="i",path="/a",status="200"}': "0+90x60",

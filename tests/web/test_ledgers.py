@@ -351,6 +351,7 @@ def test_a_ledger_whose_process_was_killed_is_opened_again_by_the_next_who_come(
         assert outcomes[0].repeated
         assert all(outcome.decision.accepted for outcome in outcomes)
         assert len(state_of(world)) == 10
+        assert world.ledgers.opened_again["mine"] == 1
 
     told(tmp_path, story)
 

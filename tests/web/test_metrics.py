@@ -104,6 +104,7 @@ def test_sources_and_the_work_of_the_server_are_shown(shown):
     assert value(shown, "ullage_cluster_workers", cluster="demo") == 2
     assert value(shown, "ullage_cluster_figures_timestamp_seconds", cluster="demo") == 1234.5
     assert value(shown, "ullage_ledger_revision", cluster="demo") == 0
+    assert value(shown, "ullage_ledger_opened_again_total", cluster="demo") == 0
     labels = {"method": "GET", "path": "/v1/x/{y}"}
     assert value(shown, "ullage_http_answers_total", status="200", **labels) == 1
     assert value(shown, "ullage_http_seconds_total", **labels) == 0.25

@@ -7,6 +7,7 @@ as others being quicker: who plans on a revision has the step on the one that th
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -97,6 +98,8 @@ class Ledgers:
         self._open: dict[str, asyncio.Task[_ClusterLedger]] = {}
         self._ready: dict[str, _ClusterLedger] = {}
         self._expiring: asyncio.Task[None] | None = None
+        self.opened_again: Counter[str] = Counter()
+        """How often the process that kept the ledger of a cluster has ended by itself."""
 
     def start(self) -> None:
         """Begin to end promises whose time has come."""
@@ -229,6 +232,7 @@ class Ledgers:
             return ready
         self._pool.revision(cluster)
         if ready is not None:
+            self.opened_again[cluster] += 1
             self._say("opens a ledger again", cluster, "the process that kept it has ended")
             await self.forget(cluster)
         opening = self._open.get(cluster)

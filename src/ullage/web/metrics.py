@@ -151,6 +151,12 @@ def _show_sources(metrics: Metrics, server: "Server") -> None:
         "Steps of the ledger.",
         lambda: {(each.name,): float(server.ledgers.revision(each.name)) for each in server.pool.clusters()},
     )
+    metrics.counter(
+        "ledger_opened_again",
+        "How often the process that keeps a ledger has ended by itself.",
+        states(lambda each: server.ledgers.opened_again[each.name]),
+        ("cluster",),
+    )
 
 
 def _show_usage(metrics: Metrics, server: "Server") -> None:
