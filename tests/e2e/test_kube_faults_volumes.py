@@ -82,6 +82,29 @@ def test_who_takes_over_gives_no_disk_away_that_was_reserved_and_is_not_seen_yet
         stays(lambda: reserved(cluster).keys() == {"web-p"}, "one of them has the drive")
 
 
+def late(proxy: Proxy) -> None:
+    proxy.delay(LATE_SECONDS, "GET", r"/pods\?.*watch=true", times=None)
+
+
+def refused(proxy: Proxy) -> None:
+    proxy.refuse(503, "GET", r"/pods\?.*watch=true", times=None)
+
+
+@pytest.mark.parametrize("hinder", [late, refused])
+def test_a_reservation_stays_though_the_operator_cannot_see_its_pod(cluster, hinder):
+    cluster.nodes(1)
+    cluster.plane.create_many(drives("n0", HDD=[100]))
+    with Proxy(cluster.plane) as proxy:
+        cluster.start("operator", ready=LEADS, server=proxy.server)
+        cluster.start("scheduler", ready=LEADS)
+        hinder(proxy)
+        proxy.cut_all()
+        cluster.plane.create(claim("web/data", "hdd", 50))
+        cluster.plane.create(pod("web/p", cpu="1", spec=mounted("data")))
+        until(lambda: bool(reserved(cluster)), "a disk is reserved")
+        stays(lambda: bool(reserved(cluster)), "it is still wanted", 14.0)
+
+
 def test_a_pod_that_waits_for_its_volumes_makes_way_for_an_important_one(cluster):
     cluster.nodes(1)
     cluster.plane.create_many(drives("n0", HDD=[100]))

@@ -72,8 +72,14 @@ class World:
         self.leading = Leads()
         self.at_seconds = 100
         self.said = []
+        self.hears_pods = True
         self.keeper = HoldKeeper(
-            self.objects, self.plans, self.leading, say=self.said.append, now=lambda: self.at_seconds
+            self.objects,
+            self.plans,
+            self.leading,
+            say=self.said.append,
+            now=lambda: self.at_seconds,
+            hears_pods=lambda: self.hears_pods,
         )
 
     async def tell(self, *commands):
@@ -182,6 +188,22 @@ def test_what_is_in_use_by_nobody_ends_after_a_while():
         return seen, world.held
 
     assert asyncio.run(story()) == ([0, 0, 0, 0, 0, 1], [])
+
+
+def test_what_is_in_use_by_somebody_who_is_not_seen_stays_while_pods_are_not_heard_of():
+    async def story():
+        world = World()
+        await world.tell(OFFERS, MINE, Bind("Pod/shop/a/1"))
+        world.hears_pods = False
+        seen = [await world.look()]
+        world.at_seconds += ORPHAN_SECONDS
+        seen.append(await world.look())
+        world.hears_pods = True
+        seen.append(await world.look())
+        world.at_seconds += ORPHAN_SECONDS
+        return [*seen, await world.look()]
+
+    assert asyncio.run(story()) == [0, 0, 0, 1]
 
 
 def test_who_does_not_lead_or_has_not_seen_its_own_step_writes_nothing():

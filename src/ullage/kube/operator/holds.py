@@ -45,12 +45,15 @@ class HoldKeeper:
         *,
         now: Callable[[], int],
         say: Callable[[str], None] = lambda _: None,
+        hears_pods: Callable[[], bool] = lambda: True,
     ) -> None:
+        """`hears_pods` says whether what is known of pods is up to date."""
         self._ledger = PlanLedger(objects, patience_seconds=PATIENCE_SECONDS)
         self._plans = plans
         self._leading = leading
         self._say = say
         self._now = now
+        self._hears_pods = hears_pods
         self._waits_for = 0
         self._gone_since: dict[str, int] = {}
         self._said = ""
@@ -107,7 +110,10 @@ class HoldKeeper:
         return Together((Expire(), supply, *releases), line_last=True)
 
     def _orphans(self, snapshot: Snapshot, live: tuple[LedgerEntry, ...], at_seconds: int) -> list[str]:
-        """Return what is in use by nobody, and has been for a while."""
+        """Return what is in use by nobody, and has been for a while in which pods were seen."""
+        if not self._hears_pods():
+            self._gone_since = {}
+            return []
         known = self._gone_since
         self._gone_since = {name: known.get(name, at_seconds) for name in broken_promises(snapshot, live)}
         return [name for name, since in self._gone_since.items() if at_seconds - since >= ORPHAN_SECONDS]

@@ -25,6 +25,7 @@ from ullage.kube.serving import Served, serve
 from ullage.model.delta import Delta
 from ullage.service.ledger_cluster import ApiPlans
 from ullage.sources.kubernetes.api.client import CONNECTIONS_MAX
+from ullage.sources.kubernetes.items import POD
 
 KINDS: Final = (*(kind for kind in FOLLOWED if kind not in FOR_PLACING), NODE_CAPACITY)
 """What the operator follows: all that is counted, and what it has written about nodes."""
@@ -112,6 +113,7 @@ async def operate(process: Process, *, node_capacity: bool = True) -> None:
         leading,
         now=following.now_seconds,
         say=lambda why: process.log.say("cannot end promises", why=why),
+        hears_pods=lambda: following.hears(POD),
     )
     metrics.counter("promises_ended", "Promises of the ledger that were over.", lambda: holds.ended)
     looks = Looks()

@@ -78,7 +78,7 @@ class Scheduler:
         self._line = WaitingLine(tuple(names), self._assumptions.is_bound)
         self._policy: Policy | None = None
         self._nominated: dict[str, str] = {}
-        self._kept_room = KeptRoom()
+        self._kept_room = KeptRoom(now)
         self._told: dict[str, str] = {}
         self._given_back: dict[str, Workload] = {}
         self.figures = Figures()
@@ -143,6 +143,7 @@ class Scheduler:
         waiting += self._nominated_besides(waiting)
         waiting = first_of(waiting, self._nominated, in_turn=bool(len(columns.snapshot.quotas)))
         columns, waiting = await self._keep_promises(columns, waiting)
+        waiting = [self._kept_room.judged(each) for each in waiting]
         done = await self._judged(columns, waiting)
         self.figures = self.figures._replace(cycles=self.figures.cycles + 1)
         asked = {each.key: each for each in waiting}
@@ -232,7 +233,9 @@ class Scheduler:
         kept = [row for row in back if row.key in self._line and self._kept_room.is_kept(row.key)]
         for row in (*delta.workloads, *kept):
             facts = self._facts(row.key) if row.key in self._line else None
-            if facts is not None and facts.nominated_node:  # by the replica that led before, perhaps
+            if facts is None or self._kept_room.is_spent(row.key):
+                continue
+            if facts.nominated_node:  # by the replica that led before, perhaps
                 self._nominated.setdefault(row.key, facts.nominated_node)
         self._kept_room.forget(lambda key: key in self._line or self._assumptions.is_bound(key))
         self._binders.forget(self._assumptions.is_bound)
