@@ -272,6 +272,42 @@ def test_quick_questions_get_help_where_others_turn_out_to_be_slow(ready):
     ready.run(until(lambda: ready.pool.state("file").workers == 2))
 
 
+async def until_called(running):
+    await until(lambda: not running.cluster("file")._current.is_awaiting)
+
+
+def test_help_that_comes_when_nobody_waits_any_more_goes_again(ready):
+    ready.stop_workers("file")
+    os.kill(ready.loader("file"), signal.SIGSTOP)
+
+    async def ask_all():
+        asked = [asyncio.create_task(ready.ask("file", is_long=False)) for _ in range(3)]
+        await until(lambda: ready.cluster("file")._current.is_awaiting)
+        ready.go_on("file")
+        return await asyncio.gather(*asked)
+
+    try:
+        assert [each.status for each in ready.run(ask_all())] == [200] * 3
+    finally:
+        os.kill(ready.loader("file"), signal.SIGCONT)
+    ready.run(until_called(ready))
+    ready.ready("file")
+
+
+def test_a_worker_that_ended_before_it_could_call_is_asked_for_again(ready, monkeypatch):
+    """Its place would stay empty otherwise: who never called is never seen to go."""
+    reading = ready.cluster("file")._current
+    monkeypatch.setattr(reading, "_fork", lambda _: None)
+    os.kill(ready.workers("file")[0], signal.SIGKILL)
+    ready.run(until(lambda: ready.pool.state("file").workers == 1))
+    monkeypatch.undo()
+    assert ready.answer("file").status == 200
+    assert reading._awaited == 1
+    reading._awaited_until = 0.0
+    assert ready.answer("file").status == 200
+    ready.ready("file")
+
+
 PARENT = """
 import asyncio, sys
 from pathlib import Path

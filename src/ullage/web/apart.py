@@ -15,12 +15,10 @@ from typing import Final
 from ullage.web.frames import EndedError
 from ullage.web.http import Problem
 from ullage.web.problems import busy, ended
-from ullage.web.reading import Reading, Worker
+from ullage.web.reading import CALL_SECONDS_MAX, Reading, Worker
 from ullage.web.work import Done, Work
 
 OK: Final = 200
-CALL_SECONDS_MAX: Final = 60.0
-"""How long a process may take to call once it was asked for."""
 TELLING_MAX: Final = 4
 """How many may tell something in parts at once."""
 
@@ -67,7 +65,7 @@ class Apart:
         called: asyncio.Future[Worker] = asyncio.get_running_loop().create_future()
         self._expected[word] = called
         try:
-            reading.fork(apart=word)
+            reading.fork_apart(word)
             async with asyncio.timeout(CALL_SECONDS_MAX):
                 worker = await called
             try:

@@ -34,6 +34,8 @@ from ullage.web.frames import (
 from ullage.web.loader import MODULE
 from ullage.web.work import Work
 
+CALL_SECONDS_MAX: Final = 60.0
+"""How long a loader may take to start its workers."""
 END_SECONDS: Final = 5.0
 STREAM_BYTES: Final = 4 << 20
 _PEER: Final = struct.Struct("3i")
@@ -128,6 +130,8 @@ class Reading:
         self.is_ended = False
         self.called = asyncio.Event()
         """Set whenever a worker has called."""
+        self._awaited = 0
+        self._awaited_until = 0.0
         self._process: subprocess.Popen[bytes] | None = None
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
@@ -149,10 +153,32 @@ class Reading:
             status = await asyncio.to_thread(self._process.wait)
             return Failed(f"the process that read it has ended ({ending(status)})")
 
-    def fork(self, count: int = 1, apart: str = "") -> None:
-        """Ask for more workers, or for one with something of its own to do; they will call."""
+    def fork(self, count: int = 1, *, after_seconds: float = 0.0) -> None:
+        """Ask for more workers; they will call."""
+        loop = asyncio.get_running_loop()
+        self._awaited += count
+        self._awaited_until = loop.time() + after_seconds + CALL_SECONDS_MAX
+        loop.call_later(after_seconds, self._fork, Fork(count))
+
+    def fork_apart(self, word: str) -> None:
+        """Ask for a worker with something of its own to do."""
+        self._fork(Fork(1, word))
+
+    def _fork(self, order: Fork) -> None:
         if self._writer is not None and not self._writer.is_closing():
-            self._writer.write(packed(Fork(count, apart)))
+            self._writer.write(packed(order))
+
+    def has_called(self) -> None:
+        """Take note of a worker that was asked for."""
+        self._awaited -= self._awaited > 0
+        self.called.set()
+
+    @property
+    def is_awaiting(self) -> bool:
+        """Whether somebody is still to call; who has not in time may have ended before it could."""
+        if asyncio.get_running_loop().time() > self._awaited_until:
+            self._awaited = 0
+        return self._awaited > 0
 
     async def ended(self) -> str:
         """Wait until the loader is gone, and return how it ended."""

@@ -14,26 +14,20 @@ from typing import Any, Final, NamedTuple
 from ullage.web.apart import Apart
 from ullage.web.clusters import ClusterFolder, ClusterState, Heard, Known, ObservedState, Origin, failures
 from ullage.web.frames import Answered, EndedError, Failed, Ready, Told, ToRead
+from ullage.web.helping import Helping
 from ullage.web.http import Problem
 from ullage.web.line import Line
 from ullage.web.logs import Log
 from ullage.web.problems import busy, ended
-from ullage.web.reading import Listener, Reading, Worker
+from ullage.web.reading import CALL_SECONDS_MAX, Listener, Reading, Worker
 from ullage.web.work import Done, Work
 
 RETRY_SECONDS: Final = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 """After how long a reading is tried again that failed, once, twice and so on."""
-CALL_SECONDS_MAX: Final = 60.0
-"""How long a loader may take to start its workers."""
 ABANDONED_SECONDS: Final = 1.0
 """How long a worker may go on with what nobody waits for: an end costs another fork."""
 NOT_READ_SECONDS: Final = 2
-HELP_SECONDS: Final = 0.3
-"""After how long a question is slow, so that quick ones that wait behind it get one more worker."""
-HELPED_MAX: Final = 2
-"""How many times as many workers as usual there may be then."""
 MIB: Final = 1 << 20
-NEVER: Final = float("-inf")
 
 
 class Bounds(NamedTuple):
@@ -74,8 +68,7 @@ class ServedCluster:
         self._stamp: tuple[int, ...] = ()
         self._failure = ""
         self._failures = 0
-        self._looking: asyncio.TimerHandle | None = None
-        self._helped_at = NEVER
+        self._helping = Helping(self._line, around.bounds.workers, lambda: self._current)
         self._one_at_a_time = asyncio.Lock()
         self._loader_gone = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -113,8 +106,7 @@ class ServedCluster:
 
     async def stop(self) -> None:
         """End everything that belongs to the cluster."""
-        if self._looking is not None:
-            self._looking.cancel()
+        self._helping.stop()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -294,9 +286,8 @@ class ServedCluster:
         worker = Worker(reading, reader, writer)
         reading.workers.add(worker)
         if reading is self._current:
-            self._line.give(worker)
-        reading.called.set()
-        self._helped_at = NEVER
+            self._give(worker)
+        reading.has_called()
         try:
             await worker.follow()
         finally:
@@ -308,8 +299,7 @@ class ServedCluster:
         reading.workers.discard(worker)
         self._line.withdraw(worker)
         if not reading.is_retired and len(reading.workers) < self._bounds.workers:
-            delay_seconds = 0.0 if worker.answers else RETRY_SECONDS[0]
-            asyncio.get_running_loop().call_later(delay_seconds, reading.fork)
+            reading.fork(after_seconds=0.0 if worker.answers else RETRY_SECONDS[0])
         elif not reading.workers:
             reading.retire()
             self._let_go(reading)
@@ -328,8 +318,7 @@ class ServedCluster:
         self.held()
         clock = asyncio.get_running_loop().time
         end_seconds = clock() + seconds_max
-        if self._looking is None:
-            self._looking = asyncio.get_running_loop().call_later(HELP_SECONDS, self._look_after)
+        self._helping.begin()
         worker = await self._line.take(is_long=is_long, seconds_max=seconds_max)
         try:
             if listener is not None:
@@ -337,22 +326,6 @@ class ServedCluster:
             return await self._answer(worker, work, end_seconds - clock(), seconds_max, listener)
         finally:
             self._line.finished(is_long=is_long)
-
-    def _look_after(self) -> None:
-        """Have one more worker where quick questions wait behind others that turned out to be slow.
-
-        Where all are quick and only too many, one more would make nothing faster.
-        """
-        self._looking = None
-        reading, loop = self._current, asyncio.get_running_loop()
-        if reading is None or not self._line.quick_waiting:
-            return
-        slow = all(loop.time() - worker.asked_at > HELP_SECONDS for worker in reading.workers)
-        is_coming = loop.time() < self._helped_at + CALL_SECONDS_MAX
-        if slow and not is_coming and len(reading.workers) < self._bounds.workers * HELPED_MAX:
-            self._helped_at = loop.time()
-            reading.fork()
-        self._looking = loop.call_later(HELP_SECONDS, self._look_after)
 
     async def _answer(
         self, worker: Worker, work: Work, left_seconds: float, seconds_max: float, listener: Listener | None
@@ -390,10 +363,16 @@ class ServedCluster:
             worker.kill()
 
     def _free(self, worker: Worker, answered: Answered) -> None:
-        if answered.is_last:
-            return  # it ends, and another is forked once it has
-        has_enough = len(worker.reading.workers) > self._bounds.workers and not self._line.waiting
-        if worker.reading is not self._current or has_enough:
+        if not answered.is_last:  # else it ends, and another is forked once it has
+            self._give(worker)
+
+    def _give(self, worker: Worker) -> None:
+        """Let a free worker wait for a question, or end where it was one more for a while."""
+        workers = worker.reading.workers
+        if worker.reading is not self._current:
+            worker.end()
+        elif len(workers) > self._bounds.workers and not self._line.quick_waiting:
+            workers.discard(worker)
             worker.end()
         else:
             self._line.give(worker)
