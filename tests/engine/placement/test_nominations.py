@@ -84,3 +84,39 @@ def test_by_priority_too_a_place_is_kept():
     done = cycle(calm, {"a/small": "n1", "a/zlarge": "n0"}, small, large)
     assert places(done) == {"a/small": "n1", "a/zlarge": "n0"}
     assert not evicted(done)
+
+
+def important(name: str, priority: int) -> Workload:
+    return waiting(name, cpu=1, priority=priority)
+
+
+ONE_LEAVES = cluster(
+    node("n0", cpu=1).holding(workload("old", cpu=1, terminating=True)),
+    node("n1", cpu=1).holding(workload("other", cpu=1, priority=9)),
+)
+
+
+def test_a_more_important_one_that_comes_later_has_the_place_before_somebody_takes_it_and_must_go():
+    low, high = important("low", 1), important("high", 5)
+    done = cycle(ONE_LEAVES, {"low": "n0"}, low, high)
+    assert places(done) == {"high": "n0"}
+    assert not evicted(done)
+    after = cycle(ONE_LEAVES, {"low": "n0", "high": "n0"}, low, high)
+    assert places(after) == {"high": "n0"}
+
+
+def test_of_equals_who_was_nominated_has_the_place():
+    done = cycle(ONE_LEAVES, {"low": "n0"}, important("low", 1), important("a-equal", 1))
+    assert places(done) == {"low": "n0"}
+
+
+def test_one_more_important_that_has_no_place_at_all_takes_none_away():
+    hopeless = waiting("huge", cpu=64, priority=5)
+    done = cycle(ONE_LEAVES, {"low": "n0"}, important("low", 1), important("a-equal", 1), hopeless)
+    assert places(done) == {"low": "n0"}
+
+
+def test_priority_takes_no_place_from_whom_a_quota_counts():
+    """Quotas have an order of their own: what one has claimed is not for whoever is more important."""
+    done = cycle(full(node("n0", cpu=1)), {"a/small": "n0"}, SMALL, important("c/high", 5))
+    assert places(done) == {"a/small": "n0"}

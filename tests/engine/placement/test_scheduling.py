@@ -136,7 +136,7 @@ class TestQuotas:
 
     def test_who_was_nominated_has_its_turn_before_all_others(self):
         free = cluster(node("n1", cpu=1))
-        first = important("first", 9, cpu=1)
+        first = waiting("first", cpu=1)
         assert bound(cycle(free, first, waiting("nominated", cpu=1), nominated={"nominated": ""})) == {
             "nominated": "n1"
         }

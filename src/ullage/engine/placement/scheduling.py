@@ -15,7 +15,7 @@ import msgspec
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import fit
 from ullage.engine.placement.gangs import gang_key
-from ullage.engine.placement.nominations import at_places, kept_places, turns
+from ullage.engine.placement.nominations import at_places, early, kept_places
 from ullage.engine.placement.outcome import ChosenVolume, Evicted, Outcome, Served
 from ullage.engine.placement.running import Running
 from ullage.engine.quota.book import NO_QUOTA, Book
@@ -75,7 +75,8 @@ def schedule(
 ) -> Cycle:
     """Return what becomes of workloads that wait.
 
-    Those that were `nominated` before, for a node or for none that is known, have the first turns.
+    Those that were `nominated` before, for a node or for none that is known, have the first turns, but for
+    more important ones that priority alone would give their places to.
     """
     nominated = nominated or {}
     book = Book(in_force(columns.snapshot.quotas))
@@ -83,12 +84,13 @@ def schedule(
         members[0].key: members for members in _alike(sorted(waiting, key=_turn), book, frozenset(nominated))
     }
     batches = [Batch(members[0], len(members)) for members in groups.values()]
-    places = kept_places(columns, batches, nominated)
+    first = early(batches, nominated, {key for key in groups if _is_counted(groups[key][0], book)})
+    places = kept_places(columns, first)
     answer = fit(
         columns,
         at_places(batches, places),
         names_remedies=names_remedies,
-        first=turns(nominated, places),
+        first=first.turns(places),
         by_priority=True,
     )
     bound: list[Bound] = []
@@ -160,14 +162,17 @@ def _alike(waiting: Sequence[Workload], book: Book, alone: Collection[str]) -> I
     """Yield workloads that are judged as one, in the order of the first of each."""
     groups: dict[tuple[object, ...], list[Workload]] = {}
     for each in waiting:
-        counted = bool(book.quotas) and book.place_of(each.namespace, each.labels) != NO_QUOTA
-        one_of_many = not (counted or each.volumes or each.gang or each.key in alone)
+        one_of_many = not (_is_counted(each, book) or each.volumes or each.gang or each.key in alone)
         parts = (
             each.namespace, each.kind, each.owner, each.priority, each.preempts, each.admitted, each.node,
             id(each.requests), id(each.limits), id(each.labels), id(each.constraints),
         )  # fmt: skip
         groups.setdefault(parts if one_of_many else (each.key,), []).append(each)
     yield from groups.values()
+
+
+def _is_counted(workload: Workload, book: Book) -> bool:
+    return bool(book.quotas) and book.place_of(workload.namespace, workload.labels) != NO_QUOTA
 
 
 def _placed(outcome: Outcome) -> Iterator[str]:
