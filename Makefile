@@ -11,10 +11,13 @@ ZENSICAL_VERSION := 0.0.73
 # scrapes the server, the others are what we are compared with.
 TEST_PACKAGES := chromium ganeti-htools iproute2 lvm2 prometheus prometheus-node-exporter
 
+# Hundreds of tests start processes, and none should compile what another has compiled already.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := .venv/bin
 UV := $(BIN)/uv
 INSTALLED := .venv/.installed
-PYTEST := $(BIN)/python -m pytest --numprocesses=auto --dist=loadgroup
+PYTEST := $(BIN)/python -m pytest --numprocesses=auto --dist=loadgroup --durations=20
 FAILED := .venv/.failed
 FAST := not slow and not browser and not faults
 TEST_SELECTION := -m "not faults"
@@ -23,6 +26,13 @@ TEST_SELECTION := -m "not faults"
 ifneq ($(filter check,$(MAKECMDGOALS)),)
 TEST_SELECTION := -m "(slow or browser) and not faults"
 endif
+
+# Many tests wait for real processes, side by side. What fails there is shown, and run once more alone: a defect
+# fails again, what had to wait too long on a busy machine does not.
+define run_tests
+@$(PYTEST) $(1) --failed-to=$(FAILED) || case $$? in 5) ;; \
+	1) echo "again, alone:"; cat $(FAILED); $(BIN)/python -m pytest @$(FAILED) ;; *) exit 1 ;; esac
+endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -40,13 +50,10 @@ check: $(INSTALLED) reference ## lint, types, import contracts and the fast test
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(PYTEST) -m "$(FAST)"
+	$(call run_tests,-m "$(FAST)")
 
-# Many of these tests wait for real processes, side by side. What fails there is shown, and run once more alone:
-# a defect fails again, what had to wait too long on a busy machine does not.
 test: $(INSTALLED) test-packages reference plane helm ## every test, and half a minute of fuzzing
-	@$(PYTEST) $(TEST_SELECTION) --failed-to=$(FAILED) || case $$? in 5) ;; \
-		1) echo "again, alone:"; cat $(FAILED); $(BIN)/python -m pytest @$(FAILED) ;; *) exit 1 ;; esac
+	$(call run_tests,$(TEST_SELECTION))
 	@$(MAKE) --no-print-directory fuzz-short
 
 faults: $(INSTALLED) plane ## the processes on Kubernetes while everything around them fails, and with each right taken away
@@ -102,7 +109,7 @@ deploy: $(INSTALLED) ## write what of the chart and the kustomize base is made f
 	$(BIN)/python tests/deployed.py
 
 $(INSTALLED): $(UV) requirements.lock pyproject.toml
-	$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	$(UV) pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements.lock
 	$(UV) pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps --editable .
 	@touch $@
 

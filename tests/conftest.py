@@ -128,7 +128,9 @@ def kube_cluster(plane_program: Path) -> Iterator[KubeCluster]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep all tests of a shared plane in one worker (--dist=loadgroup), and out of the fast ones."""
     for item in items:
-        for group in PLANES & set(getattr(item, "fixturenames", ())):
+        used = set(getattr(item, "fixturenames", ()))
+        if "plane_program" in used:
             item.add_marker(pytest.mark.slow)
+        for group in PLANES & used:
             if config.pluginmanager.hasplugin("xdist"):
                 item.add_marker(pytest.mark.xdist_group(group))
