@@ -142,7 +142,8 @@ def test_without_any_kubeconfig_the_places_that_were_looked_at_are_named(monkeyp
     assert refusal().startswith("~/.kube/config: there is no kubeconfig; use --kubeconfig FILE")
     monkeypatch.setenv("KUBECONFIG", "/nowhere/config")
     assert refusal().startswith("/nowhere/config: there is no kubeconfig; ")
-    assert refusal("", "/nowhere/else").startswith("/nowhere/else: cannot be read: no such file")
+    told = "/nowhere/else: there is no such kubeconfig; use --kubeconfig FILE, or read a dump with -c FILE"
+    assert refusal("", "/nowhere/else").startswith(told)
 
 
 def test_more_files_than_anybody_has_are_refused(monkeypatch):

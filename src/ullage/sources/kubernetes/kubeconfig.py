@@ -235,6 +235,8 @@ class _Merged:
 
 
 def _read(path: str) -> _File:
+    if path != "-" and not os.path.lexists(path):
+        raise InputError("there is no such kubeconfig", where=one_line(path), remedy=_OTHERWISE)
     documents = list(read_documents(path, limits=POLICY_LIMITS))
     if len(documents) > 1:
         raise InputError(
