@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -27,6 +27,8 @@ EVICTING_MAX: Final = 200
 ONE_BY_ONE_MAX: Final = 400
 """Workloads that could be evicted up to which the victims of each replica are searched for exactly."""
 SPARED_TOLD: Final = 3
+Labels: TypeAlias = Sequence[Mapping[str, str]]
+"""The label of each who runs, by quota."""
 BESIDE_MAX: Final = 5
 """Batches refused before one up to which changes are tried that let all of them run."""
 
@@ -246,9 +248,7 @@ class QuotaJudging:
                 return outcome, refused
             tried = max(1, (fits + fails) // 2)
 
-    def _with(
-        self, outcome: Outcome, decision: Decision, nodes: Sequence[str], labels: dict[str, str]
-    ) -> Outcome:
+    def _with(self, outcome: Outcome, decision: Decision, nodes: Sequence[str], labels: Labels) -> Outcome:
         """Return an outcome with replicas on some nodes more, and those that went for them."""
         found = self.with_spared(with_nodes(outcome, nodes), decision)
         return found._replace(
@@ -305,22 +305,18 @@ class QuotaJudging:
         reason = "; ".join(filter(None, (self._words.refusals(decision), self.barred(decision))))
         return Refusal(asked.key, count, reason)
 
-    def labels(self) -> dict[str, str]:
-        """Return the label of everybody who runs."""
+    def labels(self) -> Labels:
+        """Return the labels of everybody who runs, by quota, as they are now."""
         standing = self.claims.standing
-        return {
-            key: label
-            for quota in range(len(standing.book.quotas))
-            for key, label in standing.labels(quota).items()
-        }
+        return [standing.labels(quota) for quota in range(len(standing.book.quotas))]
 
-    def told(self, victim: Member, labels: Mapping[str, str]) -> Evicted:
+    def told(self, victim: Member, labels: Labels) -> Evicted:
         """Return a victim as it is told of, with the label it had, and the gang if all of it has gone."""
         return Evicted(
             victim.key,
             victim.node,
             self._quota_name(victim),
-            labels.get(victim.key, ""),
+            "" if victim.quota == NO_QUOTA else labels[victim.quota].get(victim.key, ""),
             victim.takes,
             self.claims.gang_that_went(victim),
         )

@@ -1,7 +1,7 @@
 """A standing that keeps its members in label order: labels are read off, not sorted, each time."""
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ullage.engine.quota.book import NO_QUOTA, Book, Member
 from ullage.engine.quota.standing import DEFAULT_ORDER, Label, Standing
@@ -37,7 +37,7 @@ class OrderedStanding(Standing):
             known = self._orders[member.key] = (member, super().order_of(member))
         return known[1]
 
-    def labels(self, quota: int, newest: Member | None = None) -> dict[str, Label]:
+    def labels(self, quota: int, newest: Member | None = None) -> Mapping[str, Label]:
         """Return the labels of a quota's own members in label order; `newest` counts as created last."""
         if newest is not None:
             return super().labels(quota, newest)

@@ -1,7 +1,8 @@
 """Who runs under which quota, and what follows from it alone: use, labels, guarantees, entitlements.
 
 A standing changes by adding and removing members and is never copied: a search takes back what it tried.
-Labels are derived from the members each time they are asked for: output of a decision, never its input.
+Labels are derived from the members, anew once those of a quota have changed: output of a decision, never its
+input.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,6 +47,7 @@ class Standing:
         self.members: list[dict[str, Member]] = [{} for _ in book.quotas]
         self._unused: list[int] = list(book.sum_of_mins)
         self._use: list[int] = [0] * len(book.resources)
+        self._labels: dict[int, dict[str, Label]] = {}
         alike: dict[tuple[int, Amounts], int] = {}
         for member in running:
             if member.quota != NO_QUOTA:
@@ -68,6 +70,7 @@ class Standing:
             self._count(member.quota, member.amounts, -1)
 
     def _count(self, quota: int, amounts: Amounts, times: int) -> None:
+        self._labels.pop(quota, None)
         own, least = self.own_used[quota], self.book.own_mins[quota]
         shares = self.book.modes[quota] == "nos"
         for place, amount in enumerate(amounts):
@@ -88,9 +91,14 @@ class Standing:
         requested = tuple([amounts[place] for place in self._compared[member.quota]])
         return (*[criterion(member, requested) for criterion in self._criteria], member.key)
 
-    def labels(self, quota: int, newest: Member | None = None) -> dict[str, Label]:
+    def labels(self, quota: int, newest: Member | None = None) -> Mapping[str, Label]:
         """Return the labels of a quota's own members in label order; `newest` counts as created last."""
-        return self._labels_of(quota, self._in_order(quota, newest))
+        if newest is not None:
+            return self._labels_of(quota, self._in_order(quota, newest))
+        found = self._labels.get(quota)
+        if found is None:
+            found = self._labels[quota] = self._labels_of(quota, self._in_order(quota, None))
+        return found
 
     def _labels_of(self, quota: int, ordered: Iterable[Member]) -> dict[str, Label]:
         """Return the labels of members in label order: after the first that is too much, all are over."""
