@@ -44,6 +44,22 @@ def test_evicting_and_placing_keeps_the_columns_as_if_made_anew(seed):
         assert np.array_equal(getattr(columns, name), getattr(anew, name)), name
 
 
+@given(st.integers(0, 2**32))
+def test_the_same_members_on_other_nodes_are_as_if_made_anew(seed):
+    random = seeded(seed)
+    case = random_case(random)
+    some = random.sample(sorted(case.nodes.free), random.randint(0, len(case.nodes.free)))
+    free = {name: {**case.nodes.free[name], "cpu": random.randint(0, 9)} for name in some}
+    before = case.columns()
+    known = {name: getattr(before, name).copy() for name in (*COMPARED, *MADE)}
+    columns = before.on(Nodes(free, case.nodes.capacity))
+    anew = Columns(case.rules.standing, case.running, Nodes(free, case.nodes.capacity))
+    assert (columns.nodes, columns.node_row, columns.resources) == (anew.nodes, anew.node_row, anew.resources)
+    for name in (*COMPARED, *MADE):
+        assert np.array_equal(getattr(columns, name), getattr(anew, name)), name
+        assert np.array_equal(getattr(before, name), known[name]), name
+
+
 def test_a_resource_nobody_knew_of_is_refused():
     case = random_case(seeded(1))
     member = case.claim.members[0]._replace(takes=Resources({"example.com/licence": 1}))

@@ -69,6 +69,7 @@ class Claims:
         self._gone: set[str] = set()
         self._evicted: list[Member] = []
         self._gang_members = by_gang(accounts.running.values())
+        self._known_columns: tuple[set[str], GangColumns] | None = None
 
     def concerns(self, workload: Workload) -> bool:
         """Whether a workload asks a quota; one that is admitted does not ask again."""
@@ -189,8 +190,14 @@ class Claims:
 
     def _columns(self, nodes: Nodes) -> GangColumns:
         """Return all who count as columns; who is on the way out counts until gone."""
-        counted = (*self._accounts.running.values(), *self._accounts.leaving.values())
-        return GangColumns(self.standing, [each for each in counted if each.key not in self._gone], nodes)
+        counted = {**self._accounts.running, **self._accounts.leaving}
+        gone = self._gone & counted.keys()
+        known = self._known_columns
+        if known is not None and known[0] == gone and known[1].standing is self.standing:
+            return known[1].on(nodes)
+        found = GangColumns(self.standing, [counted[key] for key in counted.keys() - gone], nodes)
+        self._known_columns = gone, found
+        return found
 
     def _takes(self, shapes: Sequence[Shape], nodes: Sequence[str], victims: Sequence[Member]) -> bool:
         """Whether nodes would take these shapes once victims have gone."""

@@ -7,6 +7,7 @@ anew for the members that are left whenever some go or come.
 
 from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 
 import numpy as np
 import numpy.typing as npt
@@ -27,23 +28,34 @@ class Columns:
 
     def __init__(self, standing: Standing, running: Iterable[Member], nodes: Nodes) -> None:
         self.standing = standing
-        self.capacity: Mapping[str, int] = nodes.capacity
-        self.nodes: tuple[str, ...] = tuple(sorted(nodes.free))
-        self.node_row: dict[str, int] = {name: row for row, name in enumerate(self.nodes)}
         members = sorted(running, key=lambda each: each.key)
-        named = {name for free in nodes.free.values() for name in free}
-        shapes = {each.takes for each in members}
-        named.update(name for takes in shapes for name in takes)
-        self.resources: tuple[str, ...] = tuple(sorted(named))
-        self.free: Ints = _table(
-            [[nodes.free[name].get(each, 0) for each in self.resources] for name in self.nodes]
-        )
-        self.free = self.free.reshape(len(self.nodes), len(self.resources))
         self._in_order: list[tuple[tuple[object, ...], Member]] = sorted(
             ((standing.order_of(each), each) for each in members if each.quota != NO_QUOTA),
             key=lambda pair: pair[0],
         )
         self._fill(members)
+        self._set_nodes(nodes)
+
+    def on(self, nodes: Nodes) -> "Columns":
+        """Return the same members on nodes that have other room, or on other nodes."""
+        found = copy(self)
+        found._in_order = list(self._in_order)  # noqa: SLF001 - the copy is one of these
+        found._set_nodes(nodes)  # noqa: SLF001 - and so here
+        return found
+
+    def _set_nodes(self, nodes: Nodes) -> None:
+        """Make the columns of nodes, and what depends on them."""
+        self.capacity: Mapping[str, int] = nodes.capacity
+        self.nodes: tuple[str, ...] = tuple(sorted(nodes.free))
+        self.node_row: dict[str, int] = {name: row for row, name in enumerate(self.nodes)}
+        named = {name for free in nodes.free.values() for name in free}
+        named.update(name for takes in self._shapes for name in takes)
+        self.resources: tuple[str, ...] = tuple(sorted(named))
+        self.free: Ints = _table(
+            [[nodes.free[name].get(each, 0) for each in self.resources] for name in self.nodes]
+        )
+        self.free = self.free.reshape(len(self.nodes), len(self.resources))
+        self._fill_nodes()
 
     def _fill(self, members: Sequence[Member]) -> None:
         """Make the columns of members, which are given by key."""
@@ -56,11 +68,14 @@ class Columns:
         self.amounts: Ints = _table([each.amounts for each in members]).reshape(
             count, len(self.standing.book.resources)
         )
-        shapes: dict[Resources, int] = {}
-        shape = [shapes.setdefault(each.takes, len(shapes)) for each in members]
-        takes = _table([[takes.of(name) for name in self.resources] for takes in shapes])
-        self.takes: Ints = takes.reshape(len(shapes), len(self.resources))[_column(shape)]
-        self.node: Ints = _column([self.node_row.get(each.node, NOWHERE) for each in members])
+        self._shapes: dict[Resources, int] = {}
+        self._shape: Ints = _column(
+            [self._shapes.setdefault(each.takes, len(self._shapes)) for each in members]
+        )
+        self._places: dict[str, int] = {}
+        self._place: Ints = _column(
+            [self._places.setdefault(each.node, len(self._places)) for each in members]
+        )
         self.priority: Ints = _column([each.priority for each in members])
         self.created: Ints = _column([each.created_seconds for each in members])
         most = max((len(each.budgets) for each in members), default=0)
@@ -69,6 +84,13 @@ class Columns:
             if each.budgets:
                 self.budgets[row, : len(each.budgets)] = each.budgets
         self._order()
+
+    def _fill_nodes(self) -> None:
+        """Make the columns of members that depend on the nodes."""
+        takes = _table([[takes.of(name) for name in self.resources] for takes in self._shapes])
+        self.takes: Ints = takes.reshape(len(self._shapes), len(self.resources))[self._shape]
+        self.node: Ints = _column([self.node_row.get(name, NOWHERE) for name in self._places])[self._place]
+        self.by_node: Ints = np.lexsort((self.taste, self.node))
 
     def _order(self) -> None:
         """Make the columns that depend on who else runs: place in the label order, label, preference."""
@@ -88,7 +110,6 @@ class Columns:
         self.over[by_quota] = (self.sum_to[by_quota] > bound[quotas]).any(axis=1)
         self.taste: Ints = np.empty(count, np.int64)
         self.taste[np.lexsort((np.arange(count), -self.created, self.priority))] = np.arange(count)
-        self.by_node: Ints = np.lexsort((self.taste, self.node))
 
     def rows_of(self, members: Iterable[Member]) -> Flags:
         """Return which rows are these members."""
@@ -107,6 +128,7 @@ class Columns:
         keys = {self.members[row].key for row in rows}
         self._in_order = [pair for pair in self._in_order if pair[1].key not in keys]
         self._fill([each for each in self.members if each.key not in keys])
+        self._fill_nodes()
 
     def place(self, members: Iterable[Member]) -> None:
         """Let members run on the nodes they name, here and in the standing."""
@@ -122,6 +144,7 @@ class Columns:
             if row != NOWHERE:
                 self.free[row] -= _column([member.takes.of(name) for name in self.resources])
         self._fill(sorted((*self.members, *added), key=lambda each: each.key))
+        self._fill_nodes()
 
 
 def bounds(terms: Sequence[Sequence[int | None]], unnamed: int) -> Ints:
