@@ -1,4 +1,4 @@
-"""A server that is killed under load, again and again, loses nothing that it has acknowledged."""
+"""A server under load, killed again and again or copied meanwhile, loses nothing that it has acknowledged."""
 
 import asyncio
 import contextlib
@@ -85,7 +85,8 @@ async def client(port, name, acknowledged, refused):
         refused.append(told)
 
 
-async def under_load(process, port, name, acknowledged, refused):
+async def under_load(process, port, name, acknowledged, refused, *, meanwhile=None):
+    """Have clients reserve until the server is killed; something else may be done before that."""
     clients = [
         asyncio.create_task(client(port, f"{name}-{number}", acknowledged, refused))
         for number in range(CONNECTIONS)
@@ -95,6 +96,8 @@ async def under_load(process, port, name, acknowledged, refused):
         while len(acknowledged) < before + CONNECTIONS and not refused:  # noqa: ASYNC110 - clients only count
             await asyncio.sleep(0.02)
         await asyncio.sleep(LOAD_SECONDS)
+        if meanwhile is not None:
+            await asyncio.to_thread(meanwhile)
         process.send_signal(signal.SIGKILL)
         await asyncio.gather(*clients)
 
@@ -120,3 +123,22 @@ def test_what_was_acknowledged_is_there_after_every_kill(tmp_path):
     ):
         audited = {subject for (subject,) in connection.execute("SELECT subject FROM audit")}
     assert held == audited, "who took some of the steps is not known any more, but that they were taken"
+
+
+def test_a_copy_that_is_made_under_load_has_what_was_acknowledged_before(tmp_path):
+    acknowledged, refused, before = [], [], []
+    ledger, copy = tmp_path / "data/clusters/mine/ledger.db", tmp_path / "copy.db"
+
+    def backup():
+        before.extend(acknowledged)
+        words = ("ledger", "backup", str(copy), "--ledger", str(ledger))
+        subprocess.run([sys.executable, "-m", "ullage", *words], check=True, stdout=subprocess.DEVNULL)
+
+    with serving(tmp_path, cluster(tmp_path)) as (process, port):
+        asyncio.run(under_load(process, port, "copied", acknowledged, refused, meanwhile=backup))
+    assert not refused
+    copied = {entry.reservation for entry in read_ledger(copy).entries}
+    held = {entry.reservation for entry in read_ledger(ledger).entries}
+    assert set(before) <= copied <= held
+    assert len(acknowledged) > len(before), "the server went on meanwhile"
+    assert ledger_verify(str(copy)).yes
