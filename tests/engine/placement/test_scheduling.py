@@ -134,6 +134,20 @@ class TestQuotas:
         assert (later.workload, later.node) == ("a/claim", "n1")
         assert [each.quota for each in later.evicted] == ["b"]
 
+    def test_nobody_goes_for_one_that_is_not_to_preempt(self):
+        shy = waiting("a/claim", cpu=1, preempts=False)
+        (unplaced,) = cycle(self.borrowed, shy).unplaced
+        assert "nobody is evicted for it: it is not to preempt others" in unplaced.refusal.reason
+
+    def test_nobody_goes_for_a_gang_of_which_one_is_not_to_preempt(self):
+        members = [
+            waiting(f"a/g{index}", cpu=1, gang="g", gang_min=2, preempts=bool(index)) for index in range(2)
+        ]
+        done = cycle(self.borrowed, *members)
+        assert not done.nominated
+        assert not done.bound
+        assert any("it is not to preempt others" in each.refusal.reason for each in done.unplaced)
+
     def test_who_was_nominated_has_its_turn_before_all_others(self):
         free = cluster(node("n1", cpu=1))
         first = waiting("first", cpu=1)

@@ -24,6 +24,7 @@ from ullage.engine.quota.claim_rooms import (
 from ullage.engine.quota.decision import (
     Decision,
     Verdict,
+    asking_nobody,
     better_of,
     decide,
     most_admitted,
@@ -105,8 +106,10 @@ class Claims:
         """Return what becomes of one more replica; where it runs, trial and standing show it done."""
         newcomer = self._sized(workload, shape)
         nodes = self._nodes(shape)
-        decision = self._decided(newcomer, nodes, self._candidates())
-        if decision.verdict != "admit" and self._spares():
+        decision = self._decided(newcomer, nodes, self._candidates() if workload.preempts else [])
+        if not workload.preempts:
+            decision = asking_nobody(decision)
+        elif decision.verdict != "admit" and self._spares():
             other = self._decided(newcomer, nodes, self._candidates(spares=False))
             decision = decision._replace(spared=self._spared_of(other.victims))
         if decision.verdict != "refuse":
@@ -145,6 +148,7 @@ class Claims:
         kinds = {shape: number for number, shape in enumerate(dict.fromkeys(shapes))}
         claim = self.rules.claim(members)
         columns = self._columns(room_for_all(self._trial, self._accounts.capacity, shapes))
+        preempts = all(each.workload.preempts for each in wanted)
 
         def search(*, spares: bool) -> GangSearch:
             return gang_victims(
@@ -152,7 +156,7 @@ class Claims:
                 claim,
                 columns,
                 allowed=open_to(self._trial, shapes, columns.nodes),
-                candidates=columns.rows_of(self._candidates(spares=spares)),
+                candidates=columns.rows_of(self._candidates(spares=spares) if preempts else ()),
                 budgets=self._left_of_budgets(),
                 gangs=running_gangs(self._gang_members, self._gone),
                 kinds=[kinds[shape] for shape in shapes],
@@ -161,7 +165,7 @@ class Claims:
 
         first = search(spares=True)
         spared: tuple[Member, ...] = ()
-        if self._spares() and (first.found is None or first.found.victims):
+        if preempts and self._spares() and (first.found is None or first.found.victims):
             other = search(spares=False).found
             spared = self._spared_of(other.victims if other is not None else ())
         found = self._carried_out(wanted, first.found) if first.found is not None else None
@@ -172,7 +176,8 @@ class Claims:
         refusals = tuple(self.rules.refusals(claim.quota, claim.amounts))
         barred = why_barred(self.rules, claim, turns=first.turns)
         proven = first.proven and first.found is None
-        return Decision("refuse", claim, proven=proven, refusals=refusals, barred=barred, spared=spared), None
+        refused = Decision("refuse", claim, proven=proven, refusals=refusals, barred=barred, spared=spared)
+        return (refused if preempts else asking_nobody(refused)), None
 
     def evict(self, victims: Sequence[Member]) -> None:
         """Let victims leave."""

@@ -13,10 +13,17 @@ from ullage.engine.quota.victims import STEPS_MAX, Nodes, Victims
 
 Verdict = Literal["admit", "preempt", "refuse"]
 Barred = Literal[
-    "", "above-guarantee", "above-entitlement", "never-evicts", "nobody-to-take", "would-take-turns"
+    "",
+    "above-guarantee",
+    "above-entitlement",
+    "asks-nobody",
+    "never-evicts",
+    "nobody-to-take",
+    "would-take-turns",
 ]
-"""Why nobody is evicted: the claim has no right to it (by its mode), its quota never evicts those of others,
-no legal set makes enough room, or a victim could take the place back at once."""
+"""Why nobody is evicted: the claim has no right to it (by its mode), it is not to have anybody evicted, its
+quota never evicts those of others, no legal set makes enough room, or a victim could take the place back at
+once."""
 
 
 class Decision(NamedTuple):
@@ -148,3 +155,9 @@ def why_barred(rules: Rules, claim: Claim, *, turns: bool) -> Barred:
             return "never-evicts"
         return "above-entitlement" if rules.book.modes[claim.quota] == "fair" else "above-guarantee"
     return "would-take-turns" if turns else "nobody-to-take"
+
+
+def asking_nobody(decision: Decision) -> Decision:
+    """Return what is decided of one for whom nobody is to go: where that alone is in the way, it says so."""
+    could_ask = decision.barred in {"nobody-to-take", "would-take-turns"}
+    return decision._replace(barred="asks-nobody") if could_ask else decision

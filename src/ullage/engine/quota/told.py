@@ -63,6 +63,8 @@ class Words:
         if decision.barred == "nobody-to-take":
             whom = "quota" if decision.claim.others_below is None else "other quota with lower priorities"
             return f"nobody is evicted for it: no {whom} uses enough beyond what is its own"
+        if decision.barred == "asks-nobody":
+            return "nobody is evicted for it: it is not to preempt others"
         if decision.barred == "never-evicts":
             name = self._book.quotas[quota].name
             return f"nobody is evicted for it: quota {name} never evicts workloads of others"
