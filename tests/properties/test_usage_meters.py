@@ -51,6 +51,22 @@ def lives(draw, wraps: bool = False) -> Lived:
     return Lived(tuple(readings), passed, restarts)
 
 
+@st.composite
+def overlapping_lives(draw) -> Lived:
+    """Counters of one name: each made anew while those before it are read on, as long as they may be."""
+    seconds, passed = START, 0
+    values = {"boot-0": draw(st.integers(0, 10**12))}
+    readings = [Reading(seconds, values["boot-0"], "boot-0")]
+    for _ in range(draw(st.integers(1, 25))):
+        seconds += draw(st.one_of(st.integers(1, 900), st.integers(901, 40 * 86_400)))
+        epoch = f"boot-{draw(st.integers(max(0, len(values) - 3), len(values)))}"
+        more = draw(st.integers(0, 10**12))
+        values[epoch] = values.get(epoch, 0) + more
+        passed += more
+        readings.append(Reading(seconds, values[epoch], epoch))
+    return Lived(tuple(readings), passed, len(values) - 1)
+
+
 def every_border(readings: Sequence[Reading], period) -> list[int]:
     first, last = readings[0].seconds, readings[-1].seconds
     return borders_of(period, start_of(period, first), end_of(period, last))
@@ -81,7 +97,17 @@ def test_what_all_periods_have_is_what_passed_whatever_the_periods_are(drawn):
         assert sum(each.restarts for each in found) == life.restarts
 
 
-@given(lives())
+@given(overlapping_lives())
+def test_what_passed_in_epochs_that_overlap_is_what_passed_in_each(life):
+    meters = metered(life.readings)
+    assert meters.counters[NAME].meter.total == life.passed
+    for period in PERIODS:
+        found = meters.consumed(ACCOUNT, every_border(life.readings, period))
+        assert sum(each.passed for each in found) == life.passed
+        assert sum(each.restarts for each in found) == life.restarts
+
+
+@given(st.one_of(lives(), overlapping_lives()))
 def test_a_long_period_has_exactly_what_the_short_ones_in_it_have(life):
     meters = metered(life.readings)
     for long, short in (("month", "day"), ("week", "day"), ("day", "hour")):
@@ -93,7 +119,7 @@ def test_a_long_period_has_exactly_what_the_short_ones_in_it_have(life):
             assert sum(each.restarts for each in parts) == whole.restarts
 
 
-@given(lives(), st.data())
+@given(st.one_of(lives(), overlapping_lives()), st.data())
 def test_any_batches_in_order_with_anything_delivered_again_count_the_same(life, data):
     meters, place = Meters(), 0
     while place < len(life.readings):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ullage.engine.capacity.metering import Meter, Reading
+from ullage.engine.capacity.metering import LEFT_MAX, Meter, Reading
 from ullage.model.errors import InputError
 
 
@@ -38,7 +38,18 @@ def test_a_value_below_the_last_one_means_that_the_counter_started_again():
 
 def test_a_new_epoch_means_that_the_counter_started_again_even_where_it_shows_more():
     meter = metered(Reading(10, 700, "boot1"), Reading(20, 900, "boot2"), Reading(30, 905, "boot2"))
-    assert meter == Meter(905, Reading(30, 905, "boot2"), resets=1)
+    assert meter == Meter(905, Reading(30, 905, "boot2"), resets=1, left=(Reading(10, 700, "boot1"),))
+
+
+def test_an_epoch_that_was_left_goes_on_where_it_was_and_does_not_start_again():
+    old, new = Reading(10, 700, "old"), Reading(20, 5, "new")
+    meter = metered(old, new, Reading(30, 701, "old"), Reading(40, 8, "new"), Reading(50, 701, "old"))
+    assert meter == Meter(9, Reading(50, 701, "old"), resets=1, left=(Reading(40, 8, "new"),))
+
+
+def test_of_epochs_that_were_left_those_that_were_read_last_are_kept():
+    meter = metered(*(Reading(each, each, f"boot-{each}") for each in range(LEFT_MAX + 3)))
+    assert [each.seconds for each in meter.left] == list(range(2, LEFT_MAX + 2))
 
 
 def test_every_reset_is_counted():

@@ -52,7 +52,11 @@ def test_nothing_is_wrong_with_what_was_written(batches, wraps_at):
 @given(batches, batches)
 def test_meters_that_were_merged_are_right(early, late):
     late = [
-        (name, [Reading(each.seconds + 100 * 86_400, each.value, each.epoch) for each in found], then)
+        (
+            name,
+            [Reading(each.seconds + 100 * 86_400, each.value, each.epoch + "2") for each in found],
+            then,
+        )
         for name, found, then in late
     ]
     meters = metered(early)
@@ -82,6 +86,8 @@ def changed(rows, kind, change):
         ("counter", lambda data: data[3].__setitem__(0, "9000000000"), "later than its last"),
         ("counter", lambda data: data[4].__setitem__(1, "-5"), "a reading is below 0"),
         ("counter", lambda data: data[5].append(["1", "9", ""]), "its readings are out of order"),
+        ("counter", lambda data: data.append([["1", "-9", "old"]]), "a reading is below 0"),
+        ("counter", lambda data: data.append([["9000000000", "9", "old"]]), "its readings are out of order"),
         ("counter", lambda data: data.__setitem__(1, "some"), "is not as we write them"),
         ("counter", lambda data: data.__setitem__(1, "+0"), "it is not as it was written"),
         ("hours", lambda data: data[0].__setitem__(1, "-1"), "less than nothing passed in an hour"),

@@ -119,6 +119,21 @@ def test_meters_of_other_gaps_cannot_be_added():
         Meters().merge(Meters(gap_seconds=1))
 
 
+def test_meters_that_both_saw_the_same_epochs_begin_cannot_be_added():
+    one = metered((0, 1, "x"), (60, 5, "y"), (120, 2, "x"))
+    other = metered((180, 3, "x"), (240, 7, "y"))
+    with pytest.raises(InputError, match="was read by both at the same time"):
+        one.merge(other)
+    one.merge(metered((180, 3, "x"), (240, 7, "z")))
+    assert one.counters[NAME].meter.total == 5 + 1 + 1 + 7
+    assert [each.epoch for each in one.counters[NAME].meter.left] == ["y", "x"]
+
+
+def test_what_passed_in_an_epoch_that_goes_on_lies_between_its_own_readings():
+    meters = metered((0, 0, "old"), (3 * HOUR - 60, 5, "new"), (3 * HOUR, 30, "old"), gap_seconds=DAY)
+    assert [each.passed for each in hours(meters)][:2] == [10 + 1, 10 + 2]
+
+
 def test_the_time_that_was_read_is_known():
     assert Meters().span_seconds() is None
     meters = metered((100, 1), (900, 5))

@@ -29,6 +29,15 @@ def restarted(minute):
     return 1000 * minute if minute < RESTART else 10 + 1000 * (minute - RESTART)
 
 
+def left_behind(minute):
+    return 10**9 + 13 * min(minute, 20) if minute < 26 else None
+
+
+def made_anew(minute):
+    """A pod that was made anew elsewhere while the old one is still scraped."""
+    return None if minute < 20 else 17 * (minute - 20)
+
+
 def metrics():
     return [
         counter("web-1", "eth0", restarted),
@@ -36,6 +45,11 @@ def metrics():
         counter("web-1", "eth1", lambda minute: 3 * minute),
         counter("web-1", "lo", lambda minute: 10**9 * minute),
         counter("web-1", "eth0", lambda minute: 7 * minute, "transmit"),
+        counter("twice", "eth0", lambda minute: 10**9 + 11 * minute, "transmit"),
+        counter("twice", "eth0", lambda minute: 10**9 + 11 * minute, "transmit", id="", job="a-without-ids"),
+        counter("again", "eth0", left_behind, "transmit"),
+        counter("again", "eth0", made_anew, "transmit", id="/again/2", instance="elsewhere"),
+        counter("plain", "eth0", lambda minute: 5 * minute, "transmit", id=""),
         counter("agent", "eth0", lambda minute: 10**9 * minute),
         counter("", "eth0", lambda minute: 10**9 * minute),
         Metric("kube_pod_info", {"namespace": "shop", "pod": "agent", "host_network": "true"}, lambda _: 1),
@@ -62,9 +76,13 @@ def test_no_byte_is_lost_or_counted_twice_over_restarts_gaps_and_two_scrapers(se
     monkeypatch.setattr(prometheus_parts, "SAMPLES_PER_QUERY", samples)
     meters = metered(server)
     assert set(meters.counters) == {
-        CounterName("shop", "network-received/web-1/eth0"),
-        CounterName("shop", "network-received/web-1/eth1"),
-        CounterName("shop", "network-sent/web-1/eth0"),
+        CounterName("shop", "network-received/web-1/eth0/web-1/1"),
+        CounterName("shop", "network-received/web-1/eth1/web-1/1"),
+        CounterName("shop", "network-sent/again/eth0/again/1"),
+        CounterName("shop", "network-sent/again/eth0/again/2"),
+        CounterName("shop", "network-sent/plain/eth0"),
+        CounterName("shop", "network-sent/twice/eth0/twice/1"),
+        CounterName("shop", "network-sent/web-1/eth0/web-1/1"),
     }
     borders = (BEGIN, BEGIN + MINUTES * 60)
     (received,) = meters.consumed(Account("shop", "network-received"), borders)
@@ -72,13 +90,14 @@ def test_no_byte_is_lost_or_counted_twice_over_restarts_gaps_and_two_scrapers(se
     assert received.passed == 1000 * (RESTART - 1) + 10 + 1000 * (last - RESTART) + 3 * last
     assert received.restarts == 1
     (sent,) = meters.consumed(Account("shop", "network-sent"), borders)
-    assert sent.passed == 7 * last
+    assert sent.passed == (7 + 11 + 5) * last + 13 * 20 + 17 * (last - 20)
+    assert sent.restarts == 0
 
 
 def test_every_reading_is_there_as_it_was_scraped(server):
     found = {}
     for name, readings in read_counters(server, WINDOW):
         found.setdefault(name.counter, {}).update({each.seconds: each.value for each in readings})
-    assert found["network-received/web-1/eth0"] == {
+    assert found["network-received/web-1/eth0/web-1/1"] == {
         BEGIN + 60 * minute: restarted(minute) for minute in range(MINUTES) if minute not in GAP
     }

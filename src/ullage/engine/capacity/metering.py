@@ -4,11 +4,19 @@ A counter belongs to an epoch (a boot, an interface that was made anew). A new e
 last one, means that it started again: what it shows now has passed since. Where it is stated that a counter
 wraps around, a value below the last one of the same epoch means that instead. Readings that are not newer
 than the last one count nothing, so that a reading delivered twice, or late, changes nothing.
+
+Epochs may overlap: a counter that was made anew may be read while the old one is still read too. So a
+reading counts from the last one of its own epoch on, and no epoch starts twice.
 """
+
+from typing import Final
 
 import msgspec
 
 from ullage.model.errors import InputError
+
+LEFT_MAX: Final = 16
+"""Of so many epochs that were left the last reading is kept: those that were read last."""
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -23,7 +31,8 @@ class Meter(msgspec.Struct, frozen=True):
     """What has passed so far, and the reading up to which it is counted.
 
     `from_start` counts the first reading in full, for counters that were made with their workload. A counter
-    that `wraps_at` a value shows 0 in place of it; 0 is a counter that never does.
+    that `wraps_at` a value shows 0 in place of it; 0 is a counter that never does. `left` has the last
+    readings of other epochs, in order of time.
     """
 
     total: int = 0
@@ -31,6 +40,12 @@ class Meter(msgspec.Struct, frozen=True):
     from_start: bool = False
     resets: int = 0
     wraps_at: int = 0
+    left: tuple[Reading, ...] = ()
+
+    def before(self, reading: Reading) -> Reading | None:
+        """Return the last reading of the same epoch; None where there was none, or too long ago."""
+        known = self.left if self.last is None else (*self.left, self.last)
+        return next((each for each in known if each.epoch == reading.epoch), None)
 
     def read(self, reading: Reading) -> "Meter":
         """Return the meter after one more reading."""
@@ -46,10 +61,13 @@ class Meter(msgspec.Struct, frozen=True):
             return self._after(reading, reading.value if self.from_start else 0)
         if reading.seconds <= last.seconds:
             return self
-        if reading.epoch == last.epoch and (reading.value >= last.value or self.wraps_at):
-            around = self.wraps_at if reading.value < last.value else 0
-            return self._after(reading, reading.value - last.value + around)
+        before = self.before(reading)
+        if before is not None and (reading.value >= before.value or self.wraps_at):
+            around = self.wraps_at if reading.value < before.value else 0
+            return self._after(reading, reading.value - before.value + around)
         return self._after(reading, reading.value, resets=1)
 
     def _after(self, reading: Reading, passed: int, resets: int = 0) -> "Meter":
-        return Meter(self.total + passed, reading, self.from_start, self.resets + resets, self.wraps_at)
+        known = self.left if self.last is None else (*self.left, self.last)
+        left = tuple(each for each in known if each.epoch != reading.epoch)[-LEFT_MAX:]
+        return Meter(self.total + passed, reading, self.from_start, self.resets + resets, self.wraps_at, left)

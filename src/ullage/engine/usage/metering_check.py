@@ -79,9 +79,9 @@ def _counter_problem(counted: Counted) -> str:
     if (first is None) != (last is None) or (last is None and not counted.waiting):
         return "it has no first or no last reading"
     readings = [each for each in (first, last, *counted.waiting) if each is not None]
-    if any(_is_out_of_range(each, meter.wraps_at) for each in readings):
+    if any(_is_out_of_range(each, meter.wraps_at) for each in (*readings, *meter.left)):
         return "a reading is below 0, or not below where it wraps around"
-    times = [each.seconds for each in (last, *counted.waiting) if each is not None]
+    times = [each.seconds for each in (*meter.left, last, *counted.waiting) if each is not None]
     if any(after <= before for before, after in pairwise(times)):
         return "its readings are out of order"
     if min(meter.total, meter.resets, meter.wraps_at) < 0:
@@ -96,7 +96,8 @@ def _counter_problem(counted: Counted) -> str:
 def _total_problem(counted: Counted, first: Reading, last: Reading) -> str:
     meter = counted.meter
     if meter.resets:
-        is_right = meter.total >= last.value
+        came_back = bool(meter.left) and last.epoch == first.epoch
+        is_right = meter.total >= last.value - (first.value if came_back else 0)
     else:
         rest = meter.total - (last.value - first.value)
         is_right = rest % meter.wraps_at == 0 if meter.wraps_at else rest == 0

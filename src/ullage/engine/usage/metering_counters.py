@@ -7,7 +7,8 @@ all that was counted, and nothing otherwise: it has passed before, within what t
 What passed between two readings is divided over the hours between them. Where they are further apart than
 `gap_seconds`, it is kept as one span: how much passed is known, but not when, and whoever asks about periods
 that a span crosses is told that their parts of it are estimated. After a restart it is what the counter
-shows: what it counted between the last reading and its end is known to nobody, and restarts are told.
+shows: what it counted between the last reading and its end is known to nobody, and restarts are told. Where
+epochs overlap, each is counted by its own readings.
 """
 
 from bisect import bisect_left, bisect_right
@@ -16,7 +17,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ullage.engine.capacity.metering import Meter, Reading
+from ullage.engine.capacity.metering import LEFT_MAX, Meter, Reading
 from ullage.engine.usage.metering_calendar import HOUR_SECONDS
 from ullage.engine.usage.metering_split import Span, split
 from ullage.model.errors import InputError
@@ -216,9 +217,10 @@ class Meters:
 
     def _account(self, account: Account, before: Meter, after: Meter) -> None:
         """Note what passed between two readings where it belongs."""
-        last, reading = before.last, after.last
-        assert last is not None  # noqa: S101 - there are two readings
-        assert reading is not None  # noqa: S101 - likewise
+        reading = after.last
+        assert reading is not None  # noqa: S101 - there are two readings
+        last = before.before(reading) or before.last
+        assert last is not None  # noqa: S101 - likewise
         restarts = after.resets - before.resets
         if restarts:
             self._count(account, (reading.seconds - 1) // HOUR_SECONDS, Hour(0, restarts))
@@ -257,6 +259,7 @@ class Meters:
             late.meter,
             total=bridged.total + late.meter.total,
             resets=bridged.resets + late.meter.resets,
+            left=_left(early.meter, late.meter),
         )
         return Counted(meter, early.first, late.waiting)
 
@@ -265,10 +268,27 @@ def _beginning(counted: Counted) -> int:
     return -1 if counted.oldest is None else counted.oldest.seconds
 
 
+def _epochs(meter: Meter) -> frozenset[str]:
+    return frozenset(each.epoch for each in (*meter.left, meter.last) if each is not None)
+
+
+def _left(early: Meter, late: Meter) -> tuple[Reading, ...]:
+    """Return the last readings of the epochs that two meters have left, one after the other."""
+    known = _epochs(late)
+    older = (each for each in (*early.left, early.last) if each is not None and each.epoch not in known)
+    return (*older, *late.left)[-LEFT_MAX:]
+
+
 def _check_apart(name: CounterName, one: Counted, other: Counted) -> None:
-    """Refuse two that read the same counter at the same time: what both saw would count twice."""
+    """Refuse two that read the same counter at the same time: what both saw would count twice.
+
+    So would an epoch that the later one has seen begin, and the earlier one too.
+    """
     early, late = sorted((one, other), key=_beginning)
-    if one.meter.wraps_at != other.meter.wraps_at or (early.newest_seconds or 0) >= _beginning(late):
+    bridged = frozenset() if late.first is None else frozenset((late.first.epoch,))
+    in_both = (_epochs(early.meter) | {each.epoch for each in early.waiting}) & _epochs(late.meter)
+    is_mixed = (early.newest_seconds or 0) >= _beginning(late) or in_both - bridged
+    if one.meter.wraps_at != other.meter.wraps_at or is_mixed:
         raise InputError(
             f"counter {name.counter} of {name.tenant} was read by both at the same time, or otherwise",
             remedy="let one of them read it",

@@ -21,12 +21,15 @@ _ReadingRow = tuple[str, str, str]
 
 
 class _CounterRow(msgspec.Struct, array_like=True):
+    """A counter; `left` is written only where epochs were left."""
+
     total: str
     resets: str
     wraps_at: str
     first: _ReadingRow | None
     last: _ReadingRow | None
     waiting: list[_ReadingRow]
+    left: list[_ReadingRow] = []
 
 
 _KEY: Final = msgspec.json.Decoder(tuple[str, ...])
@@ -86,21 +89,19 @@ def _take(meters: Meters, name: str, text: str) -> None:
 
 def _counter_text(counted: Counted) -> str:
     meter = counted.meter
-    return _text(
-        _CounterRow(
-            str(meter.total),
-            str(meter.resets),
-            str(meter.wraps_at),
-            None if counted.first is None else _reading_row(counted.first),
-            None if meter.last is None else _reading_row(meter.last),
-            [_reading_row(each) for each in counted.waiting],
-        )
+    row = (
+        *_texts(meter.total, meter.resets, meter.wraps_at),
+        None if counted.first is None else _reading_row(counted.first),
+        None if meter.last is None else _reading_row(meter.last),
+        [_reading_row(each) for each in counted.waiting],
     )
+    return _text((*row, [_reading_row(each) for each in meter.left]) if meter.left else row)
 
 
 def _counted(row: _CounterRow) -> Counted:
     last = None if row.last is None else _reading(row.last)
-    meter = Meter(int(row.total), last, resets=int(row.resets), wraps_at=int(row.wraps_at))
+    left = tuple(_reading(each) for each in row.left)
+    meter = Meter(int(row.total), last, resets=int(row.resets), wraps_at=int(row.wraps_at), left=left)
     first = None if row.first is None else _reading(row.first)
     return Counted(meter, first, tuple(_reading(each) for each in row.waiting))
 

@@ -2,12 +2,14 @@
 
 Ranges are taken as they are kept, not on a grid: between two points of a grid a counter may begin again, and
 what it had counted until then would be lost. The hard thing is not to count twice: of a container that is
-scraped by two jobs one series counts, and a pod that shares the network of its node has none of its own.
+scraped by two jobs one series counts, also where one of them drops the label `id`, and a pod that shares the
+network of its node has none of its own. A pod that was made anew has another `id`, and may be scraped while
+the old one still is: they are two counters.
 """
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -38,15 +40,17 @@ UNITS: Final = {
 }
 """What is counted, and the name of its counters."""
 _MEANT: Final = '{pod!="",interface!="lo"@}'
+_Interface = tuple[str, str, str]
+"""A namespace, a pod and an interface of it."""
 _SHARED: Final = 'max by (namespace, pod) (kube_pod_info{host_network="true"})'
 
 
 def read_counters(
     url: str, window: Window | None = None, options: PrometheusOptions | None = None
 ) -> Iterator[tuple[CounterName, list[Reading]]]:
-    """Yield readings of the counters of pods, each as `UNIT/POD/INTERFACE` of its namespace.
+    """Yield readings of the counters of pods, each as `UNIT/POD/INTERFACE/ID` of its namespace.
 
-    A counter comes again with later readings. Its epoch is that of the group which the kernel counts for.
+    A counter comes again with later readings. Its id is that of the group which the kernel counts for.
     """
     refuse_others("prometheus")
     address, _, said = url.partition("?")
@@ -62,35 +66,58 @@ def counters_of(server: Asked, window: Window) -> Iterator[tuple[CounterName, li
     window = window._replace(step_seconds=SCRAPE_SECONDS).aligned()
     there = names_there(server, (*UNITS.values(), "kube_pod_info"), window)
     shared = _shared(server, window) if "kube_pod_info" in there else frozenset()
-    for unit, name in UNITS.items():
-        if name not in there:
+    for unit, metric in UNITS.items():
+        if metric not in there:
             continue
-        query = Query(COUNTERS, unit, USAGE, (name,), name + _MEANT, name + _MEANT)
+        query = Query(COUNTERS, unit, USAGE, (metric,), metric + _MEANT, metric + _MEANT)
         for part in parts_of(server, query, window):
+            chooser = _Chooser(unit, shared)
             for series in answers(server, query, part, window):
-                yield from _readings(unit, series, shared)
+                for name, number in chooser.chosen(series.labels):
+                    yield name, _readings(series, number)
 
 
-def _readings(
-    unit: str, series: Series, shared: frozenset[tuple[str, str]]
-) -> Iterator[tuple[CounterName, list[Reading]]]:
-    chosen: dict[tuple[str, str, str, str], int] = {}
-    order = sorted(range(len(series.labels)), key=lambda each: _scraper(series.labels[each]))
-    for number in order:
-        labels = series.labels[number]
+class _Chooser:
+    """Which series of some pods count; it is shown all of them, in order of time."""
+
+    def __init__(self, unit: str, shared: frozenset[tuple[str, str]]) -> None:
+        self._unit = unit
+        self._shared = shared
+        self._with_id: set[_Interface] = set()
+
+    def chosen(self, labels: Sequence[Labels]) -> list[tuple[CounterName, int]]:
+        """Return the counters of an answer, and which of its series each is.
+
+        Series without an id count where none with an id was seen: else they show the same once more.
+        """
+        meant = [number for number, each in enumerate(labels) if self._is_meant(each)]
+        self._with_id.update(_interface(labels[number]) for number in meant if labels[number].id)
+        found: dict[CounterName, int] = {}
+        for number in sorted(meant, key=lambda number: _scraper(labels[number])):
+            each = labels[number]
+            if each.id or _interface(each) not in self._with_id:
+                parts = (self._unit, each.pod, each.interface, each.id.strip("/"))
+                found.setdefault(CounterName(each.namespace, "/".join(filter(None, parts))), number)
+        return sorted(found.items())
+
+    def _is_meant(self, labels: Labels) -> bool:
         is_pod = not subject_problem(f"pod/{labels.namespace}/{labels.pod}")
-        if is_pod and (labels.namespace, labels.pod) not in shared:
-            chosen.setdefault((labels.namespace, labels.pod, labels.interface, labels.id), number)
-    starts = np.searchsorted(series.numbers, np.arange(len(series.labels) + 1))
-    for (namespace, pod, interface, epoch), number in sorted(chosen.items()):
-        part = slice(starts[number], starts[number + 1])
-        values = series.values[part]
-        good = (values >= 0) & (values < VALUE_MAX)
-        readings = [
-            Reading(int(seconds), int(value), epoch)
-            for seconds, value in zip(series.seconds[part][good].tolist(), values[good].tolist(), strict=True)
-        ]
-        yield CounterName(namespace, f"{unit}/{pod}/{interface}"), readings
+        return is_pod and (labels.namespace, labels.pod) not in self._shared
+
+
+def _interface(labels: Labels) -> _Interface:
+    return labels.namespace, labels.pod, labels.interface
+
+
+def _readings(series: Series, number: int) -> list[Reading]:
+    first, end = np.searchsorted(series.numbers, (number, number + 1))
+    values = series.values[first:end]
+    good = (values >= 0) & (values < VALUE_MAX)
+    moments = series.seconds[first:end][good].tolist()
+    return [
+        Reading(int(seconds), int(value))
+        for seconds, value in zip(moments, values[good].tolist(), strict=True)
+    ]
 
 
 def _scraper(labels: Labels) -> tuple[str, str]:
