@@ -143,3 +143,47 @@ def test_what_was_wrong_before_does_not_stop_others():
 @pytest.mark.parametrize("body", [b"", b"nonsense", b"{}", b'{"request": 5}'])
 def test_what_is_no_review_is_told_so(body):
     assert asyncio.run(Webhook(ResourceTypes(), tuple).answer(body)).status == 400
+
+
+def changed(kind: str, spec: dict, before: dict, **metadata: object) -> bytes:
+    """A review of an object that was another before."""
+    asked = json.loads(review(kind, spec))
+    request = asked["request"]
+    request["operation"] = "UPDATE"
+    request["oldObject"] = {**request["object"], "spec": before}
+    request["object"]["metadata"] |= metadata
+    return json.dumps(asked).encode()
+
+
+WRONG = {"cluster": {"memory-ratio": "-1", "cpu-ratio": "-2"}}
+TAKEN = {"namespaces": ["team"]}
+OTHER_CPU = {"name": "cpu", "internalScaleExponent": 1}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        changed("CapacityPolicy", WRONG, WRONG, annotations={"owner": "x"}),
+        changed("CapacityPolicy", {"cluster": {"cpu-ratio": "-2"}}, WRONG),
+        changed("CapacityPolicy", {"cluster": {"memory-ratio": "-1"}}, WRONG),
+        changed("CapacityPolicy", WRONG, {}, deletionTimestamp="2026-01-01T00:00:00Z"),
+        changed("Quota", TAKEN, TAKEN, annotations={"owner": "x"}),
+        changed("ResourceType", OTHER_CPU, OTHER_CPU),
+    ],
+    ids=["annotated", "one is mended", "the other is mended", "it goes", "a quota", "a type"],
+)  # fmt: skip
+def test_what_was_wrong_before_may_stay_while_something_else_changes(asked):
+    assert answered(asked)[0]["allowed"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        changed("CapacityPolicy", WRONG, {"cluster": {"memory-ratio": "-1"}}),
+        changed("CapacityPolicy", WRONG, {}),
+        changed("Quota", TAKEN, {"namespaces": ["mine"]}),
+    ],
+    ids=["one more is wrong", "all of it", "a quota"],
+)
+def test_what_a_change_makes_wrong_is_refused(asked):
+    assert not answered(asked)[0]["allowed"]

@@ -45,11 +45,21 @@ class _Request(msgspec.Struct, rename="camel"):
     old_object: Raw = NULL
 
 
+class _Metadata(msgspec.Struct, rename="camel"):
+    deletion_timestamp: str | None = None
+
+
+class _Object(msgspec.Struct):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    spec: Any = None
+
+
 class _Review(msgspec.Struct, rename="camel"):
     request: _Request | None = None
 
 
 _REVIEW: Final = msgspec.json.Decoder(_Review)
+_OBJECT: Final = msgspec.json.Decoder(_Object | None)
 
 
 class Webhook:
@@ -81,7 +91,8 @@ class Webhook:
         self.asked += 1
         kind = Kind(request.kind.group, request.kind.kind)
         goes = request.operation == _DELETE
-        why = self.refusal_to_go(kind, request.old_object) if goes else self.refusal(kind, request.object)
+        old = request.old_object
+        why = self.refusal_to_go(kind, old) if goes else self.refusal(kind, request.object, old)
         answered: dict[str, Any] = {"uid": request.uid, "allowed": not why}
         if why:
             self.refused += 1
@@ -91,15 +102,17 @@ class Webhook:
         review = {"apiVersion": VERSION, "kind": "AdmissionReview", "response": answered}
         return Response(_OK, msgspec.json.encode(review))
 
-    def refusal(self, kind: Kind, content: Raw) -> str:
-        """Return what is wrong with an object, on one line; nothing where nothing is."""
+    def refusal(self, kind: Kind, content: Raw, old: Raw = NULL) -> str:
+        """Return what is wrong with an object, on one line; nothing where nothing is, or it was before."""
         try:
+            if not _says_more(content, old):
+                return ""
             if kind in QUOTA_KINDS:
                 self._judge_quota(kind, content)
             elif kind == CAPACITY_POLICY:
                 policies = Policies(self._types)
-                policies.put(content)
-                return next(iter(policies.problems.values()), "")
+                known = policies.problems_of(old) if old != NULL else []
+                return next((each for each in policies.problems_of(content) if each not in known), "")
             elif kind == RESOURCE_TYPE:
                 self._type_objects.refuse_wrong(content)
         except Fault as fault:
@@ -139,3 +152,11 @@ class Webhook:
         facts = OBJECT_KINDS[kind]
         row: Quota = facts.read(decoded(facts.decoder, content), Amounts(self._types), DEFAULT_NAMESPACE)
         return row
+
+
+def _says_more(content: Raw, old: Raw) -> bool:
+    """Whether an object says something else than before; one that is on its way out only has to go."""
+    now, before = _OBJECT.decode(content), _OBJECT.decode(old)
+    if now is None or before is None:
+        return True
+    return now.metadata.deletion_timestamp is None and now.spec != before.spec

@@ -99,16 +99,16 @@ class Policies:
         name = found.metadata.name
         before = self._specs.pop(name, None)
         self.problems.pop(name, None)
-        try:
-            spec = _SPEC.decode(found.spec) or _Spec()
-            self._check(spec)
-        except InputError as error:
-            self.problems[name] = str(error)
-        except (msgspec.DecodeError, RecursionError) as error:
-            self.problems[name] = f"it cannot be read: {one_line(str(error))}"
+        spec, problems = self._read(found.spec)
+        if problems:
+            self.problems[name] = problems[0]
         else:
             self._specs[name] = spec
         return self._specs.get(name) != before
+
+    def problems_of(self, content: Any) -> list[str]:
+        """Return all that is wrong with one, whether it is among these or not."""
+        return self._read(OBJECT.decode(content).spec)[1]
 
     def drop(self, name: str) -> None:
         """Forget one that is gone."""
@@ -144,14 +144,26 @@ class Policies:
         spec = self._specs.get(name)
         return None if spec is None else _layer(name, spec)
 
-    def _check(self, spec: _Spec) -> None:
-        """Raise an InputError where a setting is none."""
-        if spec.inherits:
-            load_policy(spec.inherits, self._types)
+    def _read(self, content: msgspec.Raw) -> tuple[_Spec, list[str]]:
+        """Return what one says, and which of its settings are none."""
+        try:
+            spec = _SPEC.decode(content) or _Spec()
+        except (msgspec.DecodeError, RecursionError) as error:
+            return _Spec(), [f"it cannot be read: {one_line(str(error))}"]
+        problems: list[str] = []
         every = [spec.cluster or {}, *(spec.groups or {}).values(), *(spec.nodes or {}).values()]
-        for settings in every:
-            for key, text in texts(settings).items():
+        try:
+            if spec.inherits:
+                load_policy(spec.inherits, self._types)
+            named = [setting for settings in every for setting in texts(settings).items()]
+        except InputError as error:
+            return spec, [str(error)]
+        for key, text in named:
+            try:
                 check_setting(key, text, self._types)
+            except InputError as error:
+                problems.append(str(error))
+        return spec, problems
 
 
 def _layer(name: str, spec: _Spec) -> Layer:
