@@ -69,7 +69,8 @@ def question_of(wanted: Mapping[str, Any]) -> RequestsQuestion:
 class EvidenceStatus(Record, frozen=True):
     """What advice rests on; `percentile` is the chosen one of the replica that needs most.
 
-    `max` includes peaks that the source noted; `step_seconds` is how far points are apart on the whole.
+    `max` includes peaks that the source noted; `step_seconds` is how far points are apart on the whole;
+    `growth_a_day` is by how much the logarithm of the daily peaks of memory rises, 0 where it does not.
     """
 
     replicas: int
@@ -83,6 +84,7 @@ class EvidenceStatus(Record, frozen=True):
     max: Amount
     sees_peaks: bool
     sees_starts: bool
+    growth_a_day: float
 
 
 class SizedStatus(Record, frozen=True):
@@ -323,4 +325,5 @@ def _evidence(seen: Evidence, resource: str) -> EvidenceStatus:
         Amount(resource, seen.most),
         seen.sees_peaks,
         seen.sees_starts,
+        seen.growth,
     )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from ullage.engine.usage.book import DAY_MAX, Book, Stream, slots_of
+from ullage.engine.usage.book import DAY_MAX, Book, Stream
 from ullage.engine.usage.metering_rows import meters_of
 from ullage.engine.usage.summaries import AMOUNT_MAX
 from ullage.model.errors import InputError
@@ -187,10 +187,7 @@ def _rows(part: _Part) -> Iterator[StoredRow]:
     for place, day, *columns in part.rows:
         if not 0 <= place < len(part.streams):
             raise msgspec.DecodeError("a row is of no stream")
-        stream = part.streams[place]
-        if columns[-1] is not None and not slots_of(stream):
-            raise msgspec.DecodeError(f"{stream.subject} has peaks over time")
-        yield stream, day, columns
+        yield part.streams[place], day, columns
 
 
 def _damaged(what: str) -> InputError:

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from ullage.engine.usage.book import Book, Stream
+from ullage.model.usage import kind_of
 from ullage.stores.usage import FIGURES
 from ullage.stores.usage_parts import looking
 from ullage.stores.usage_tables import put_rows
@@ -49,15 +50,21 @@ class Listing:
 
 
 def read_needed(path: Path, needed: Callable[[Listing], Collection[int]]) -> Book:
-    """Return what is recorded of the streams of pods and containers that are needed, without their peaks."""
+    """Return what is recorded of the streams of pods and containers that are needed.
+
+    The peaks of days are there, and no others: those of containers are few, and those of pods their highest.
+    """
     book = Book()
     with looking(path) as connection:
         listing = Listing(connection)
-        found = connection.execute(
-            f"SELECT stream, day, {FIGURES}, NULL FROM json_each(?) CROSS JOIN usage_days "  # noqa: S608 - our own names
-            "ON stream = value",
-            (msgspec.json.encode(sorted(needed(listing))).decode(),),
-        )
-        rows = ((listing.streams[stream], day, columns) for stream, day, *columns in found)
-        put_rows(book, rows, with_peaks=False)
+        by_kind: dict[str, list[int]] = {}
+        for number in sorted(needed(listing)):
+            by_kind.setdefault(kind_of(listing.streams[number].subject), []).append(number)
+        for kind, numbers in sorted(by_kind.items()):
+            found = connection.execute(
+                f"SELECT stream, day, {FIGURES}, {'NULL' if kind == 'pod' else 'peaks'} "  # noqa: S608 - our own names
+                "FROM json_each(?) CROSS JOIN usage_days ON stream = value",
+                (msgspec.json.encode(numbers).decode(),),
+            )
+            put_rows(book, ((listing.streams[stream], day, columns) for stream, day, *columns in found))
     return book

@@ -17,13 +17,11 @@ StoredRow = tuple[Stream, int, Sequence[Any]]
 """A stream, a day, and the columns as they are stored; the last are the histogram and perhaps peaks."""
 
 
-def put_rows(book: Book, rows: Iterable[StoredRow], *, with_peaks: bool = True) -> None:
+def put_rows(book: Book, rows: Iterable[StoredRow]) -> None:
     """Add stored rows to a book; a msgspec.DecodeError where they are not as we write them."""
     for streams, days, columns in _parts(rows):
         *numbers, histograms, peaks = zip(*columns, strict=True)
-        book.put_table(
-            streams, days, _table(numbers, histograms), _peaks(streams, peaks) if with_peaks else ()
-        )
+        book.put_table(streams, days, _table(numbers, histograms), _peaks(streams, peaks))
 
 
 def put_peaks(book: Book, rows: Iterable[tuple[Stream, int, bytes | None]]) -> None:
@@ -51,7 +49,7 @@ def _table(numbers: Sequence[Sequence[int]], histograms: Sequence[bytes]) -> Tab
 
 
 def _peaks(streams: Sequence[Stream], peaks: Sequence[bytes | None]) -> list[Peaks]:
-    """Return peaks by how many slots a day of their streams has."""
+    """Return peaks by how many of them a row of their streams has."""
     by_slots: dict[int, list[int]] = {}
     for place, data in enumerate(peaks):
         if data is not None:

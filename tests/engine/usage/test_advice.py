@@ -151,3 +151,13 @@ def test_a_pod_changes_as_its_containers_do_and_keeps_all_else():
     assert dict(after.requests) == {"cpu": 100, "memory": 1152 * MIB, "pods": 1}
     assert (after.name, after.owner, after.containers[0].name) == (before.name, before.owner, "c")
     assert changed_workload(before, ()) is before
+
+
+def test_a_rise_that_is_carried_on_is_told_before_it_is_followed():
+    amounts = [int(1000 * MIB * 1.03 ** (hour / 24)) for hour in range(336)]
+    (found,) = advice(streams={("container/n/web-0/c", "memory"): every(3600, amounts, START)})
+    assert found.verdicts() == {"shrink", "keep"}
+    assert found.notes == (
+        "container c: daily peaks rise by 3.0 % a day: what is advised is enough for a week, look again then",
+    )
+    assert not advice()[0].notes

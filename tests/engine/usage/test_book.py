@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from ullage.engine.usage.book import Book, Samples, Stream
 from ullage.engine.usage.levels import MISSING
 from ullage.model.errors import InputError
+from ullage.model.usage import USAGE
 from usage_builders import DAY, book, every, samples
 
 SUBJECTS = ("node/n1", "pod/shop/web-1", "container/shop/web-1/main", "cluster")
@@ -79,14 +80,27 @@ def test_a_stream_is_kept_by_day():
     assert found.span() == (0, 3)
 
 
-def test_containers_are_kept_by_week_and_have_no_peaks():
+def test_containers_are_kept_by_week_with_the_peak_of_each_day():
     stream = Stream("container/shop/web-1/main", "cpu")
     found = book({stream[:2]: every(DAY, range(10), start=5 * DAY)})
     assert found.days(stream) == [0, 7, 14]
     assert found.slot_seconds(stream) == 0
     with pytest.raises(InputError, match="ask about its pod"):
         found.slots(stream, 0, 1)
-    assert all(row.slots is None for row in found.rows())
+    assert [row.slots.tolist() for row in found.rows()] == [
+        [-1, -1, -1, -1, -1, 0, 1],
+        [2, 3, 4, 5, 6, 7, 8],
+        [9, -1, -1, -1, -1, -1, -1],
+    ]
+
+
+def test_peaks_of_days_are_known_of_every_stream_however_it_is_kept():
+    observed = [(0, 5), (60, 7), (DAY, 3), (8 * DAY, None), (9 * DAY, 4)]
+    subjects = ("container/shop/web-1/main", "pod/shop/web-1", "node/n1", "workload/shop/Deployment/web")
+    found = book({(subject, "memory"): observed for subject in subjects})
+    numbers = np.array([found.numbers("memory", USAGE)[subject] for subject in subjects])
+    rows = sorted(zip(*(column.tolist() for column in found.days_of(numbers)), strict=True))
+    assert rows == [(place, *row) for place in range(4) for row in ((0, 7), (1, 3), (9, 4))]
 
 
 def test_peaks_stand_at_the_moments_they_were_observed():

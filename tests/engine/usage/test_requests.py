@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -82,6 +83,62 @@ def test_a_peak_that_no_sample_saw_counts_where_the_source_noted_it():
     assert found.advised_request == 2304 * MIB
     assert found.advised_limit == 2304 * MIB, "peaks and starts are known, so the limit goes down too"
     assert sized(hourly(100 * MIB), more=more).advised_limit == 4096 * MIB, "no start was seen"
+
+
+def rising(first, a_day, days=10, seconds=300):
+    """Use that rises by the same share every day."""
+    points = range(days * DAY // seconds)
+    return every(seconds, [int(first * (1 + a_day) ** (each * seconds / DAY)) for each in points], START)
+
+
+STARTED = {"started_seconds": START + DAY}
+
+
+def test_memory_is_not_lowered_below_what_daily_peaks_rise_to_in_a_week():
+    found = sized(rising(1000 * MIB, 0.03), **STARTED)
+    peak = 1000 * 1.03**10
+    assert found.advised_request == pytest.approx(peak * 1.03**7 * 1.15 * MIB, abs=24 * MIB)
+    assert found.advised_limit == found.advised_request
+    assert found.reasons[-1].startswith("daily peaks rise by 3.0 % a day, to 1.6")
+    assert found.is_rising
+    assert not sized(rising(1000 * MIB, 0.01)).is_rising, "a week of it is within the margin"
+
+
+def test_memory_that_rises_above_its_request_within_a_week_keeps_request_and_limit():
+    found = sized(rising(1000 * MIB, 0.08), **STARTED)
+    assert request_and_limit(found) == ("4Gi", "4Gi")
+    assert "not lowered" in found.reasons[-1]
+
+
+def test_a_rise_alone_raises_nobody_but_who_must_grow_grows_with_it():
+    assert sized(rising(1000 * MIB, 0.05), request="1920Mi").verdict == "keep"
+    found = sized(rising(1000 * MIB, 0.05), request="1Gi", limit="")
+    assert found.advised_request > 1000 * 1.05**17 * 1.15 * MIB
+
+
+@pytest.mark.parametrize("by", ["container/n/p{}/c", "pod/n/p{}"])
+def test_what_rises_is_the_highest_peak_of_any_replica(by):
+    halves = {
+        (by.format(0), "memory"): rising(1000 * MIB, 0.03)[: 6 * 288],
+        (by.format(1), "memory"): rising(1000 * MIB, 0.03)[5 * 288 :],
+    }
+    assert sized(None, replicas=2, more=halves).evidence.growth == pytest.approx(np.log(1.03))
+    beside = {(by.format(2), "memory"): closely(3000 * MIB, days=10)}
+    assert sized(None, replicas=3, more=halves | beside).evidence.growth == 0
+
+
+def test_a_rise_that_the_source_noted_counts_as_one_that_was_sampled():
+    more = {("container/n/p0/c", "memory", MAX_USAGE): rising(1000 * MIB, 0.03)}
+    assert sized(closely(500 * MIB, days=10), more=more).is_rising
+
+
+def test_memory_that_falls_or_stays_or_began_within_a_day_does_not_rise():
+    for used in (rising(1000 * MIB, -0.03), rising(1000 * MIB, 0)):
+        assert not sized(used).evidence.growth
+    daily = every(
+        HOUR, [(1000 if hour % 24 == 12 else 500) * MIB for hour in range(18, 240)], START + 18 * HOUR
+    )
+    assert not sized(daily).evidence.growth, "the first day has no noon"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,15 @@ from ullage.engine.steps import Steps, counted
 from ullage.engine.usage.book import Book
 from ullage.engine.usage.evidence import Listed, Part, Seen, needed_streams, observed_pods, seen_of
 from ullage.engine.usage.owners import Crew, crews, names_of
-from ullage.engine.usage.requests import SIZED, ContainerAdvice, Rules, Sized, Sizing, is_guaranteed
+from ullage.engine.usage.requests import (
+    SIZED,
+    ContainerAdvice,
+    Rules,
+    Sized,
+    Sizing,
+    is_guaranteed,
+    rise_of,
+)
 from ullage.model.admission import Autoscaler, LimitRange, LimitRangeItem
 from ullage.model.cluster import Container, Snapshot, Workload
 from ullage.model.resources import NOTHING, Resources, ResourceTypes
@@ -282,6 +290,13 @@ def _notes(advice: WorkloadAdvice, scaling: Sequence[Autoscaler], *, guaranteed:
                 f"HorizontalPodAutoscaler {each.name} scales by {' and '.join(by)} as a share of the "
                 f"request: with this it starts {word} replicas; change its target too"
             )
+    notes += [
+        f"container {each.container.name}: {rise_of(sized.evidence)}: what is advised is enough for a week, "
+        "look again then"
+        for each in advice.containers
+        for sized in each.sized
+        if sized.is_rising and sized.changes
+    ]
     after = changed_containers(containers_of(advice.crew.newest), advice.containers)
     if guaranteed and not is_guaranteed(after):
         notes.append("its pods are Guaranteed now and would be Burstable")

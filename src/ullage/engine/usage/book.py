@@ -1,9 +1,9 @@
 """All that was observed of a cluster: each stream summarised day by day, and its peaks over time.
 
 A stream is one resource of one subject by one measure. Days are what is kept, merged, weighed by age and
-forgotten; they are those of UTC, numbered since 1970. Containers have no peaks over time: there are too many
-of them, and their pods have; what is kept of them is kept week by week, under its first day. What is in a
-book does not depend on the order in which it was observed.
+forgotten; they are those of UTC, numbered since 1970. Of containers no more is known of time than the peak of
+each day: there are too many of them, and their pods have more; what is kept of them is kept week by week,
+under its first day. What is in a book does not depend on the order in which it was observed.
 """
 
 from array import array
@@ -102,7 +102,11 @@ class Book:
         self._rows: dict[int, int] = {}
         self._days: list[dict[int, int]] = []
         self._summaries = Summaries()
-        self._levels = {seconds: Levels(seconds) for seconds in (FINE_SECONDS, COARSE_SECONDS)}
+        self._levels = {
+            FINE_SECONDS: Levels(FINE_SECONDS),
+            COARSE_SECONDS: Levels(COARSE_SECONDS),
+            DAY_SECONDS: Levels(DAY_SECONDS, WEEK_DAYS),
+        }
         self._level_rows: dict[int, dict[int, int]] = {seconds: {} for seconds in self._levels}
         self.stated: dict[str, Stated] = {}
         """What others stated of subjects of which nothing else was observed."""
@@ -194,8 +198,8 @@ class Book:
         return int(first.min()), int(last.max())
 
     def slot_seconds(self, stream: Stream) -> int:
-        """Return how long the slots of a stream are, 0 where it has no peaks over time."""
-        return _slot_seconds(stream.subject)
+        """Return how long the slots of a day of a stream are, 0 where it has none."""
+        return 0 if kind_of(stream.subject) in _SUMMARY_ONLY else _slot_seconds(stream.subject)
 
     def slots(self, stream: Stream, first_day: int, days: int) -> Integers:
         """Return the peaks of a stream over some days in a row, MISSING where nothing was observed."""
@@ -223,17 +227,31 @@ class Book:
         table = self._levels[self.slot_seconds(streams[0])].table
         return OfPeaks(owners[known], days[known], table[levels[known]])
 
+    def days_of(self, numbers: Integers) -> tuple[Integers, Integers, Integers]:
+        """Return the peaks of days: of which of these streams each is, of which day, and how much."""
+        owners, days, table = self.of_streams(numbers, histograms=False)
+        rows = np.array([row for each in numbers.tolist() for row in self._days[each].values()], np.int64)
+        spans = np.array(self._spans, np.int64)[numbers][owners]
+        alone = (spans == 1) & (table.points > 0)
+        levels = np.where(spans == 1, -1, np.array(self._level_of, np.int64)[rows])
+        weeks = np.flatnonzero(levels >= 0)
+        slots = self._levels[DAY_SECONDS].table[levels[weeks]]
+        which, places = np.nonzero(slots != MISSING)
+        return (
+            np.concatenate((owners[alone], owners[weeks][which])),
+            np.concatenate((days[alone], days[weeks][which] + places)),
+            np.concatenate((table.high[alone], slots[which, places])),
+        )
+
     def rows(self, subject: str = "") -> Iterator[DayRow]:
         """Yield everything, or what there is of one subject, in order of streams and days."""
         for stream in self.streams_of(subject) if subject else self.streams():
             number = self._numbers[stream]
-            seconds = self.slot_seconds(stream)
+            seconds = _slot_seconds(stream.subject)
             for day in sorted(self._days[number]):
                 figures = self._summaries.of(np.array([self._days[number][day]], np.int64))
-                slots = None
-                if seconds:
-                    row = self._level_rows[seconds].get((number << _DAY_BITS) + day)
-                    slots = None if row is None else self._levels[seconds].table[row].copy()
+                row = self._level_rows[seconds].get((number << _DAY_BITS) + day)
+                slots = None if row is None else self._levels[seconds].table[row].copy()
                 yield DayRow(stream, day, figures, slots)
 
     def put(self, row: DayRow) -> None:
@@ -245,7 +263,7 @@ class Book:
         self._summaries.grow(len(self._rows))
         self._summaries.put(place, row.figures)
         if row.slots is not None:
-            seconds = self.slot_seconds(row.stream)
+            seconds = _slot_seconds(row.stream.subject)
             level = self._level_row(seconds, place)
             self._grown(seconds).put(level, row.slots)
 
@@ -260,8 +278,9 @@ class Book:
         rows = np.array([self._row(key) for key in keys], np.int64)
         self._summaries.grow(len(self._rows))
         self._summaries.put_table(rows, table)
+        lengths = {levels.slots: seconds for seconds, levels in self._levels.items()}
         for places, slots in peaks:
-            seconds = DAY_SECONDS // slots.shape[1]
+            seconds = lengths[slots.shape[1]]
             meant = np.array([self._level_row(seconds, row) for row in rows[places].tolist()], np.int64)
             np.maximum.at(self._grown(seconds).table, meant, slots)
 
@@ -347,9 +366,8 @@ class Book:
 
 
 def slots_of(stream: Stream) -> int:
-    """Return how many slots a day of a stream has; 0 where it has no peaks over time."""
-    seconds = _slot_seconds(stream.subject)
-    return DAY_SECONDS // seconds if seconds else 0
+    """Return how many peaks a row of a stream has: those of a day, or one for each day of a week."""
+    return _span_days(stream.subject) * DAY_SECONDS // _slot_seconds(stream.subject)
 
 
 def kept_day(stream: Stream, day: int) -> int:
@@ -376,5 +394,5 @@ def _span_days(subject: str) -> int:
 def _slot_seconds(subject: str) -> int:
     kind = kind_of(subject)
     if kind in _SUMMARY_ONLY:
-        return 0
+        return DAY_SECONDS
     return COARSE_SECONDS if kind in _COARSE else FINE_SECONDS

@@ -14,11 +14,13 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from ullage.engine.usage.book import Book, OfStreams
+from ullage.engine.usage.book import DAY_MAX, Book, OfStreams
 from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.decaying import weights_of
 from ullage.engine.usage.owners import Crew
 from ullage.engine.usage.percentiles import Histograms, combined, merged, percentiles
+from ullage.engine.usage.rising import DAY_KNOWN, DAYS_MAX, growth_a_day
+from ullage.engine.usage.student import Floats
 from ullage.engine.usage.summaries import AMOUNT_MAX
 from ullage.model.cluster import Container, Workload
 from ullage.model.usage import MAX_USAGE, OOM_KILLS, RESTARTS, USAGE
@@ -59,6 +61,7 @@ class Evidence(NamedTuple):
 
     `percentile` is that of the replica that needs most. `sees_peaks` says that samples are close, or peaks
     were noted of all replicas; `sees_starts` that one of them started besides, while it was observed.
+    `growth` is how much the highest peak of any replica rises a day, where that is looked at.
     """
 
     replicas: int
@@ -72,6 +75,7 @@ class Evidence(NamedTuple):
     sees_peaks: bool
     sees_starts: bool
     first_seconds: int
+    growth: float = 0.0
 
     @property
     def confidence(self) -> Fraction:
@@ -103,7 +107,7 @@ def seen_of(book: Book, parts: Sequence[Part], share: Fraction, decays: Mapping[
     """Return what is known of the use of containers; `share` names the percentile as a part of 1.
 
     `decays` has the resources, and whether old observations count less in their percentile: where only the
-    most that was used decides, they need not.
+    most that was used decides, they need not, and it matters whether that rises.
     """
     kills, restarts = _events_of(book, parts, OOM_KILLS), _events_of(book, parts, RESTARTS)
     by_resource = {
@@ -141,22 +145,27 @@ class _Looked:
         found = _extents(book.of_streams(peaks[has_peaks], histograms=False), int(has_peaks.sum()))
         self._noted, self._noted_high = (np.zeros(len(numbers), np.int64) for _ in range(2))
         self._noted[has_peaks], self._noted_high[has_peaks] = found[0], found[2]
+        of_days = book.days_of(np.concatenate((numbers, peaks[has_peaks])))
+        self._of_days = np.concatenate((self._owners, self._owners[has_peaks]))[of_days[0]], *of_days[1:]
 
     def evidence(self, share: Fraction, *, decays: bool) -> list[Evidence]:
         """Return it, container by container."""
         seen, own = self._seen, self._owners[self._seen]
         unnoted = NOTED_MIN.denominator * self._noted < NOTED_MIN.numerator * self._points
-        columns = (
+        first = self._by_part(np.minimum, self._first[seen], own, AMOUNT_MAX)
+        last = self._by_part(np.maximum, self._last[seen], own)
+        columns: tuple[Integers | Floats, ...] = (
             self._by_part(np.add, np.ones(len(own), np.int64), own),
             self._by_part(np.add, self._points[seen], own),
             self._by_part(np.add, self._dropped, self._owners),
             self._by_part(np.add, (self._points + self._dropped - 1)[seen], own),
             self._by_part(np.add, (self._last - self._first)[seen], own),
-            self._by_part(np.minimum, self._first[seen], own, AMOUNT_MAX),
-            self._by_part(np.maximum, self._last[seen], own),
+            first,
+            last,
             self._by_part(np.maximum, np.maximum(self._high, self._noted_high), self._owners),
             self._by_part(np.add, (unnoted & seen).astype(np.int64), self._owners),
             self._percentiles(share, decays=decays),
+            np.zeros(len(self._parts)) if decays else self._growth(first, last),
         )
         rows = map(_Row, self._totals(), *(column.tolist() for column in columns))
         begun = self._begun()
@@ -180,7 +189,18 @@ class _Looked:
             sees_peaks=sees_peaks,
             sees_starts=sees_peaks and started,
             first_seconds=row.first,
+            growth=row.growth,
         )
+
+    def _growth(self, first: Integers, last: Integers) -> Floats:
+        """Return how much the highest peak of any replica rises, by days observed for the most part."""
+        owners, days, amounts = self._of_days
+        begins = days * DAY_SECONDS
+        lasted = np.minimum(begins + DAY_SECONDS, last[owners]) - np.maximum(begins, first[owners])
+        meant = (lasted >= DAY_KNOWN * DAY_SECONDS) & (begins > last[owners] - DAYS_MAX * DAY_SECONDS)
+        keys, places = np.unique(owners[meant] * DAY_MAX + days[meant], return_inverse=True)
+        highest = combined(np.maximum, amounts[meant], places, len(keys))
+        return growth_a_day(highest, keys % DAY_MAX, keys // DAY_MAX, len(self._parts))
 
     def _by_part(self, combine: np.ufunc, values: Integers, owners: Integers, empty: int = 0) -> Integers:
         return combined(combine, values, owners, len(self._parts), empty)
@@ -261,6 +281,7 @@ class _Row(NamedTuple):
     most: int
     unnoted: int
     percentile: int
+    growth: float
 
 
 def _saw_a_start(part: Part, begun: Mapping[str, int], first: int, step_seconds: int) -> bool:

@@ -1,7 +1,8 @@
 """How high streams stood over time: the peak of each slot of each day, so that simultaneous peaks are known.
 
-A row is one stream on one day (days since 1970, UTC). A slot in which nothing was observed is MISSING, which
-is below every amount: a peak is a maximum, whatever the order in which observations come.
+A row is one stream on one day (days since 1970, UTC), or in one week where a day is a slot. A slot in which
+nothing was observed is MISSING, which is below every amount: a peak is a maximum, whatever the order in which
+observations come.
 """
 
 from typing import Final
@@ -15,13 +16,13 @@ MISSING: Final = -1
 
 
 class Levels:
-    """Rows of slots; `slot_seconds` divides a day."""
+    """Rows of so many slots; without a number, of those of a day, which `slot_seconds` divides."""
 
     __slots__ = ("slot_seconds", "slots", "table")
 
-    def __init__(self, slot_seconds: int) -> None:
+    def __init__(self, slot_seconds: int, slots: int | None = None) -> None:
         self.slot_seconds = slot_seconds
-        self.slots = DAY_SECONDS // slot_seconds
+        self.slots = DAY_SECONDS // slot_seconds if slots is None else slots
         self.table = np.empty((0, self.slots), np.int64)
 
     def __len__(self) -> int:
@@ -36,7 +37,7 @@ class Levels:
 
     def raise_to(self, rows: Integers, at_seconds: Integers, amounts: Integers) -> None:
         """Note amounts, each in its row; of those of one slot the largest counts."""
-        slots = at_seconds % DAY_SECONDS // self.slot_seconds
+        slots = at_seconds // self.slot_seconds % self.slots
         np.maximum.at(self.table.reshape(-1), rows * self.slots + slots, amounts)
 
     def put(self, row: int, slots: Integers) -> None:

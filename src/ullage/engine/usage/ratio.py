@@ -5,7 +5,7 @@ hour), for a node and a slot taken at random over the days to come. Two estimate
 nodes (ratio_nodes.py), and the larger one counts: the share of slots that were over, with the upper end of an
 interval over whole days, as the hours of a day are not independent; and what days that were not seen may
 bring, from the daily peaks of each node (ratio_unseen.py). A rise from day to day is carried on until the
-advice is due again.
+advice is due again (rising.py).
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,8 @@ import numpy as np
 from ullage.engine.steps import Steps
 from ullage.engine.usage.book import WEEK_DAYS
 from ullage.engine.usage.ratio_nodes import Evidence, composed
-from ullage.engine.usage.ratio_unseen import DAYS_LEAST, at_work, unseen_risk
+from ullage.engine.usage.ratio_unseen import unseen_risk
+from ullage.engine.usage.rising import HORIZON_DAYS, growth_a_day
 from ullage.engine.usage.student import Floats, bound
 
 STEP: Final = Fraction(1, 20)
@@ -25,15 +26,9 @@ RATIO_MAX: Final = Fraction(4)
 RATIOS: Final = tuple(1 + number * STEP for number in range(int((RATIO_MAX - 1) / STEP) + 1))
 DAYS_MIN: Final = 7
 """Fewer days do not show a week."""
-DAYS_MAX: Final = 28
-"""What is older says little of what is to come."""
-HORIZON_DAYS: Final = 7
-"""For so long a rise is carried on: then the advice is due again."""
 NODES_COMPOSED: Final = 500
 DOUBT: Final = 0.05
 """How often the upper end of an interval may be too low."""
-GROWTH_MIN: Final = 1e-6
-"""Less than a millionth a day is rounding."""
 _THURSDAY: Final = 3
 """Days since 1970 began on one, weeks begin on Monday."""
 _SATURDAY: Final = 5
@@ -100,23 +95,10 @@ def curve_of(
 
 
 def growth_of(evidence: Evidence) -> float:
-    """Return by how much the logarithm of the daily peak of all use together grows a day.
-
-    Only what stands out from its own uncertainty counts; what falls is no reason to promise more. Days of
-    rest are left out.
-    """
+    """Return by how much the logarithm of the daily peak of all use together grows a day."""
     together = evidence.uses.sum(axis=0) + evidence.beyond.sum(axis=0)
-    with np.errstate(divide="ignore"):
-        every = np.log(together.reshape(evidence.days, evidence.day_slots).max(axis=1))
-    works = at_work(every) if evidence.days else np.zeros(0, np.bool_)
-    levels, days = every[works], evidence.day_numbers[works]
-    if len(days) < DAYS_LEAST:
-        return 0.0
-    days = days - days.mean()
-    slope = float(days @ levels / (days @ days))
-    rest = levels - levels.mean() - slope * days
-    error = float(np.sqrt(rest @ rest / (len(days) - 2) / (days @ days)))
-    return slope if slope > max(error, GROWTH_MIN) else 0.0
+    peaks = together.reshape(evidence.days, evidence.day_slots).max(axis=1, initial=0)
+    return float(growth_a_day(peaks, evidence.day_numbers, np.zeros(len(peaks), np.int64), 1)[0])
 
 
 def _upper(over: Floats) -> Floats:

@@ -19,8 +19,8 @@ from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.homes import pod_subject, workload_subject
 from ullage.engine.usage.levels import DAY_SECONDS, MISSING
 from ullage.engine.usage.owners import Owner, owner_of
-from ullage.engine.usage.ratio import DAYS_MAX
 from ullage.engine.usage.ratio_nodes import ANYWHERE, Evidence
+from ullage.engine.usage.rising import DAY_KNOWN, DAYS_MAX
 from ullage.model.cluster import Workload
 
 MEMORY: Final = "memory"
@@ -30,8 +30,6 @@ DAY_HOURS: Final = DAY_SECONDS // COARSE_SECONDS
 SLOT_HOURS: Final = (1, 2, 3, 4, 6, 8, 12, 24)
 DENSE: Final = 0.8
 """Slots are long enough when so many of them have an observation."""
-DAY_KNOWN: Final = 0.5
-"""A day counts when so much of it was observed."""
 MOST: Final = 0.8
 ENOUGH: Final = 0.5
 NO_DAY: Final = "no day was observed for the most part"

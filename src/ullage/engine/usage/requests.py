@@ -1,22 +1,26 @@
 """Right-sized requests and limits of one container: what is advised, on what evidence, and why not less.
 
-    memory request  = the most that was used, in any replica, plus a margin; rounded up to a step
+    memory request  = the most that was used, in any replica, plus a margin; rounded up to a step; where the
+                      peaks of days rise, what that comes to in a week
     cpu request     = a percentile of decayed use, in the replica that needs most; rounded up to a step
     memory limit    = raised with the request; lowered, in the old ratio, where peaks and starts were seen
     cpu limit       = left alone, or removed where that is asked for
 
 The hard thing is what use does not tell. Memory near its limit is cut off there: the true need is unknown, so
-it is raised and never lowered; a container that was killed for want of memory is raised further. Too few
-points, a short window or many dropped points advise nothing, unless memory was used beyond its request: that
-needs no second point. A limit is never introduced.
+it is raised and never lowered; a container that was killed for want of memory is raised further. A rise
+that goes on (rising.py) keeps memory from being lowered under it, but raises nobody who has enough now. Too
+few points, a short window or many dropped points advise nothing, unless memory was used beyond its request:
+that needs no second point. A limit is never introduced.
 """
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import exp, expm1
 from typing import Final, NamedTuple
 
 from ullage.engine.usage.evidence import Evidence, Seen
 from ullage.engine.usage.owners import Crew
+from ullage.engine.usage.rising import HORIZON_DAYS
 from ullage.model.cluster import Container, Outage
 from ullage.model.resources import ResourceTypes
 
@@ -50,7 +54,8 @@ class Rules(NamedTuple):
 class Sized(NamedTuple):
     """What is advised for one resource of a container; where nothing is, both amounts are as they are.
 
-    `limit` and `advised_limit` are None where there is none. `reasons` say why it is not less, or nothing.
+    `limit` and `advised_limit` are None where there is none. `reasons` say why it is not less, or nothing;
+    `is_rising`, that daily peaks rise so fast that a week would use up the margin.
     """
 
     resource: str
@@ -60,6 +65,7 @@ class Sized(NamedTuple):
     advised_request: int
     advised_limit: int | None
     reasons: tuple[str, ...] = ()
+    is_rising: bool = False
 
     @property
     def changes(self) -> bool:
@@ -135,6 +141,12 @@ class Sizing(NamedTuple):
         need, reasons = self._memory_need(now, killed=killed)
         reasons += (f"{held}: it may need more",) if held else ()
         need = self._rounded(MEMORY, need)
+        rising, why = self._risen(seen)
+        if rising > need:
+            if need <= now.request < rising:
+                return now.kept(f"{why}: not lowered")
+            uses_margin_up = exp(seen.growth * HORIZON_DAYS) > 1 + self.rules.memory_margin
+            need, reasons, now = rising, (*reasons, why), now._replace(is_rising=uses_margin_up)
         if held and need <= now.request:
             return now.kept(held)
         restarts = self._restarts(seen)
@@ -164,6 +176,13 @@ class Sizing(NamedTuple):
             more = f"{_percent(ratio - 1)} and at least {show(least)} above {of_what}"
             reasons = [f"{why}: {more}"]
         return need, tuple(reasons)
+
+    def _risen(self, seen: Evidence) -> tuple[int, str]:
+        """Return how much memory is needed when daily peaks have risen for a week more, and why."""
+        most = seen.most * Fraction(exp(seen.growth * HORIZON_DAYS))
+        need = self._rounded(MEMORY, _up(most * (1 + self.rules.memory_margin)))
+        show = self.types[MEMORY].readable
+        return need, f"{rise_of(seen)}, to {show(_up(most))} in a week"
 
     def _with_lower_limit(self, sized: Sized) -> Sized:
         """Return advice with a limit that shrinks as the request does, where enough was seen to lower it."""
@@ -241,6 +260,11 @@ class Sizing(NamedTuple):
     def _rounded(self, resource: str, amount: int) -> int:
         step = STEPS[resource]
         return self.types[resource].quantized(max(step, -(-amount // step) * step))
+
+
+def rise_of(seen: Evidence) -> str:
+    """Return in words how much daily peaks rise."""
+    return f"daily peaks rise by {expm1(seen.growth) * 100:.1f} % a day"
 
 
 def is_guaranteed(containers: tuple[Container, ...]) -> bool:
