@@ -117,18 +117,32 @@ def schedule(
     return Cycle(tuple(bound), (*waits, *held), tuple(unplaced))
 
 
-def explain(columns: Columns, refused: Sequence[Workload], kinds_max: int) -> dict[str, Refusal]:
+def explain(columns: Columns, refused: Sequence[Workload], kinds_max: int) -> dict[str, Refusal | None]:
     """Return why workloads have no place, and what would help each of them by itself.
 
-    Those that are alike are told the same, and only so many kinds of them are looked at.
+    It is None of who would have a place then. Those that are alike are told the same, a gang what those of it
+    lack who have no place. Only so many kinds are looked at: the others are not in the answer.
     """
-    groups = {members[0].key: members for members in _alike(sorted(refused, key=_turn), Book(()), ())}
-    first = [members[0] for members in groups.values()][:kinds_max]
-    return {
-        member.key: msgspec.structs.replace(unplaced.refusal, subject=member.key)
-        for unplaced in schedule(columns, first).unplaced
-        for member in groups[unplaced.workload]
-    }
+    gangs = {gang_key(each): each.key for each in reversed(refused) if each.gang}
+    alone = [each for each in refused if not each.gang]
+    groups = {members[0].key: members for members in _alike(sorted(alone, key=_turn), Book(()), ())}
+    for gang, first in gangs.items():
+        groups[first] = [each for each in refused if each.gang and gang_key(each) == gang]
+    looked_at = list(groups.values())[:kinds_max]
+    asked = [one for members in looked_at for one in (members if members[0].gang else members[:1])]
+    found = {each.workload: each.refusal for each in schedule(columns, asked).unplaced}
+    told: dict[str, Refusal | None] = {}
+    for members in looked_at:
+        refusals = [found[each.key] for each in members if each.key in found]
+        lacking = next((each for each in refusals if each.reason != HELD_BACK), None)
+        for member in members:
+            own = found.get(member.key, lacking)
+            if own is not None and own.reason == HELD_BACK and lacking is not None:
+                own = msgspec.structs.replace(
+                    lacking, reason=f"{HELD_BACK}: {lacking.subject}: {lacking.reason}"
+                )
+            told[member.key] = own and msgspec.structs.replace(own, subject=member.key)
+    return told
 
 
 def _with_their_gangs(

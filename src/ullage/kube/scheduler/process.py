@@ -15,23 +15,22 @@ import msgspec
 
 from ullage.engine.columns import Columns
 from ullage.engine.placement.gangs import gang_key
-from ullage.engine.placement.scheduling import Cycle, Nominated, explain, schedule
+from ullage.engine.placement.scheduling import Cycle, Nominated, schedule
 from ullage.kube.following import Following
 from ullage.kube.scheduler.actions import Actions, NotDoneError, Preparing
 from ullage.kube.scheduler.acts import Acts
 from ullage.kube.scheduler.assumptions import Assumptions
 from ullage.kube.scheduler.binding import BINDERS, Binders, Binding
 from ullage.kube.scheduler.binding import Hooks as BindingHooks
+from ullage.kube.scheduler.explaining import Explaining
 from ullage.kube.scheduler.holds import Holds
 from ullage.kube.scheduler.kept_room import KeptRoom
 from ullage.kube.scheduler.making_room import Hooks, MakingRoom
-from ullage.kube.scheduler.messages import why_not
 from ullage.kube.scheduler.reasons import WRITERS, Reason, Reasons
 from ullage.kube.scheduler.staying import Staying
 from ullage.kube.scheduler.waiting_line import WaitingLine, first_of
 from ullage.model.cluster import Workload
 from ullage.model.delta import Delta
-from ullage.model.plan import Refusal
 from ullage.model.policy import Policy
 from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
 
@@ -40,8 +39,6 @@ GATHER_SECONDS: Final = 0.005
 """How long a change waits for others, so that they are judged together."""
 GANG_TRIES_MAX: Final = 5
 """How often in a row the room of a pod is kept whose gang runs already, while it cannot be bound."""
-EXPLAINED_MAX: Final = 20
-"""Kinds of pods of one cycle of which it is looked for what would help."""
 
 
 class Figures(NamedTuple):
@@ -79,7 +76,7 @@ class Scheduler:
         self._policy: Policy | None = None
         self._nominated: dict[str, str] = {}
         self._kept_room = KeptRoom(now)
-        self._told: dict[str, str] = {}
+        self._explaining = Explaining(self._say_why_not)
         self._given_back: dict[str, Workload] = {}
         self.figures = Figures()
 
@@ -148,13 +145,7 @@ class Scheduler:
         self.figures = self.figures._replace(cycles=self.figures.cycles + 1)
         asked = {each.key: each for each in waiting}
         columns = self._assume(columns, done, asked)
-        news = {
-            each.workload: each.refusal
-            for each in done.unplaced
-            if self._told.get(each.workload) != each.refusal.reason
-        }
-        if news:
-            await self._explain(columns, news, asked)
+        await self._explaining.tell(columns, done.unplaced, asked)
         return done
 
     def _nominated_besides(self, waiting: Iterable[Workload]) -> list[Workload]:
@@ -197,17 +188,6 @@ class Scheduler:
             self._line.moved()
         return columns
 
-    async def _explain(
-        self, columns: Columns, news: Mapping[str, Refusal], asked: Mapping[str, Workload]
-    ) -> None:
-        """Say why pods have no place that were not told so yet, and of the first of them what would help."""
-        alone = [asked[key] for key in news if not asked[key].gang]
-        explained = await asyncio.to_thread(explain, columns, alone, EXPLAINED_MAX)
-        for key, refusal in {**news, **explained}.items():
-            reason = Reason(self._uid(key), why_not(refusal, len(columns.nodes), tried=key in explained))
-            if self._reasons.say(key, reason):
-                self._told[key] = news[key].reason
-
     async def _judged(self, columns: Columns, waiting: list[Workload]) -> Cycle:
         """Judge in another thread, so that binding goes on; nothing is changed meanwhile."""
         nominated = dict(self._nominated)
@@ -239,9 +219,9 @@ class Scheduler:
                 self._nominated.setdefault(row.key, facts.nominated_node)
         self._kept_room.forget(lambda key: key in self._line or self._assumptions.is_bound(key))
         self._binders.forget(self._assumptions.is_bound)
-        for known in (self._nominated, self._told):
-            for key in [key for key in known if key not in self._line]:
-                del known[key]
+        for key in [key for key in self._nominated if key not in self._line]:
+            del self._nominated[key]
+        self._explaining.keep(lambda key: key in self._line)
         return columns
 
     def _keep_room_of_gangs(self, back: Iterable[Workload], columns: Columns) -> None:
@@ -357,7 +337,7 @@ class Scheduler:
         if key in self._line:
             self._line.had_no_place(key, self._now())
         self._nominated.pop(key, None)
-        self._told.pop(key, None)
+        self._explaining.forget(key)
         self._acts.begin(self._nominate(key, "", why))
 
     def _take_back(self, key: str) -> None:
@@ -373,6 +353,9 @@ class Scheduler:
             with contextlib.suppress(NotDoneError):
                 await self._actions.nominate(key, facts, node, why)
 
+    def _say_why_not(self, key: str, message: str) -> bool:
+        return self._reasons.say(key, Reason(self._uid(key), message))
+
     async def _tell(self, key: str, reason: Reason) -> None:
         """Tell a pod why it has no node, if it still waits for one."""
         facts = self._facts(key)
@@ -383,7 +366,7 @@ class Scheduler:
         try:
             await say(key, facts, reason.message)
         except NotDoneError:
-            self._told.pop(key, None)
+            self._explaining.forget(key)
 
     def _facts(self, key: str) -> PodFacts | None:
         return self._following.mirror.facts(key)
