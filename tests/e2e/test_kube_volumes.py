@@ -118,6 +118,31 @@ def test_what_is_reserved_is_what_the_driver_looks_for_and_the_next_scheduler_go
     assert driver.faults == []
 
 
+def gang_member(key: str, size: int, claimed: str) -> dict:
+    made = pod(key, labels={"kueue.x-k8s.io/pod-group-name": "g"}, cpu="800m", spec=mounted(claimed))
+    made["metadata"]["annotations"] = {"kueue.x-k8s.io/pod-group-total-count": str(size)}
+    return made
+
+
+def test_nobody_of_a_gang_runs_while_a_volume_of_another_cannot_be_made(kube_cluster):
+    for name in kube_cluster.nodes(2, cpu="1"):
+        kube_cluster.plane.create_many(drives(name, HDD=[100]))
+    kube_cluster.start("scheduler")
+    keys = [f"web/g{index}" for index in range(2)]
+    with BaremetalDriver(kube_cluster.plane) as driver:
+        driver.refused.add("n1")
+        kube_cluster.plane.create_many([claim(f"web/c{index}", "hdd", 50) for index in range(2)])
+        kube_cluster.plane.create_many([gang_member(key, 2, f"c{index}") for index, key in enumerate(keys)])
+        until(lambda: all(map(kube_cluster.why, keys)), "both are told why they are not bound")
+        assert not kube_cluster.placed()
+        told = sorted(map(kube_cluster.why, keys))
+        assert any("others of its gang cannot be bound: web/g" in each for each in told), told
+        driver.refused.clear()
+        kube_cluster.wait_until_placed(*keys)
+        settled(kube_cluster)
+    assert driver.faults == []
+
+
 def test_pods_without_volumes_pass_those_that_wait_for_theirs(kube_cluster):
     kube_cluster.nodes(1)
     kube_cluster.plane.create_many(drives("n0", HDD=[100] * 2))

@@ -1,7 +1,7 @@
 """Pods that are being bound: several at a time, those that wait for volumes beside.
 
 Whatever goes wrong with one of them gives it back, with all that was held for it: nobody is bound who makes
-way for another pod, and nobody is forgotten.
+way for another pod, and nobody is forgotten. Of a gang with volumes nobody is bound before enough can be.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from ullage.engine.placement.scheduling import Bound
 from ullage.kube.scheduler.actions import Actions, NotDoneError, Preparing
 from ullage.kube.scheduler.acts import Acts
+from ullage.kube.scheduler.gang_gate import GangGate
 from ullage.model.cluster import Workload
 
 BINDERS: Final = 48
@@ -18,11 +19,12 @@ MAKES_WAY: Final = "it makes way for another pod"
 
 
 class Binding(NamedTuple):
-    """A pod as it was judged, what was decided, and which pod of its name that was."""
+    """A pod as it was judged, what was decided, which pod of its name that was, and whom it waits for."""
 
     workload: Workload
     bound: Bound
     uid: str
+    gate: GangGate | None = None
 
 
 class Hooks(NamedTuple):
@@ -51,7 +53,7 @@ class Binders:
 
     def begin(self, binding: Binding) -> None:
         """Bind a pod as soon as its turn comes; one with volumes, which may take long, keeps none waiting."""
-        if binding.workload.volumes:
+        if binding.workload.volumes or binding.gate is not None:
             self._acts.begin(self._bind(binding))
         else:
             self._waiting.put_nowait(binding)
@@ -73,12 +75,14 @@ class Binders:
             await self._bind(await self._waiting.get())
 
     async def _bind(self, binding: Binding) -> None:
-        workload, bound, uid = binding
+        workload, bound, uid, gate = binding
         try:
             if self._hooks.uid(bound.workload) != uid:
                 raise NotDoneError("the pod is gone", is_for_good=True)  # noqa: TRY301 - as if it was refused
             if self._preparing is not None and workload.volumes:
                 await self._preparing.prepare(workload, bound)
+            if gate is not None:
+                await gate.passed()
             if self._unwanted.pop(bound.workload, "") == uid:
                 raise NotDoneError(MAKES_WAY)  # noqa: TRY301 - the same
             await self._actions.bind(bound.workload, uid, bound.node)
@@ -92,6 +96,8 @@ class Binders:
             self._hooks.done(binding)
 
     async def _give_back(self, binding: Binding, error: NotDoneError) -> None:
+        if binding.gate is not None:
+            binding.gate.lost(binding.bound.workload, str(error))
         try:
             if self._preparing is not None and binding.workload.volumes:
                 await self._preparing.give_back(binding.workload, binding.bound)

@@ -23,6 +23,7 @@ from ullage.kube.scheduler.assumptions import Assumptions
 from ullage.kube.scheduler.binding import BINDERS, Binders, Binding
 from ullage.kube.scheduler.binding import Hooks as BindingHooks
 from ullage.kube.scheduler.explaining import Explaining
+from ullage.kube.scheduler.gang_gate import gates_of
 from ullage.kube.scheduler.holds import Holds
 from ullage.kube.scheduler.kept_room import KeptRoom
 from ullage.kube.scheduler.making_room import Hooks, MakingRoom
@@ -254,11 +255,13 @@ class Scheduler:
         for each in done.bound:
             if each.workload not in taken and asked[each.workload].volumes:
                 self._holds.give_room_back(each.workload)
+        gates = gates_of([asked[each.workload] for each in bound], columns.snapshot)
         rows = [self._assumptions.bind(asked[each.workload], each.node) for each in bound]
         self._line.take(each.workload for each in bound)
         for each in bound:
             self._nominated.pop(each.workload, None)
-            binding = Binding(asked[each.workload], each, self._uid(each.workload))
+            gate = gates.get(gang_key(asked[each.workload]))
+            binding = Binding(asked[each.workload], each, self._uid(each.workload), gate)
             if binding.workload.volumes:
                 held = self._holds.hold(binding.workload, each, columns.snapshot)
                 columns = self._advance(held)
