@@ -161,6 +161,17 @@ def test_counters_that_were_forgotten_are_told(tmp_path):
     assert any(each.startswith("2 counters of shop that went unread") for each in notes)
 
 
+def test_counters_that_had_counted_before_they_were_first_read_are_told(tmp_path):
+    table = tmp_path / "counters.csv"
+    rows = ("a,network/x,0,5", "a,network/x,7200,9", "b,network/y,3600,7", "b,network/z,3600,0")
+    table.write_text("tenant,counter,time,value\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    notes = report(counters=str(table))["notSimulated"]
+    assert [each.partition(":")[0] for each in notes] == [
+        "what 1 counter of b showed already at the first reading"
+    ]
+    assert not report(counters=str(table), end="1970-01-01T01:00:00Z")["notSimulated"]
+
+
 def test_what_pods_used_at_most_of_hours_is_not_billed_as_if_it_had_lasted(tmp_path):
     from ullage.service.usage_observe import ObserveQuestion, usage_observe
 

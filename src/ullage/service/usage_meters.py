@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ullage.model.constraints import Record
 from ullage.model.resources import ResourceTypes
@@ -17,6 +17,7 @@ from ullage.service.words import fact_table, plural
 if TYPE_CHECKING:
     from ullage.engine.capacity.metering import Reading
     from ullage.engine.usage.metering_counters import CounterName, Meters
+    from ullage.sources.usage.prometheus_counters import Scraped
 
 PROMETHEUS: Final = "prometheus"
 NOWHERE: Final = Asked()
@@ -34,32 +35,50 @@ class MeterReport(Record, frozen=True):
     last_seconds: int | None = None
 
 
+class Found(NamedTuple):
+    """Readings of a counter, and where it wraps around, if that is stated.
+
+    Or the first one of a counter that began at 0, and when that was.
+    """
+
+    name: "CounterName"
+    readings: "list[Reading]"
+    wraps_at: int | None = None
+    began_seconds: int | None = None
+
+
 def metered(source: str, gap_seconds: int, asked: Asked = NOWHERE) -> "Meters":
     """Return what the readings of a source come to."""
     from ullage.engine.usage.metering_counters import Meters
 
     meters = Meters(gap_seconds=gap_seconds)
-    for name, readings, wraps_at in read_readings(source, asked):
-        meters.add(name, readings, wraps_at)
+    for each in read_readings(source, asked):
+        _take(meters, each)
     return meters
 
 
-def read_readings(
-    source: str, asked: Asked = NOWHERE
-) -> "Iterator[tuple[CounterName, list[Reading], int | None]]":
-    """Yield the readings of counters of a source: a table, or a Prometheus."""
+def _take(meters: "Meters", found: Found) -> int:
+    """Put what was found of a counter to what is known; return how many readings came too late."""
+    if found.began_seconds is None:
+        return meters.add(found.name, found.readings, found.wraps_at)
+    meters.began(found.name, found.began_seconds, found.readings[0])
+    return 0
+
+
+def read_readings(source: str, asked: Asked = NOWHERE) -> Iterator[Found]:
+    """Yield what a source has of counters: a table, or a Prometheus."""
     word, _, rest = source.partition(":")
     if word == PROMETHEUS:
-        for name, readings in _scraped(rest, asked):
-            yield name, readings, None
+        for each in _scraped(rest, asked):
+            yield Found(each.name, each.readings, None, each.began_seconds)
         return
     from ullage.sources.usage.counters_csv import read_counters
 
     for name, found in read_counters(source).items():
-        yield name, found.readings, found.wraps_at
+        yield Found(name, found.readings, found.wraps_at)
 
 
-def _scraped(url: str, asked: Asked) -> "Iterator[tuple[CounterName, list[Reading]]]":
+def _scraped(url: str, asked: Asked) -> "Iterator[Scraped]":
     """Return what a Prometheus has: the one at an address, else the one that the live cluster runs."""
     address, _, said = url.partition("?")
     if address:
@@ -100,14 +119,14 @@ def usage_meter(source: str, ledger: str, asked: Asked = NOWHERE) -> Answer:
     found = list(read_readings(source, asked))
 
     def change(meters: "Meters") -> MeterReport:
-        late = sum(meters.add(name, readings, wraps_at) for name, readings, wraps_at in found)
+        late = sum(_take(meters, each) for each in found)
         meters.forget()
         span = meters.span_seconds()
         return MeterReport(
             told_path(path),
             source,
-            len({name for name, _, _ in found}),
-            sum(len(readings) for _, readings, _ in found),
+            len({each.name for each in found}),
+            sum(len(each.readings) for each in found if each.began_seconds is None),
             late,
             len(meters.counters),
             None if span is None else span[1],

@@ -125,7 +125,7 @@ def _report(reported: Reported, tenancy: Tenancy, question: UsageReportQuestion,
         notes += notes_of_levels(known.snapshot, promised_now=consumption.is_promised_now)
     if known.meters is not None:
         reporter.add_meters(known.meters, tenancy.quota_of() if tenancy.by == "quota" else {})
-        notes += notes_of_meters(known.meters)
+        notes += notes_of_meters(known.meters, reported)
     rows = _with_anything(reporter.in_order())
     if len(rows) > ROWS_MAX:
         raise InputError(f"{len(rows)} rows", remedy="use longer periods, or --from and --to")

@@ -1,8 +1,8 @@
 """What a report of consumption does not know, in sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from ullage.engine.usage.metering_counters import Meters
+from ullage.engine.usage.metering_counters import Account, Meters
 from ullage.engine.usage.metering_prices import BILLING, Tariff, What
 from ullage.engine.usage.metering_report import Asked as Reported
 from ullage.engine.usage.metering_report import Row
@@ -23,14 +23,24 @@ def notes_of_levels(snapshot: Snapshot | None, *, promised_now: bool) -> list[st
     return notes
 
 
-def notes_of_meters(meters: Meters) -> list[str]:
+def notes_of_meters(meters: Meters, reported: Reported) -> list[str]:
     """Return what is not known of what was counted."""
-    count = sum(meters.forgotten.values())
-    if not count:
-        return []
-    whose = several(sorted({account.tenant for account in meters.forgotten}))
-    what = f"{plural(count, 'counter')} of {whose} that went unread and had to be forgotten"
-    return [f"{what}: what passed until one of them came back is unknown, and nothing is counted for it"]
+    notes = []
+    if meters.forgotten:
+        what = f"{_counters(meters.forgotten)} that went unread and had to be forgotten"
+        notes.append(
+            f"{what}: what passed until one of them came back is unknown, and nothing is counted for it"
+        )
+    unread = meters.unread(reported.begin, reported.end)
+    if unread:
+        what = f"what {_counters(unread)} showed already at the first reading"
+        notes.append(f"{what}: when that passed is unknown, and nothing is counted for it")
+    return notes
+
+
+def _counters(counts: Mapping[Account, int]) -> str:
+    whose = several(sorted({account.tenant for account in counts}))
+    return f"{plural(sum(counts.values()), 'counter')} of {whose}"
 
 
 def notes_of_rows(rows: Sequence[Row], reported: Reported) -> list[str]:

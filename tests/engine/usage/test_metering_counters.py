@@ -4,6 +4,7 @@ import pytest
 
 from ullage.engine.capacity.metering import Reading
 from ullage.engine.usage.metering_calendar import HOUR_SECONDS
+from ullage.engine.usage.metering_check import problems_of
 from ullage.engine.usage.metering_counters import KEPT_SECONDS, Account, Consumed, CounterName, Meters
 from ullage.engine.usage.metering_rows import SETTINGS, meters_of, rows_of
 from ullage.model.errors import InputError
@@ -132,6 +133,40 @@ def test_meters_that_both_saw_the_same_epochs_begin_cannot_be_added():
 def test_what_passed_in_an_epoch_that_goes_on_lies_between_its_own_readings():
     meters = metered((0, 0, "old"), (3 * HOUR - 60, 5, "new"), (3 * HOUR, 30, "old"), gap_seconds=DAY)
     assert [each.passed for each in hours(meters)][:2] == [10 + 1, 10 + 2]
+
+
+@pytest.mark.parametrize("settles", [False, True])
+def test_a_counter_that_began_counts_from_0_once_and_only_if_nothing_older_is_known(settles):
+    first, last = Reading(HOUR + 60, 8), Reading(HOUR + 120, 10)
+    for before, passed in ((None, [5, 5, 0, 0]), (Reading(HOUR + 1, 7), [0, 3, 0, 0])):
+        meters = Meters()
+        meters.add(NAME, [each for each in (before, first, last) if each is not None])
+        if settles:
+            meters.settle()
+        for _ in range(2):
+            meters.began(NAME, HOUR - 100, first)
+            meters.add(NAME, [first, last])
+        meters.settle()
+        assert [each.passed for each in hours(meters)] == passed
+        assert sum(passed) == meters.counters[NAME].meter.total
+        assert list(problems_of(rows_of(meters))) == []
+
+
+def test_a_counter_that_is_not_known_or_began_later_than_it_was_read_did_not_begin():
+    meters = metered((60, 5))
+    meters.began(NAME, 60, Reading(60, 5))
+    meters.began(CounterName("b", "x"), 0, Reading(60, 5))
+    assert rows_of(meters) == rows_of(metered((60, 5)))
+
+
+def test_counters_that_had_counted_before_they_were_first_read_are_told_where_others_were_read():
+    meters = Meters(late_seconds=100)
+    for name, first in (("there", (0, 9)), ("soon", (100, 9)), ("late", (101, 9)), ("new", (500, 0))):
+        meters.add(CounterName("a", f"network/{name}"), [Reading(*first), Reading(600, 20)])
+    assert meters.unread(0, 600) == {ACCOUNT: 1}
+    assert meters.unread(102, 600) == meters.unread(0, 101) == {}
+    meters.began(CounterName("a", "network/late"), 90, Reading(101, 9))
+    assert meters.unread(0, 600) == Meters().unread(0, 600) == {}
 
 
 def test_the_time_that_was_read_is_known():

@@ -65,7 +65,8 @@ def server(tmp_path_factory):
 
 def metered(server):
     meters = Meters()
-    for name, readings in read_counters(server, WINDOW):
+    for name, readings, began in read_counters(server, WINDOW):
+        assert began is None, "all were there, or show 0, when they were first scraped"
         meters.add(name, readings)
     meters.settle()
     return meters
@@ -96,7 +97,7 @@ def test_no_byte_is_lost_or_counted_twice_over_restarts_gaps_and_two_scrapers(se
 
 def test_every_reading_is_there_as_it_was_scraped(server):
     found = {}
-    for name, readings in read_counters(server, WINDOW):
+    for name, readings, _ in read_counters(server, WINDOW):
         found.setdefault(name.counter, {}).update({each.seconds: each.value for each in readings})
     assert found["network-received/web-1/eth0/web-1/1"] == {
         BEGIN + 60 * minute: restarted(minute) for minute in range(MINUTES) if minute not in GAP

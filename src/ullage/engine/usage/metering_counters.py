@@ -12,6 +12,7 @@ epochs overlap, each is counted by its own readings.
 """
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -136,6 +137,30 @@ class Meters:
         counted = Counted(meter, old.first, tuple(in_order))
         self.counters[name] = self._settled(name, counted, done)
         return late
+
+    def began(self, name: CounterName, seconds: int, first: Reading) -> None:
+        """Count a counter from 0 at a moment on, if a reading that is known to be its first is its oldest."""
+        counted = self.counters.get(name)
+        if counted is None or counted.oldest != first or seconds >= first.seconds:
+            return
+        begin, meter = Reading(seconds, 0, first.epoch), counted.meter
+        if counted.first is None:
+            self.counters[name] = Counted(meter, None, (begin, *counted.waiting))
+            return
+        self._account(name.account, Meter(0, begin), Meter(first.value, first))
+        meter = msgspec.structs.replace(meter, total=meter.total + first.value)
+        self.counters[name] = Counted(meter, begin, counted.waiting)
+
+    def unread(self, begin_seconds: int, end_seconds: int) -> dict[Account, int]:
+        """Return how many counters had counted before they were first read, in a time when others were."""
+        oldest = [each.oldest.seconds for each in self.counters.values() if each.oldest is not None]
+        begin = max(begin_seconds, min(oldest, default=0) + self.late_seconds + 1)
+        found = (
+            name.account
+            for name, each in self.counters.items()
+            if each.oldest is not None and each.oldest.value and begin <= each.oldest.seconds < end_seconds
+        )
+        return dict(Counter(found))
 
     def settle(self) -> None:
         """Count every reading that waits: whatever is older comes too late from now on."""

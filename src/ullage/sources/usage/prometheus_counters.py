@@ -10,7 +10,7 @@ the old one still is: they are two counters.
 import os
 import time
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,13 @@ from ullage.sources.given import refuse_others
 from ullage.sources.usage.csv_samples import subject_problem
 from ullage.sources.usage.prometheus import names_there
 from ullage.sources.usage.prometheus_answers import Labels, Series, ask_range
+from ullage.sources.usage.prometheus_beginnings import (
+    LOOK_BACK_SECONDS,
+    Beginnings,
+    Interface,
+    interface_of,
+    target_of,
+)
 from ullage.sources.usage.prometheus_parts import MOMENTS, Window, answers, parts_of, window_of
 from ullage.sources.usage.prometheus_queries import COUNTERS, Query
 from ullage.sources.usage.prometheus_server import (
@@ -40,17 +47,24 @@ UNITS: Final = {
 }
 """What is counted, and the name of its counters."""
 _MEANT: Final = '{pod!="",interface!="lo"@}'
-_Interface = tuple[str, str, str]
-"""A namespace, a pod and an interface of it."""
 _SHARED: Final = 'max by (namespace, pod) (kube_pod_info{host_network="true"})'
+
+
+class Scraped(NamedTuple):
+    """Readings of a counter; or the first one of a counter that began at 0, and since when."""
+
+    name: CounterName
+    readings: list[Reading]
+    began_seconds: int | None = None
 
 
 def read_counters(
     url: str, window: Window | None = None, options: PrometheusOptions | None = None
-) -> Iterator[tuple[CounterName, list[Reading]]]:
+) -> Iterator[Scraped]:
     """Yield readings of the counters of pods, each as `UNIT/POD/INTERFACE/ID` of its namespace.
 
-    A counter comes again with later readings. Its id is that of the group which the kernel counts for.
+    A counter comes again with later readings; its id is that of the group which the kernel counts for. At
+    last those come again that began at 0 meanwhile, with the first reading of each.
     """
     refuse_others("prometheus")
     address, _, said = url.partition("?")
@@ -61,9 +75,12 @@ def read_counters(
         server.close()
 
 
-def counters_of(server: Asked, window: Window) -> Iterator[tuple[CounterName, list[Reading]]]:
+def counters_of(server: Asked, window: Window) -> Iterator[Scraped]:
     """Yield what a server has, however it is reached."""
     window = window._replace(step_seconds=SCRAPE_SECONDS).aligned()
+    first_seconds = window.first_seconds - SCRAPE_SECONDS
+    window = window._replace(first_seconds=max(0, window.first_seconds - LOOK_BACK_SECONDS))
+    beginnings = Beginnings(first_seconds)
     there = names_there(server, (*UNITS.values(), "kube_pod_info"), window)
     shared = _shared(server, window) if "kube_pod_info" in there else frozenset()
     for unit, metric in UNITS.items():
@@ -73,8 +90,15 @@ def counters_of(server: Asked, window: Window) -> Iterator[tuple[CounterName, li
         for part in parts_of(server, query, window):
             chooser = _Chooser(unit, shared)
             for series in answers(server, query, part, window):
+                beginnings.see(series)
                 for name, number in chooser.chosen(series.labels):
-                    yield name, _readings(series, number)
+                    readings = _readings(series, number)
+                    beginnings.see_counter(name, series.labels[number], readings)
+                    meant = [each for each in readings if each.seconds >= first_seconds]
+                    if meant:
+                        yield Scraped(name, meant)
+    for name, began_seconds, first in beginnings.found(server):
+        yield Scraped(name, [first], began_seconds)
 
 
 class _Chooser:
@@ -83,7 +107,7 @@ class _Chooser:
     def __init__(self, unit: str, shared: frozenset[tuple[str, str]]) -> None:
         self._unit = unit
         self._shared = shared
-        self._with_id: set[_Interface] = set()
+        self._with_id: set[Interface] = set()
 
     def chosen(self, labels: Sequence[Labels]) -> list[tuple[CounterName, int]]:
         """Return the counters of an answer, and which of its series each is.
@@ -91,11 +115,11 @@ class _Chooser:
         Series without an id count where none with an id was seen: else they show the same once more.
         """
         meant = [number for number, each in enumerate(labels) if self._is_meant(each)]
-        self._with_id.update(_interface(labels[number]) for number in meant if labels[number].id)
+        self._with_id.update(interface_of(labels[number]) for number in meant if labels[number].id)
         found: dict[CounterName, int] = {}
-        for number in sorted(meant, key=lambda number: _scraper(labels[number])):
+        for number in sorted(meant, key=lambda number: target_of(labels[number])):
             each = labels[number]
-            if each.id or _interface(each) not in self._with_id:
+            if each.id or interface_of(each) not in self._with_id:
                 parts = (self._unit, each.pod, each.interface, each.id.strip("/"))
                 found.setdefault(CounterName(each.namespace, "/".join(filter(None, parts))), number)
         return sorted(found.items())
@@ -103,10 +127,6 @@ class _Chooser:
     def _is_meant(self, labels: Labels) -> bool:
         is_pod = not subject_problem(f"pod/{labels.namespace}/{labels.pod}")
         return is_pod and (labels.namespace, labels.pod) not in self._shared
-
-
-def _interface(labels: Labels) -> _Interface:
-    return labels.namespace, labels.pod, labels.interface
 
 
 def _readings(series: Series, number: int) -> list[Reading]:
@@ -118,10 +138,6 @@ def _readings(series: Series, number: int) -> list[Reading]:
         Reading(int(seconds), int(value))
         for seconds, value in zip(moments, values[good].tolist(), strict=True)
     ]
-
-
-def _scraper(labels: Labels) -> tuple[str, str]:
-    return labels.job, labels.instance
 
 
 def _shared(server: Asked, window: Window) -> frozenset[tuple[str, str]]:

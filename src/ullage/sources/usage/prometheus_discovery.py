@@ -12,9 +12,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from ullage.engine.capacity.metering import Reading
 from ullage.engine.usage.book import Samples
-from ullage.engine.usage.metering_counters import CounterName
 from ullage.model.cluster import Snapshot
 from ullage.sources.given import refuse_others
 from ullage.sources.kubernetes.kubeconfig import Access
@@ -22,7 +20,7 @@ from ullage.sources.kubernetes.live_server import FORBIDDEN, OK, ApiServer
 from ullage.sources.kubernetes.wire import Wire
 from ullage.sources.places import one_line
 from ullage.sources.usage.prometheus import observe
-from ullage.sources.usage.prometheus_counters import counters_of
+from ullage.sources.usage.prometheus_counters import Scraped, counters_of
 from ullage.sources.usage.prometheus_parts import Window
 from ullage.sources.usage.prometheus_server import Reply
 
@@ -114,9 +112,7 @@ def read_discovered(
         yield from observe(server, window, snapshot)
 
 
-def read_discovered_counters(
-    access: Access, window: Window, *, as_user: str = ""
-) -> Iterator[tuple[CounterName, list[Reading]]]:
+def read_discovered_counters(access: Access, window: Window, *, as_user: str = "") -> Iterator[Scraped]:
     """Yield readings of the counters of pods from the Prometheus of a cluster; refused where none runs."""
     with _discovered(access, as_user) as server:
         yield from counters_of(server, window)

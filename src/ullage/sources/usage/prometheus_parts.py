@@ -74,9 +74,9 @@ class Part(NamedTuple):
         if not self.names:
             return self.within
         if len(self.names) == 1:
-            own = f'{self.label}="{_quoted(self.names[0])}"'
+            own = f'{self.label}="{quoted(self.names[0])}"'
         else:
-            own = f'{self.label}=~"{"|".join(_quoted(re.escape(name)) for name in self.names)}"'
+            own = f'{self.label}=~"{"|".join(quoted(re.escape(name)) for name in self.names)}"'
         return f"{own},{self.within}" if self.within else own
 
 
@@ -185,7 +185,7 @@ def _counts(server: Asked, query: Query, window: Window) -> dict[str, int]:
 
 def _by_pods(server: Asked, query: Query, window: Window, namespace: str, series: int) -> Iterator[Part]:
     """Yield the pods of a namespace, hundreds at a time."""
-    within = f'namespace="{_quoted(namespace)}"'
+    within = f'namespace="{quoted(namespace)}"'
     names = _values(server, "pod", with_matchers(query.counted, within), window)
     each = max(1, -(-series // max(1, len(names))))
     waiting: list[str] = []
@@ -218,5 +218,6 @@ def _is_long(names: Sequence[str]) -> bool:
     return sum(map(len, names)) + len(names) > MATCHER_CHARACTERS_MAX
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return a text as it stands between quotes in an expression."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
