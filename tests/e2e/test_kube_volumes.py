@@ -118,6 +118,23 @@ def test_what_is_reserved_is_what_the_driver_looks_for_and_the_next_scheduler_go
     assert driver.faults == []
 
 
+@pytest.mark.faults
+def test_a_reservation_that_is_deleted_by_hand_is_made_again_and_the_pod_is_told_what_it_waits_for(
+    kube_cluster,
+):
+    kube_cluster.nodes(1)
+    kube_cluster.plane.create_many(drives("n0", HDD=[100]))
+    kube_cluster.start("scheduler")
+    key = with_claims(kube_cluster, "p", a=("hdd", 50))
+    until(lambda: reservations(kube_cluster), "the disk is reserved")
+    kube_cluster.plane.delete(f"{RESERVATIONS}/web-p")
+    until(lambda: "waits for its volumes (claims p-a)" in kube_cluster.why(key), "the pod is told")
+    with BaremetalDriver(kube_cluster.plane) as driver:
+        kube_cluster.wait_until_placed(key, seconds=90)
+        settled(kube_cluster)
+    assert driver.faults == []
+
+
 def gang_member(key: str, size: int, claimed: str) -> dict:
     made = pod(key, labels={"kueue.x-k8s.io/pod-group-name": "g"}, cpu="800m", spec=mounted(claimed))
     made["metadata"]["annotations"] = {"kueue.x-k8s.io/pod-group-total-count": str(size)}

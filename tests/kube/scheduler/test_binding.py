@@ -8,9 +8,11 @@ import pytest
 
 from builders import waiting
 from ullage.engine.placement.scheduling import Bound
+from ullage.kube.scheduler import binding as module
 from ullage.kube.scheduler.actions import NotDoneError
 from ullage.kube.scheduler.acts import Acts
 from ullage.kube.scheduler.binding import MAKES_WAY, Binders, Binding, Hooks
+from ullage.kube.scheduler.gang_gate import GangGate
 from ullage.model.cluster import Volume
 
 PLAIN = waiting("web/plain")
@@ -27,10 +29,11 @@ class World:
         self.ready: list[str] = []
         self.given_back: list[tuple[str, str]] = []
         self.undone: list[str] = []
+        self.told: list[str] = []
         self.stopped: dict[str, asyncio.Future[None]] = {}
         self.waits = False
         self.acts = Acts()
-        hooks = Hooks(lambda key: self.uids.get(key, ""), self._done, self._given_back)
+        hooks = Hooks(lambda key: self.uids.get(key, ""), self._done, self._given_back, self._waits)
         self.binders = Binders(self, self, hooks, self.acts)  # type: ignore[arg-type]  # all that is used
 
     def _done(self, binding: Binding) -> None:
@@ -38,6 +41,9 @@ class World:
 
     def _given_back(self, binding: Binding, error: NotDoneError) -> None:
         self.given_back.append((binding.workload.key, str(error)))
+
+    def _waits(self, binding: Binding) -> None:
+        self.told.append(binding.workload.key)
 
     def _go_wrong(self, what: str) -> None:
         if self.wrong.get(what):
@@ -143,5 +149,37 @@ def test_one_that_makes_way_does_not_wait_for_its_volumes():
             await asyncio.sleep(0)
         assert (world.given_back, world.bound) == ([("web/disk", MAKES_WAY)], [])
         assert world.undone == ["web/disk"]
+
+    binding(work)
+
+
+def test_one_that_waits_long_for_its_volumes_is_told_so_once(monkeypatch):
+    monkeypatch.setattr(module, "WAITS_SECONDS", 0.01)
+
+    async def work(world: World) -> None:
+        world.waits = True
+        await _begun(world, DISK)
+        assert world.told == []
+        await asyncio.sleep(0.1)
+        assert world.told == ["web/disk"]
+        world.stopped["web/disk"].set_result(None)
+        await asyncio.sleep(0.1)
+        assert (world.bound, world.told) == (["web/disk"], ["web/disk"])
+
+    binding(work)
+
+
+def test_nobody_of_a_gang_is_bound_where_the_volumes_of_another_cannot_be_made():
+    async def work(world: World) -> None:
+        gate = GangGate(2, 2)
+        world.binders.begin(Binding(PLAIN, Bound(PLAIN.key, "n1"), "u", gate))
+        world.wrong["prepare"] = [NotDoneError("no disk")]
+        world.binders.begin(Binding(DISK, Bound(DISK.key, "n1"), "u", gate))
+        await asyncio.sleep(0.05)
+        assert world.bound == []
+        assert dict(world.given_back) == {
+            "web/disk": "no disk",
+            "web/plain": "others of its gang cannot be bound: web/disk: no disk",
+        }
 
     binding(work)

@@ -6,7 +6,8 @@ from builders import cluster, node, pod, waiting
 from ullage.engine.columns import Columns
 from ullage.engine.placement.outcome import Evicted
 from ullage.engine.placement.scheduling import Nominated, schedule
-from ullage.kube.scheduler.messages import MESSAGE_CHARACTERS_MAX, why_evicted, why_later, why_not
+from ullage.kube.scheduler.messages import MESSAGE_CHARACTERS_MAX, why_evicted, why_later, why_not, why_waits
+from ullage.model.cluster import Volume
 from ullage.model.plan import Refusal
 from ullage.model.resources import NOTHING
 
@@ -73,4 +74,12 @@ def test_who_waits_is_told_for_whom(later, text):
 def test_who_is_evicted_is_told_why_and_for_whom():
     assert why_evicted("over-quota in quota b", "a/claim", "n1") == (
         "evicted (over-quota in quota b) so that a/claim can run on n1"
+    )
+
+
+def test_one_that_is_being_bound_is_told_what_it_waits_for():
+    disks = (Volume("x", claim="b"), Volume("y", claim="a"))
+    assert why_waits(waiting("p", volumes=disks), "n1") == "waits for its volumes (claims a, b) to run on n1"
+    assert (
+        why_waits(waiting("p", gang="g"), "n1") == "waits for the volumes of others of its gang to run on n1"
     )

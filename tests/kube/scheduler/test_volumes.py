@@ -12,7 +12,7 @@ from sources.kubernetes.api.object_pool import BAREMETAL, GIB, pod, stored
 from sources.kubernetes.api.raw_server import END, RawServer, answer, serving
 from ullage.engine.placement.outcome import ChosenVolume, Served
 from ullage.engine.placement.scheduling import Bound
-from ullage.kube.scheduler import reserving
+from ullage.kube.scheduler import reserving, volumes
 from ullage.kube.scheduler.actions import NotDoneError
 from ullage.kube.scheduler.volumes import LOOK_SECONDS, Volumes
 from ullage.model.cluster import Volume
@@ -54,6 +54,9 @@ class World:
 
     def see(self, each) -> None:
         self.mirror.put(each.kind, each.text)
+
+    def mirror_drops(self, each) -> None:
+        self.mirror.drop(each.kind, each.text)
 
     def claim(self, revision: int, node: str = "", *, bound: bool = False) -> None:
         annotations = {SELECTED: node} if node else {}
@@ -271,6 +274,34 @@ def test_a_disk_that_is_not_offered_any_more_cannot_be_reserved():
         assert world.asked() == []
 
     doing(work)
+
+
+def test_a_reservation_that_somebody_deletes_is_not_waited_for_in_vain(monkeypatch):
+    """For a moment it may be gone: a driver that has made the volumes deletes it before claims have them."""
+    made = stored(
+        BAREMETAL,
+        "AvailableCapacityReservation",
+        "web-p",
+        metadata={"uid": "made-1", "resourceVersion": "9"},
+        spec={"Namespace": "web", "Status": "RESERVED"},
+    )
+    seconds = [0.0]
+    monkeypatch.setattr(volumes, "LOOK_SECONDS", 0.01)
+
+    async def work(world: World) -> None:
+        world.volumes._now = lambda: seconds[0]
+        world.claim(3)
+        task = await world.prepare(ON_DRIVE, 2)
+        for at, sees in enumerate((world.see, world.mirror_drops, world.see, world.mirror_drops)):
+            seconds[0] = at * volumes.MISSING_SECONDS_MAX
+            sees(made)
+            await asyncio.sleep(0.1)
+        assert not task.done()
+        seconds[0] += volumes.MISSING_SECONDS_MAX + 1
+        with pytest.raises(NotDoneError, match="reservation web-p was deleted before the volumes were made"):
+            await asyncio.wait_for(task, 5)
+
+    doing(work, seconds_max=1000)
 
 
 def test_a_reservation_of_another_pod_that_is_called_the_same_is_left_alone():

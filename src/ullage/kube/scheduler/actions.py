@@ -28,6 +28,7 @@ SCHEDULED: Final = "PodScheduled"
 UNSCHEDULABLE: Final = "Unschedulable"
 NOT_BOUND: Final = "SchedulerError"
 """Why a pod has no node that has a place: as kube-scheduler says it."""
+NOT_READY: Final = "WaitsForVolumes"
 ASK_AGAIN_SECONDS: Final = 0.5
 CONNECTIONS_BEHIND_MAX: Final = 12
 """For all that is not a binding: no binding waits for it."""
@@ -222,6 +223,10 @@ class Actions:
         """Say why a pod is not bound to its place; nothing is written where that is said already."""
         self.say(key, facts.uid, "FailedBinding", message, is_warning=True)
         await self._say_condition(key, facts, NOT_BOUND, message)
+
+    async def say_waits(self, key: str, facts: PodFacts, message: str) -> None:
+        """Say what a pod waits for that is being bound; nothing is written where that is said already."""
+        await self._say_condition(key, facts, NOT_READY, message)
 
     async def _say_condition(self, key: str, facts: PodFacts, reason: str, message: str) -> None:
         status = _condition(facts, reason, message)

@@ -15,6 +15,8 @@ from ullage.kube.scheduler.gang_gate import GangGate
 from ullage.model.cluster import Workload
 
 BINDERS: Final = 48
+WAITS_SECONDS: Final = 10.0
+"""How long volumes or others of a gang may be waited for before a pod is told so."""
 MAKES_WAY: Final = "it makes way for another pod"
 
 
@@ -28,11 +30,15 @@ class Binding(NamedTuple):
 
 
 class Hooks(NamedTuple):
-    """Who has a name now, and what becomes of a pod: `done`, or `given_back` with why it is not bound."""
+    """Who has a name now, and what becomes of a pod: `done`, or `given_back` with why it is not bound.
+
+    One that `waits` is still to become either.
+    """
 
     uid: Callable[[str], str]
     done: Callable[[Binding], None]
     given_back: Callable[[Binding, NotDoneError], None]
+    waits: Callable[[Binding], None]
 
 
 class Binders:
@@ -75,14 +81,12 @@ class Binders:
             await self._bind(await self._waiting.get())
 
     async def _bind(self, binding: Binding) -> None:
-        workload, bound, uid, gate = binding
+        workload, bound, uid, _ = binding
         try:
             if self._hooks.uid(bound.workload) != uid:
                 raise NotDoneError("the pod is gone", is_for_good=True)  # noqa: TRY301 - as if it was refused
-            if self._preparing is not None and workload.volumes:
-                await self._preparing.prepare(workload, bound)
-            if gate is not None:
-                await gate.passed()
+            if workload.volumes or binding.gate is not None:
+                await self._made_ready(binding)
             if self._unwanted.pop(bound.workload, "") == uid:
                 raise NotDoneError(MAKES_WAY)  # noqa: TRY301 - the same
             await self._actions.bind(bound.workload, uid, bound.node)
@@ -94,6 +98,17 @@ class Binders:
             if self._preparing is not None:
                 self._preparing.done(workload, bound)
             self._hooks.done(binding)
+
+    async def _made_ready(self, binding: Binding) -> None:
+        """Wait for volumes, and for those of the gang; raises a NotDoneError where that is for nothing."""
+        tell = asyncio.get_running_loop().call_later(WAITS_SECONDS, self._hooks.waits, binding)
+        try:
+            if self._preparing is not None and binding.workload.volumes:
+                await self._preparing.prepare(binding.workload, binding.bound)
+            if binding.gate is not None:
+                await binding.gate.passed()
+        finally:
+            tell.cancel()
 
     async def _give_back(self, binding: Binding, error: NotDoneError) -> None:
         if binding.gate is not None:

@@ -6,6 +6,7 @@ from itertools import accumulate
 from typing import Final
 
 from ullage.engine.placement.scheduling import Nominated
+from ullage.model.cluster import Workload
 from ullage.model.plan import Refusal
 
 _OF_NODES: Final = re.compile(
@@ -43,6 +44,13 @@ def why_later(nominated: Nominated) -> str:
     else:
         what = "once the others of its gang can run too"
     return shortened(f"runs on {nominated.node} {what}")
+
+
+def why_waits(workload: Workload, node: str) -> str:
+    """Return what a pod waits for that has a place now and is not bound to it yet."""
+    claims = ", ".join(sorted({each.claim for each in workload.volumes if each.claim}))
+    whose = f"its volumes (claims {claims})" if claims else "the volumes of others of its gang"
+    return shortened(f"waits for {whose} to run on {node}")
 
 
 def why_evicted(reason: str, preemptor: str, node: str) -> str:

@@ -27,6 +27,7 @@ from ullage.kube.scheduler.gang_gate import gates_of
 from ullage.kube.scheduler.holds import Holds
 from ullage.kube.scheduler.kept_room import KeptRoom
 from ullage.kube.scheduler.making_room import Hooks, MakingRoom
+from ullage.kube.scheduler.messages import why_waits
 from ullage.kube.scheduler.reasons import WRITERS, Reason, Reasons
 from ullage.kube.scheduler.staying import Staying
 from ullage.kube.scheduler.waiting_line import WaitingLine, first_of
@@ -66,7 +67,7 @@ class Scheduler:
         self._actions = actions
         self._now = now
         self._acts = Acts()
-        hooks = BindingHooks(self._uid, self._is_bound, self._is_not_bound)
+        hooks = BindingHooks(self._uid, self._is_bound, self._is_not_bound, self._waits_for_volumes)
         self._binders = Binders(actions, preparing, hooks, self._acts)
         self._reasons = Reasons(self._tell, self.is_binding)
         self._assumptions = Assumptions(self._uid)
@@ -309,6 +310,16 @@ class Scheduler:
         if not error.is_for_good:
             note = f"not bound to {binding.bound.node}: {error}"
             self._reasons.say(key, Reason(uid, note, has_place=True))
+
+    def _waits_for_volumes(self, binding: Binding) -> None:
+        self._acts.begin(self._say_waits(binding))
+
+    async def _say_waits(self, binding: Binding) -> None:
+        facts = self._facts(binding.bound.workload)
+        if facts is not None and facts.uid == binding.uid:
+            with contextlib.suppress(NotDoneError):
+                message = why_waits(binding.workload, binding.bound.node)
+                await self._actions.say_waits(binding.bound.workload, facts, message)
 
     def _begin_to_make_room(self, later: Nominated, columns: Columns) -> list[Workload]:
         """Evict those who are in the way of a pod, and return them as they count from now on.

@@ -48,7 +48,7 @@ _OBJECT: Final = msgspec.json.Decoder(_Object)
 class Reservation:
     """What is reserved for one pod: what it is called, and as what it was written.
 
-    `is_doubted` is one whose answer was lost: it may be there.
+    `is_doubted` is one whose answer was lost: it may be there. `is_seen` is one that the watch has shown.
     """
 
     def __init__(self, name: str, owner: str) -> None:
@@ -57,6 +57,7 @@ class Reservation:
         self.uid = ""
         self.revision = ""
         self.is_doubted = False
+        self.is_seen = False
 
 
 class Reserving:
@@ -112,6 +113,13 @@ class Reserving:
             raise
         written = _OBJECT.decode(answer).metadata
         made.uid, made.revision = written.uid, written.resource_version
+
+    def is_missing(self, made: Reservation) -> bool:
+        """Whether a reservation was there and is not any more: somebody else has deleted it."""
+        known = self._mirror.reservation(made.name)
+        is_there = known is not None and known.uid == made.uid
+        made.is_seen = made.is_seen or is_there
+        return made.is_seen and not is_there
 
     def forget(self, made: Reservation) -> None:
         """Let others have the name of a reservation that is not being made any more."""

@@ -29,6 +29,8 @@ VOLUME_SECONDS_MAX: Final = 600.0
 """How long a pod waits for its volumes at most, as in kube-scheduler; then it is judged again."""
 LOOK_SECONDS: Final = 1.0
 """How often a pod that waits is looked at though no claim of its has changed: it may be gone."""
+MISSING_SECONDS_MAX: Final = 30.0
+"""How long a reservation may be gone before the volumes are there: a driver that has made them deletes it."""
 GIVE_BACK_TRIES: Final = 3
 GIVE_BACK_SECONDS: Final = 0.3
 BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
@@ -66,6 +68,7 @@ class _Begun:
         self.uid = uid
         self.changed = asyncio.Event()
         self.reservation: Reservation | None = None
+        self.missing_since: float | None = None
         self.stopped = ""
         self.claims: dict[str, int] = {}
         self.volumes: dict[str, int] = {}
@@ -294,8 +297,20 @@ class Volumes:
             raise NotDoneError(f"node {begun.bound.node} is gone")
         if begun.stopped:
             raise NotDoneError(begun.stopped)
+        self._check_reservation(begun)
         if not self._leading.leads:
             raise NotDoneError("another replica leads")
+
+    def _check_reservation(self, begun: _Begun) -> None:
+        """Raise where a reservation was deleted by somebody else: no driver makes volumes without it."""
+        made = begun.reservation
+        if made is None or not self._reserving.is_missing(made):
+            begun.missing_since = None
+            return
+        if begun.missing_since is None:
+            begun.missing_since = self._now()
+        if self._now() - begun.missing_since > MISSING_SECONDS_MAX:
+            raise NotDoneError(f"reservation {made.name} was deleted before the volumes were made")
 
     def _heard(self, key: str) -> None:
         for each in self._waiters.get(key, ()):
