@@ -10,7 +10,7 @@ from ullage.engine.usage.ratio_evidence import LOOKED_AT
 from ullage.engine.usage.summary import percentile, status_of
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
-from ullage.model.usage import fraction_of
+from ullage.model.usage import MAX_USAGE, USAGE, fraction_of
 from ullage.render.json_text import to_yaml
 from ullage.service.asked import Asked, read_cluster
 from ullage.service.observed import NothingRecordedError, read_needed_usage, read_peaks_usage, read_usage
@@ -62,13 +62,21 @@ def test_a_ledger_is_known_by_its_content_and_is_the_default(recorded):
 
 def test_peaks_alone_are_those_of_everything_crowds_included(tmp_path):
     path, snapshot = tmp_path / "ledger.db", read_cluster(DEMO)
-    append(path, Batch("test", read_usage(str(EXAMPLE), DEMO), Marks(0, {}), 1_768_435_200))
+    observed = read_usage(str(EXAMPLE), DEMO)
+    noted = [(each, "memory", MAX_USAGE) for each in ("node/n1", "pod/web/api-0", "container/web/api-0/api")]
+    observed.merge(book({key: every(3600, [1 << 33] * 48, 1_768_000_000) for key in noted}))
+    append(path, Batch("test", observed, Marks(0, {}), 1_768_435_200))
     whole, part = (
         read_usage(str(path), DEMO, snapshot),
         read_peaks_usage(str(path), DEMO, snapshot, "memory", LOOKED_AT),
     )
-    meant = [each for kind in LOOKED_AT for each in whole.streams(kind, "memory", "usage")]
-    assert API in meant
+    meant = [
+        each
+        for kind in LOOKED_AT
+        for measure in (USAGE, MAX_USAGE)
+        for each in whole.streams(kind, "memory", measure)
+    ]
+    assert {API, Stream(*noted[0]), Stream(*noted[1])} <= {*meant}
     assert sorted(part.streams()) == sorted(meant)
     for stream in meant:
         days = whole.days(stream)

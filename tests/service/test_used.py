@@ -3,6 +3,7 @@
 from builders import cluster, node, pod, resources
 from ullage.engine.columns import Columns
 from ullage.model.cluster import Container
+from ullage.model.usage import MAX_USAGE
 from ullage.service.used import contention_on, usage_of, used_holdings, used_parts
 from usage_builders import book, every
 
@@ -38,6 +39,15 @@ def test_nothing_is_known_of_what_nobody_observed():
 def contention(*pods, **used):
     snapshot = cluster(node("n1", cpu="4").reserving(cpu="1").holding(*pods))
     return contention_on(Columns(snapshot), observed(**used), 0)
+
+
+def test_a_peak_that_the_source_noted_is_wanted_too():
+    snapshot = cluster(node("n1", cpu="4").reserving(cpu="1").holding(busy("low", "1")))
+    noted = book(
+        {("pod/n/low", "cpu"): every(60, [1000]), ("pod/n/low", "cpu", MAX_USAGE): every(60, [4000])}
+    )
+    (found,) = contention_on(Columns(snapshot), noted, 0)
+    assert (found.demand.value, found.short) == (4000, True)
 
 
 def test_what_is_not_enough_for_all_is_shared_by_four_rules():

@@ -4,7 +4,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ullage.engine.usage.book import Book
-from ullage.engine.usage.hollow import Recent
+from ullage.engine.usage.hollow import MEASURED, Recent
 from ullage.stores.usage import Batch, Marks, append, read_book
 from ullage.stores.usage_parts import looking
 from ullage.stores.usage_recent import StoredRecent
@@ -12,7 +12,7 @@ from usage_builders import DAY, book, every
 
 SUBJECTS = ("node/n1", "pod/shop/web-0", "container/shop/web-0/main")
 streams = st.dictionaries(
-    st.tuples(st.sampled_from(SUBJECTS), st.sampled_from(["cpu", "memory"])),
+    st.tuples(st.sampled_from(SUBJECTS), st.sampled_from(["cpu", "memory"]), st.sampled_from(MEASURED)),
     st.builds(
         every,
         st.sampled_from([60, DAY // 4, DAY]),

@@ -31,7 +31,7 @@ HOUR_SECONDS: Final = 3600
 DAY_SECONDS: Final = 86_400
 NOT_SIMULATED: Final = (
     "workloads unlike those that were observed, and days unlike them, such as one sale a year",
-    "peaks shorter than the source looks: it sees only what lasts until it looks again",
+    "peaks between two looks, where the source notes none",
     "memory that is kept for failover: a node that takes over is fuller than it was",
 )
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from ullage.engine.usage.book import Book, Stream
-from ullage.model.usage import COMMITTED, USAGE
+from ullage.model.usage import COMMITTED, MAX_USAGE, USAGE
 from ullage.stores.database_file import failures
 from ullage.stores.opening import open_to_read
 from ullage.stores.usage import COLUMNS, LOW_BITS, batches_of, row_of
@@ -68,15 +68,19 @@ def read_peaks(connection: sqlite3.Connection, subjects: Collection[str]) -> Boo
 
 
 def read_peaks_of_kinds(connection: sqlite3.Connection, resource: str, kinds: Iterable[str]) -> Book:
-    """Return the same of one resource, of all subjects of some kinds; days without peaks are there, too."""
+    """Return the same of one resource, of all subjects of some kinds, with the peaks that sources noted.
+
+    Days without peaks are there, too.
+    """
     book = Book()
     for kind in kinds:
         found = connection.execute(
-            "SELECT subject, day, peaks FROM usage_streams CROSS JOIN usage_days ON stream = number "
-            "WHERE subject > ? AND subject < ? AND resource = ? AND measure = ?",
-            (*_range(kind), resource, USAGE),
+            "SELECT subject, measure, day, peaks FROM usage_streams CROSS JOIN usage_days ON stream = number "
+            "WHERE subject > ? AND subject < ? AND resource = ? AND measure IN (?, ?)",
+            (*_range(kind), resource, USAGE, MAX_USAGE),
         )
-        put_peaks(book, ((Stream(subject, resource), day, peaks) for subject, day, peaks in found))
+        rows = ((Stream(subject, resource, measure), day, peaks) for subject, measure, day, peaks in found)
+        put_peaks(book, rows)
     return book
 
 

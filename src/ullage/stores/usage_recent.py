@@ -9,15 +9,15 @@ from typing import Final
 
 from ullage.engine.usage.book import Book
 from ullage.engine.usage.buckets import middle_of_one
-from ullage.engine.usage.hollow import LASTING, Recent, first_day_of, since_of
-from ullage.model.usage import USAGE
+from ullage.engine.usage.hollow import LASTING, MEASURED, Recent, first_day_of, since_of
+from ullage.model.usage import MAX_USAGE, USAGE
 from ullage.stores.usage_codec import bucket_from_above
 from ullage.stores.usage_parts import last_day
 
 SUBJECTS_KEPT: Final = 64
 """A pod has no more containers as a rule, and each is asked about several times."""
-_Days = dict[str, list[tuple[int, int, int, bytes]]]
-"""Points, least and largest amount and histogram of each of the last days of a subject, by resource."""
+_Days = dict[tuple[str, str], list[tuple[int, int, int, bytes]]]
+"""Points, least and largest amount and histogram of the last days of a subject, by resource and measure."""
 
 
 class StoredRecent:
@@ -38,15 +38,18 @@ class StoredRecent:
 
     def most(self, subject: str, resource: str) -> int | None:
         """Return the most that a subject used of a resource; None where nothing was observed of late."""
-        days = self._days(subject).get(resource)
-        if days is None:
-            return self._added.most(subject, resource)
-        return max((high for _, _, high, _ in days), default=None)
+        every = self._days(subject)
+        known = [high for each in MEASURED for _, _, high, _ in every.get((resource, each), ())]
+        added = self._added.most(subject, resource)
+        return max(known if added is None else [*known, added], default=None)
 
     def lasting(self, subject: str, resource: str) -> int:
         """Return what lasts of it."""
-        days = self._days(subject).get(resource)
-        if days is None:
+        every = self._days(subject)
+        days = every.get((resource, USAGE))
+        if not days and not self._added.figures(subject, resource).points:
+            days = every.get((resource, MAX_USAGE))
+        if not days:
             return self._added.lasting(subject, resource)
         points = sum(each for each, _, _, _ in days)
         least, most = min(low for _, low, _, _ in days), max(high for _, _, high, _ in days)
@@ -58,21 +61,22 @@ class StoredRecent:
 
     def _read_names(self, subject: str) -> list[str]:
         found = self._connection.execute(
-            "SELECT resource FROM usage_streams WHERE subject = ? AND measure = ? ORDER BY resource",
-            (subject, USAGE),
+            "SELECT DISTINCT resource FROM usage_streams WHERE subject = ? AND measure IN (?, ?) "
+            "ORDER BY resource",
+            (subject, *MEASURED),
         )
         return [resource for (resource,) in found]
 
     def _read_days(self, subject: str) -> _Days:
         rows = self._connection.execute(
-            "SELECT resource, points, low, high, histogram FROM usage_streams "
+            "SELECT resource, measure, points, low, high, histogram FROM usage_streams "
             "LEFT JOIN usage_days ON stream = number AND day >= ? AND points > 0 "
-            "WHERE subject = ? AND measure = ?",
-            (first_day_of(subject, self._since), subject, USAGE),
+            "WHERE subject = ? AND measure IN (?, ?)",
+            (first_day_of(subject, self._since), subject, *MEASURED),
         )
         found: _Days = {}
-        for resource, *day in rows:
-            days = found.setdefault(resource, [])
+        for resource, measure, *day in rows:
+            days = found.setdefault((resource, measure), [])
             if day[0] is not None:
                 days.append((day[0], day[1], day[2], day[3]))
         return found

@@ -7,7 +7,7 @@ from ullage.engine.capacity.findings import findings_of
 from ullage.engine.columns import Columns
 from ullage.engine.usage.hollow import observed_on, usage_findings
 from ullage.model.cluster import Container
-from ullage.model.usage import OOM_KILLS
+from ullage.model.usage import MAX_USAGE, OOM_KILLS
 from usage_builders import DAY, book, every
 
 GIB = 1 << 30
@@ -55,6 +55,22 @@ def found(streams, *pods):
 )
 def test_use_is_judged_against_request_and_limit(resource, amounts, wanted):
     assert [each[:2] for each in found({("pod/n/web-0", resource): hourly(*amounts)})] == wanted
+
+
+def test_a_peak_that_the_source_noted_counts_as_one_that_it_sampled():
+    noted = {("pod/n/web-0", "memory"): hourly(GIB), ("pod/n/web-0", "memory", MAX_USAGE): hourly(8 * GIB)}
+    assert [each[0] for each in found(noted)] == ["usage-near-limit", "usage-over-request"]
+    of_node = {("node/n1", "memory"): hourly(GIB), ("node/n1", "memory", MAX_USAGE): hourly(63 * GIB)}
+    assert found(of_node)[0][2] == "node n1: memory in use came to 63Gi of 64Gi that it has"
+    alone = {("node/n1", "memory", MAX_USAGE): hourly(63 * GIB)}
+    assert [each[0] for each in found(alone)] == ["usage-near-physical"]
+    old = {**noted, ("pod/n/web-0", "memory", MAX_USAGE): hourly(8 * GIB, days=1, start=START - 30 * DAY)}
+    assert not found(old)
+
+
+def test_peaks_do_not_last():
+    noted = {("pod/n/web-0", "cpu"): hourly(100), ("pod/n/web-0", "cpu", MAX_USAGE): hourly(2500)}
+    assert not found(noted)
 
 
 def test_a_finding_tells_who_how_much_and_what_follows():

@@ -7,6 +7,7 @@ from builders import cluster, node, pod
 from ullage.engine.columns import Columns
 from ullage.engine.usage.ratio_evidence import group_evidence
 from ullage.engine.usage.ratio_nodes import ANYWHERE
+from ullage.model.usage import MAX_USAGE
 from usage_builders import DAY, book, every
 
 GI = 1 << 30
@@ -70,6 +71,52 @@ def test_what_a_node_uses_beside_its_reserve_and_its_workloads_stays_there():
     made = found(two_nodes(), {**ALL, ("node/n1", "memory"): seen(5), ("node/n2", "memory"): seen(3)})
     assert made.parts == "workloads"
     assert made.evidence.beyond[:, 0].tolist() == [2 * GI, 0]
+
+
+NOTED = {(*key, MAX_USAGE): seen(3) for key in ALL}
+
+
+def test_peaks_that_a_source_noted_of_workloads_are_added_up_where_no_node_tells_more():
+    made = found(two_nodes(), ALL | NOTED)
+    assert made.evidence.uses[:, 0].tolist() == [3 * GI, 3 * GI, 3 * GI]
+
+
+@pytest.mark.parametrize(
+    ("node", "uses", "beyond"),
+    [
+        (2, [1, 1], 0),
+        (3, [1, 1], 0),
+        (5, [2, 2], 0),
+        (7, [3, 3], 0),
+        (9, [3, 3], 2),
+    ],
+)
+def test_of_noted_peaks_as_much_counts_as_the_node_noted_itself(node, uses, beyond):
+    of_node = {("node/n1", "memory"): seen(1), ("node/n1", "memory", MAX_USAGE): seen(node)}
+    made = found(two_nodes(), ALL | NOTED | of_node)
+    assert made.evidence.uses[1:, 0].tolist() == [each * GI for each in uses]
+    assert made.evidence.beyond[0, 0] == beyond * GI
+
+
+def test_a_node_on_which_nothing_runs_changes_nothing():
+    snapshot = cluster(
+        node("n0", memory="16Gi"), node("n1", memory="16Gi").holding(pod("p", memory="4Gi", namespace="a"))
+    )
+    streams = {("pod/a/p", "memory"): seen(1), ("pod/a/p", "memory", MAX_USAGE): seen(2)}
+    assert found(snapshot, streams).evidence.uses[:, 0].tolist() == [2 * GI]
+
+
+def test_a_node_that_was_only_looked_at_does_not_tell_what_was_between():
+    made = found(two_nodes(), ALL | NOTED | {("node/n1", "memory"): seen(4)})
+    assert made.evidence.uses[1:, 0].tolist() == [3 * GI, 3 * GI]
+
+
+def test_a_peak_that_a_node_noted_counts_whatever_its_workloads_used():
+    made = found(two_nodes(), {**ALL, ("node/n1", "memory", MAX_USAGE): seen(15)})
+    assert made.evidence.beyond[:, 0].tolist() == [12 * GI, 0]
+    nodes = {(f"node/n{each}", "memory"): seen(2) for each in (1, 2)}
+    made = found(two_nodes(), nodes | {("node/n1", "memory", MAX_USAGE): seen(15)})
+    assert made.evidence.uses[:, 0].tolist() == [14 * GI, GI]
 
 
 def test_nodes_are_the_parts_where_workloads_are_not_known():

@@ -2,8 +2,8 @@
 
 Whoever uses more than its request has no promise for the rest: it is throttled where the resource is
 compressible, and at risk otherwise; above its limit it may be terminated. What lasts counts for compressible
-resources (a percentile), the most for others: memory that was needed once will be again. Only recent use
-counts. Replicas are told as one.
+resources (a percentile), the most for others, with the peaks that the source noted between its looks: memory
+that was needed once will be again. Only recent use counts. Replicas are told as one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ from ullage.engine.usage.summaries import Figures
 from ullage.engine.usage.summary import percentile
 from ullage.model.cluster import Container, Node, Workload
 from ullage.model.resources import ResourceTypes
-from ullage.model.usage import EVENTS, USAGE, kind_of
+from ullage.model.usage import EVENTS, MAX_USAGE, USAGE, kind_of
 from ullage.model.verdict import Finding, Severity
 
 RECENT_DAYS: Final = 7
@@ -28,6 +28,8 @@ LASTING: Final = Fraction(95, 100)
 NEAR: Final = Fraction(95, 100)
 """From this share on, use is near a bound."""
 UNSEEN: Final = -1
+MEASURED: Final = (USAGE, MAX_USAGE)
+"""What was used at moments, and the most between them."""
 MEMORY: Final = "memory"
 
 
@@ -58,7 +60,7 @@ class RecentUse(Protocol):
         """Return the resources whose use was ever observed of a subject, in order."""
 
     def most(self, subject: str, resource: str) -> int | None:
-        """Return the most that a subject used of a resource; None where nothing was observed of late."""
+        """Return the most that a subject used of a resource, by noted peaks too; None for nothing of late."""
 
     def lasting(self, subject: str, resource: str) -> int:
         """Return what lasts of it."""
@@ -73,24 +75,26 @@ class Recent:
         last = last_day if last_day is not None or span is None else span[1]
         self._since = since_of(last)
 
-    def figures(self, subject: str, resource: str) -> Figures:
+    def figures(self, subject: str, resource: str, measure: str = USAGE) -> Figures:
         """Return what a subject used of a resource."""
-        stream = Stream(subject, resource, USAGE)
+        stream = Stream(subject, resource, measure)
         first = first_day_of(subject, self._since)
         return self.book.figures(stream, [day for day in self.book.days(stream) if day >= first])
 
     def resources(self, subject: str) -> list[str]:
         """Return the resources whose use was observed of a subject, in order."""
-        return [each.resource for each in self.book.streams_of(subject) if each.measure == USAGE]
+        known = [each.resource for each in self.book.streams_of(subject) if each.measure in MEASURED]
+        return [*dict.fromkeys(known)]
 
     def most(self, subject: str, resource: str) -> int | None:
         """Return the most that a subject used of a resource; None where nothing was observed of late."""
-        figures = self.figures(subject, resource)
-        return figures.high if figures.points else None
+        every = (self.figures(subject, resource, each) for each in MEASURED)
+        return max((each.high for each in every if each.points), default=None)
 
     def lasting(self, subject: str, resource: str) -> int:
-        """Return what lasts of it."""
-        return percentile(self.figures(subject, resource), LASTING)
+        """Return what lasts of it; of whom only peaks were noted, what lasts of those."""
+        used = self.figures(subject, resource)
+        return percentile(used if used.points else self.figures(subject, resource, MAX_USAGE), LASTING)
 
 
 def since_of(last_day: int | None) -> int:

@@ -4,10 +4,13 @@ Parts are workloads, where most of what is promised is of workloads whose use is
 their reserve. Slots are as short as the observations allow, an hour at best. What a part used while it was
 not observed is taken to be much: what its like used then, else the most it ever used at that time of day. A
 workload of which nothing is known is taken to use all that it was promised.
+
+The hard thing is peaks that a source noted between its looks. Those of workloads need not fall together. What
+a node noted itself did: there they count only as far as the node shows them, and elsewhere in full.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -22,6 +25,7 @@ from ullage.engine.usage.owners import Owner, owner_of
 from ullage.engine.usage.ratio_nodes import ANYWHERE, Evidence
 from ullage.engine.usage.rising import DAY_KNOWN, DAYS_MAX
 from ullage.model.cluster import Workload
+from ullage.model.usage import MAX_USAGE, USAGE
 
 MEMORY: Final = "memory"
 LOOKED_AT: Final = ("node", "pod", "workload")
@@ -64,11 +68,16 @@ class _Members(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """What was observed: of workloads, of all that have one owner together, and of nodes themselves."""
+    """What was observed: of workloads, of all that have one owner together, and of nodes themselves.
+
+    `pods_noted` and `nodes_noted` are the peaks that their source noted between its looks.
+    """
 
     pods: Sequence[Hours]
+    pods_noted: Sequence[Hours]
     crews: Mapping[Owner, Hours]
     nodes: Sequence[Hours]
+    nodes_noted: Sequence[Hours]
     known: float
 
 
@@ -92,7 +101,9 @@ def group_evidence(book: Book, columns: Columns, group: str) -> GroupEvidence:
 
 
 def _seen(book: Book, columns: Columns, members: _Members) -> _Seen:
-    pods = [_hours(book, pod_subject(each)) for each in members.workloads]
+    names = [pod_subject(each) for each in members.workloads]
+    noted = [_hours(book, each, MAX_USAGE) for each in names]
+    pods = [_hours(book, each) or peaks for each, peaks in zip(names, noted, strict=True)]
     owners = [owner_of(each) for each in members.workloads]
     crews = {owner: _hours(book, workload_subject(owner)) for owner in dict.fromkeys(owners)}
     of_known = sum(
@@ -101,11 +112,13 @@ def _seen(book: Book, columns: Columns, members: _Members) -> _Seen:
         if pod or crews[owner]
     )
     sums = _sums_by_node(columns, members, pods)
-    nodes = []
+    nodes, nodes_noted = [], []
     for row in members.rows:
-        hours = _hours(book, f"node/{columns.nodes[row].name}")
-        nodes.append(hours if _is_more(hours, sums.get(row, {})) else {})
-    return _Seen(pods, crews, nodes, of_known / int(members.requests.sum()))
+        subject = f"node/{columns.nodes[row].name}"
+        hours, peaks = _hours(book, subject), _hours(book, subject, MAX_USAGE)
+        nodes.append(_larger(hours if _is_more(hours, sums.get(row, {})) else {}, peaks))
+        nodes_noted.append(peaks)
+    return _Seen(pods, noted, crews, nodes, nodes_noted, of_known / int(members.requests.sum()))
 
 
 def _members(columns: Columns, group: str) -> _Members:
@@ -128,8 +141,8 @@ def _members(columns: Columns, group: str) -> _Members:
     return _Members(rows, workloads, requests, -1 if column is None else column)
 
 
-def _hours(book: Book, subject: str) -> Hours:
-    stream = Stream(subject, MEMORY)
+def _hours(book: Book, subject: str, measure: str = USAGE) -> Hours:
+    stream = Stream(subject, MEMORY, measure)
     found: Hours = {}
     for day in book.days(stream)[-DAYS_MAX - 1 :]:
         slots = book.slots(stream, day, 1)
@@ -137,6 +150,13 @@ def _hours(book: Book, subject: str) -> Hours:
         if (peaks != MISSING).any():
             found[day] = peaks
     return found
+
+
+def _larger(one: Hours, other: Hours) -> Hours:
+    """Return the larger peak of each hour."""
+    nothing = np.full(DAY_HOURS, MISSING)
+    days = sorted({*one, *other})
+    return {day: np.maximum(one.get(day, nothing), other.get(day, nothing)) for day in days}
 
 
 def _sums_by_node(columns: Columns, members: _Members, pods: Sequence[Hours]) -> dict[int, Hours]:
@@ -165,13 +185,14 @@ def _of_workloads(columns: Columns, members: _Members, seen: _Seen) -> GroupEvid
     for owner, together in seen.crews.items():
         slots = _slots(together, days, hours)
         like[owner] = np.where(slots == MISSING, MISSING, -(-slots // sizes[owner]))
-    uses = np.array(
+    used = np.array(
         [
             _without_gaps(_slots(pod, days, hours), like[owner], int(request), DAY_HOURS // hours)
             for pod, owner, request in zip(seen.pods, owners, members.requests, strict=True)
         ],
         np.int64,
     )
+    uses = _with_noted(columns, members, seen, used, lambda part: _slots(part, days, hours))
     places = {columns.nodes[row].name: place for place, row in enumerate(members.rows)}
     own = [places[each.node] if is_daemon(each) else ANYWHERE for each in members.workloads]
     evidence = Evidence(
@@ -187,11 +208,39 @@ def _of_workloads(columns: Columns, members: _Members, seen: _Seen) -> GroupEvid
     return GroupEvidence("workloads", tuple(each.subject for each in owners), evidence, hours, seen.known)
 
 
-def _beyond(columns: Columns, members: _Members, uses: Integers, nodes: Sequence[Integers]) -> Integers:
-    """Return what is used on each node above its reserve and by none of its workloads."""
+def _with_noted(
+    columns: Columns, members: _Members, seen: _Seen, used: Integers, slots: Callable[[Hours], Integers]
+) -> Integers:
+    """Return what workloads use with noted peaks: on a node that noted its own, as far as it shows them.
+
+    Of each workload there the same part is kept of what its peak is above its use, so that all come to the
+    peak of the node together: never less than was used, and never more than the peaks.
+    """
+    if not any(seen.pods_noted):
+        return used
+    found = used.copy()
+    there = _workloads_by_node(members)
+    for row, of_node in zip(members.rows, map(slots, seen.nodes_noted), strict=True):
+        here = there.get(columns.nodes[row].name, [])
+        if not here:
+            continue
+        above = np.array([np.maximum(slots(seen.pods_noted[each]) - used[each], 0) for each in here])
+        shown = of_node - int(columns.reserve[row, members.column]) - used[here].sum(axis=0)
+        part = np.clip(shown / np.maximum(above.sum(axis=0), 1), 0.0, 1.0)
+        found[here] += np.ceil(above * np.where(of_node == MISSING, 1.0, part)).astype(np.int64)
+    return found
+
+
+def _workloads_by_node(members: _Members) -> dict[str, list[int]]:
     there: dict[str, list[int]] = {}
     for number, workload in enumerate(members.workloads):
         there.setdefault(workload.node, []).append(number)
+    return there
+
+
+def _beyond(columns: Columns, members: _Members, uses: Integers, nodes: Sequence[Integers]) -> Integers:
+    """Return what is used on each node above its reserve and by none of its workloads."""
+    there = _workloads_by_node(members)
     found = np.zeros((len(members.rows), uses.shape[1]), np.int64)
     for place, row in enumerate(members.rows):
         known = uses[there.get(columns.nodes[row].name, [])].sum(axis=0)
