@@ -42,7 +42,7 @@ def run(work, tls: ssl.SSLContext | None = None):
     async def whole():
         (port,) = free_port_numbers(1)
         ready = asyncio.Event()
-        task = asyncio.create_task(serve(served(), host="127.0.0.1", port=port, tls=tls, ready=ready))
+        task = asyncio.create_task(serve(served(), host="127.0.0.1", port=port, tls=tls, ready=ready.set))
         await asyncio.wait_for(ready.wait(), 10)
         try:
             return await work(port)

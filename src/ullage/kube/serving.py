@@ -85,9 +85,9 @@ async def serve(
     host: str,
     port: int,
     tls: ssl.SSLContext | None = None,
-    ready: asyncio.Event | None = None,
+    ready: Callable[[], None] = lambda: None,
 ) -> None:
-    """Answer requests until cancelled."""
+    """Answer requests until cancelled; `ready` is called once somebody can be answered."""
     config = uvicorn.Config(
         served, host=host, port=port, log_config=None, access_log=False, lifespan="off", http="httptools"
     )
@@ -96,10 +96,10 @@ async def serve(
     server = _Server(config)
     task = asyncio.create_task(server.serve())
     try:
-        while ready is not None and not server.started and not task.done():  # noqa: ASYNC110 - it has no event
+        while not server.started and not task.done():  # noqa: ASYNC110 - it has no event
             await asyncio.sleep(0.01)
-        if ready is not None:
-            ready.set()
+        if server.started:
+            ready()
         await asyncio.shield(task)  # it has to close its socket itself, or the port stays taken
     finally:
         server.should_exit = True

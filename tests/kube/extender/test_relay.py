@@ -35,7 +35,7 @@ def relayed(
         if tls is not None:
             context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
             context.load_cert_chain(tls)
-        server = asyncio.create_task(serve(served, host="127.0.0.1", port=port, tls=context, ready=ready))
+        server = asyncio.create_task(serve(served, host="127.0.0.1", port=port, tls=context, ready=ready.set))
         await ready.wait()
         try:
             await relay(identity("pod-1", "127.0.0.1", port), ASKED, trusted)

@@ -59,6 +59,17 @@ def test_helm_installs_upgrades_and_leaves_our_kinds_behind(cluster, helm, ullag
     assert "quotas.ullage.dev" in names(cluster, DEFINITIONS)
 
 
+def test_helm_takes_over_what_another_installation_left_behind(cluster, helm, ullage):
+    ullage("install", "--apply", "--component", "scheduler")
+    quota = {"apiVersion": "ullage.dev/v1", "kind": "Quota", "metadata": {"name": "research"}, "spec": {}}
+    cluster.create(quota)
+    ullage("uninstall", "--apply")
+    assert "quotas.ullage.dev" in names(cluster, DEFINITIONS), "it has an object"
+    taking_over = ("--take-ownership", "--force-conflicts")
+    helm("install", "any", str(ROOT / CHART), "--namespace", "other", "--create-namespace", *taking_over)
+    assert names(cluster, "/apis/ullage.dev/v1/quotas") == {"research"}
+
+
 def test_what_kustomize_installed_is_what_install_knows(cluster, kubectl, ullage):
     applied = kubectl(
         "apply", "--server-side", "--field-manager=ullage", "--force-conflicts", "-k", str(ROOT / BASE)

@@ -61,8 +61,11 @@ def run_extender(options: Options, names: Sequence[str], listening: Listening) -
 
     async def answer(process: Process) -> None:
         served = of(process).served()
-        process.log.say("serves kube-scheduler", port=listening.port)
-        await serve(served, host=listening.host, port=listening.port, tls=context)
+
+        def ready() -> None:
+            process.log.say("serves kube-scheduler", port=listening.port)
+
+        await serve(served, host=listening.host, port=listening.port, tls=context, ready=ready)
 
     async def claim(process: Process) -> None:
         await of(process).lead()

@@ -88,11 +88,11 @@ async def serve_webhook(process: Process, port: int, names: tuple[str, ...]) -> 
     async with asyncio.TaskGroup() as group:
         group.create_task(trust.run())
         await trust.ready.wait()
-        ready = asyncio.Event()
-        host = process.options.host
-        group.create_task(serve(served, host=host, port=port, tls=trust.context, ready=ready))
-        await ready.wait()
-        process.log.say("serves the webhook", port=port)
+
+        def ready() -> None:
+            process.log.say("serves the webhook", port=port)
+
+        await serve(served, host=process.options.host, port=port, tls=trust.context, ready=ready)
 
 
 async def operate(process: Process, *, node_capacity: bool = True) -> None:
