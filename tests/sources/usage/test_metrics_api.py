@@ -29,6 +29,7 @@ def served(bare, tmp_path_factory):
         [node_metrics("n1", "250m", "1Gi"), node_metrics("n2", "1234567891n", "2097152Ki")],
         [
             pod_metrics("shop", "web-1", ("app", "100000001n", "100Mi"), ("side", "5m", "10Mi")),
+            pod_metrics("shop", "idle", *((f"c{number}", "100000n", "1Mi") for number in range(8))),
             pod_metrics("shop", "odd", ("app", "what?", "10Mi")),
             pod_metrics("shop", "over", at="2026-01-01T00:00:30Z"),
             *(pod_metrics("data", f"p{number}", ("c", "1", str(number))) for number in range(5)),
@@ -61,13 +62,19 @@ def test_every_page_of_nodes_and_pods_is_read(bare, served):
     assert found["node/n1", "cpu"] == (SECONDS, 250)
     assert found["node/n2", "cpu"] == (SECONDS, 1235)
     assert found["node/n2", "memory"] == (SECONDS, 2 << 30)
-    assert found["container/shop/web-1/app", "cpu"] == (SECONDS, 101)
-    assert found["pod/shop/web-1", "cpu"] == (SECONDS, 106)
+    assert found["container/shop/web-1/app", "cpu"] == (SECONDS, 100)
+    assert found["pod/shop/web-1", "cpu"] == (SECONDS, 105)
     assert found["pod/shop/web-1", "memory"] == (SECONDS, 110 * MIB)
     assert {subject for subject, _ in found if subject.startswith("pod/data/")} == {
         f"pod/data/p{number}" for number in range(5)
     }
     assert sum("continue=" in each for each in served.asked) >= 3
+
+
+def test_idle_containers_are_together_what_they_are(bare, served):  # noqa: ARG001 - it is served
+    found = points(read_metrics_api(kubeconfig=str(bare.kubeconfig())))
+    assert sum(found[f"container/shop/idle/c{number}", "cpu"][1] for number in range(8)) == 1
+    assert found["pod/shop/idle", "cpu"] == (SECONDS, 1)
 
 
 def test_what_cannot_be_read_is_a_point_that_was_dropped(bare, served):  # noqa: ARG001 - it is served

@@ -14,7 +14,7 @@ from builders import cluster
 from builders import node as a_node
 from ullage.engine.usage.book import Book, Stream
 from ullage.model.errors import InputError
-from ullage.sources.usage.prometheus import Window, amounts_of, read_prometheus
+from ullage.sources.usage.prometheus import Window, read_prometheus, scaled_of
 from usage_exporter import MIB, Exporter, Metric, cadvisor, container, history, node
 from usage_prometheus import free_port, program, prometheus, running, until
 
@@ -265,14 +265,26 @@ def test_what_is_scraped_from_a_node_exporter_and_an_exporter_of_ours_is_read(tm
     assert 0 < used <= psutil.virtual_memory().total
 
 
+@slow
+def test_idle_containers_are_together_what_they_are(tmp_path):
+    idle = [
+        Metric(
+            "container_cpu_usage_seconds_total",
+            {"namespace": "web", "pod": f"p{number}", "container": "c"},
+            lambda minute: round(0.0001 * 60 * minute, 6),
+        )
+        for number in range(8)
+    ]
+    with prometheus(tmp_path, history(idle, BEGIN, 20)) as url:
+        found = points(read_prometheus(url, Window(BEGIN + 300, BEGIN + 900)))
+    for minute in (5, 10, 15):
+        assert sum(found[f"pod/web/p{number}", "cpu", "usage"][minute] for number in range(8)) == 1
+
+
 @given(st.lists(st.floats(width=64), min_size=1, max_size=20), st.sampled_from([1, 1000]))
-def test_an_amount_is_rounded_up_and_what_is_none_is_dropped(values, scale):
-    for value, amount in zip(values, amounts_of(np.array(values), scale).tolist(), strict=True):
+def test_an_amount_is_in_steps_of_its_resource_and_what_is_none_is_dropped(values, scale):
+    for value, amount in zip(values, scaled_of(np.array(values), scale).tolist(), strict=True):
         if not math.isfinite(value) or value > 2**62 - 1 or value < 0:
             assert amount == -1
         elif abs(value) < 1e12:
-            assert -1e-3 < amount - value * scale < 1.001
-
-
-def test_what_a_rate_has_beyond_a_millionth_is_rounding():
-    assert amounts_of(np.array([0.25, 0.25000000000001, 0.2500011]), 1000).tolist() == [250, 250, 251]
+            assert amount == value * scale

@@ -4,7 +4,7 @@ One point for each container, pod and node, at the moment its measuring ended. L
 server gives pages, and each is read straight into columns. Who may see only one of both lists gets that one.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -37,7 +37,7 @@ GROUP: Final = "metrics.k8s.io"
 VERSION: Final = f"{GROUP}/v1beta1"
 NODES: Final = Listed(Kind(GROUP, "NodeMetrics"), VERSION, "nodes", namespaced=False)
 PODS: Final = Listed(Kind(GROUP, "PodMetrics"), VERSION, "pods", namespaced=True)
-_MILLI_EXPONENT: Final = 3
+_NANO_EXPONENT: Final = 9
 _NANO_PER_MILLI: Final = 1_000_000
 _DIGITS_MAX: Final = 18
 _INSTEAD: Final = "install metrics-server, or name another source: --usage prometheus:URL"
@@ -119,21 +119,34 @@ def _refused(server: ApiServer, refusals: list[NotListedError], namespace: str) 
 
 
 class _Columns:
-    """Points of one resource."""
+    """Points of one resource; what one is rounded by is carried to the next, so that sums stay right."""
 
-    def __init__(self, resource: str, amount: Callable[[_Usage], int]) -> None:
+    def __init__(self, resource: str, amount: Callable[[_Usage], int], step: int) -> None:
         self._resource = resource
         self._amount = amount
+        self._step = step
+        self._carried = step // 2
         self._subjects: list[str] = []
         self._seconds: list[int] = []
         self._amounts: list[int] = []
 
-    def add(self, subject: str, seconds: int, usages: list[_Usage]) -> None:
-        """Take the sum of what containers use; dropped where one does not say."""
-        amounts = [self._amount(each) for each in usages]
-        self._subjects.append(subject)
-        self._seconds.append(seconds)
-        self._amounts.append(-1 if not amounts or min(amounts) < 0 else sum(amounts))
+    def add(self, parts: Mapping[str, _Usage], seconds: int, whole: str = "") -> None:
+        """Take what parts use, and their sum as what a whole uses; dropped where one does not say."""
+        amounts = [self._rounded(self._amount(each)) for each in parts.values()]
+        found = dict(zip(parts, amounts, strict=True))
+        if whole:
+            found[whole] = -1 if not amounts or min(amounts) < 0 else sum(amounts)
+        for subject, amount in found.items():
+            if not subject_problem(subject):
+                self._subjects.append(subject)
+                self._seconds.append(seconds)
+                self._amounts.append(amount)
+
+    def _rounded(self, amount: int) -> int:
+        if amount < 0:
+            return amount
+        rounded, self._carried = divmod(amount + self._carried, self._step)
+        return rounded
 
     def samples(self) -> Samples:
         """Return the points."""
@@ -149,28 +162,21 @@ def _samples(data: bytearray, error: Callable[[str, str], InputError]) -> Iterat
         raise error(
             f"{GROUP}: the answer is no list of metrics: {one_line(str(problem))[:200]}", _INSTEAD
         ) from None
-    columns = (_Columns("cpu", _milli), _Columns("memory", _bytes))
+    columns = (_Columns("cpu", _nano, _NANO_PER_MILLI), _Columns("memory", _bytes, 1))
     for item in items:
         seconds = _seconds(item.timestamp)
         if seconds is None:
             continue
-        for subject, usages in _parts(item):
-            if not subject_problem(subject):
-                for column in columns:
-                    column.add(subject, seconds, usages)
+        of = item.metadata
+        for column in columns:
+            if item.containers is None:
+                column.add({f"node/{of.name}": item.usage}, seconds)
+                continue
+            pod = f"{of.namespace}/{of.name}"
+            parts = {f"container/{pod}/{each.name}": each.usage for each in item.containers}
+            column.add(parts, seconds, f"pod/{pod}")
     if items:
         yield from (each.samples() for each in columns)
-
-
-def _parts(item: _Item) -> Iterator[tuple[str, list[_Usage]]]:
-    """Yield what an item tells of: a node, or a pod and its containers."""
-    of = item.metadata
-    if item.containers is None:
-        yield f"node/{of.name}", [item.usage]
-        return
-    yield f"pod/{of.namespace}/{of.name}", [each.usage for each in item.containers]
-    for each in item.containers:
-        yield f"container/{of.namespace}/{of.name}/{each.name}", [each.usage]
 
 
 def _seconds(at: datetime | None) -> int | None:
@@ -178,12 +184,12 @@ def _seconds(at: datetime | None) -> int | None:
     return seconds if seconds >= 0 else None
 
 
-def _milli(usage: _Usage) -> int:
+def _nano(usage: _Usage) -> int:
     text = usage.cpu
     digits = text[:-1]
     if text[-1:] == "n" and digits.isascii() and digits.isdecimal() and len(digits) <= _DIGITS_MAX:
-        return -(-int(digits) // _NANO_PER_MILLI)  # as metrics-server writes it
-    return _amount(text, _MILLI_EXPONENT)
+        return int(digits)  # as metrics-server writes it
+    return _amount(text, _NANO_EXPONENT)
 
 
 def _bytes(usage: _Usage) -> int:

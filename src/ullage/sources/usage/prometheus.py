@@ -31,10 +31,9 @@ from ullage.sources.usage.prometheus_server import (
     TooMuchError,
     options_of,
 )
+from ullage.sources.usage.whole_amounts import whole_amounts
 
 GAP_SECONDS_MAX: Final = 6 * 3600
-_DECIMALS: Final = 6
-"""Beyond these, what a rate has is rounding."""
 _NOTHING: Final = (
     "let it scrape kubelets (container_*) or node exporters (node_*), widen the window, "
     "or name the tenant (X-Scope-OrgID) in $ULLAGE_PROMETHEUS_HEADERS"
@@ -108,14 +107,15 @@ class _Grid:
         slots = np.rint((series.seconds - self._window.first_seconds) / self._window.step_seconds).astype(
             np.int64
         )
-        amounts = amounts_of(series.values, self._query.scale)
+        scaled = scaled_of(series.values, self._query.scale)
         meant = numbers >= 0
         if not meant.all():
-            numbers, slots, amounts = numbers[meant], slots[meant], amounts[meant]
+            numbers, slots, scaled = numbers[meant], slots[meant], scaled[meant]
         if not len(numbers):
             return
         if len(subjects) < len(series.labels):
-            numbers, slots, amounts = _largest(numbers, slots, amounts)
+            numbers, slots, scaled = _largest(numbers, slots, scaled)
+        amounts = whole_amounts(scaled, slots, _places(subjects)[numbers])
         if self._query.what != EVENTS:
             numbers, slots, amounts = self._with_gaps(subjects, numbers, slots, amounts)
         yield self._columns(subjects, numbers, slots, amounts)
@@ -159,11 +159,15 @@ class _Grid:
         return Samples(self._query.resource, self._query.measure, subjects, numbers, seconds, amounts)
 
 
-def amounts_of(values: Numbers, scale: int) -> Integers:
-    """Return values in the steps of their resource, rounded up; -1 where one is none."""
+def scaled_of(values: Numbers, scale: int) -> Numbers:
+    """Return values in the steps of their resource; -1 where one is none."""
     good = (values >= 0) & (values <= AMOUNT_MAX // scale // 2)
-    scaled = np.ceil(np.round(np.where(good, values, 0) * scale, _DECIMALS)).astype(np.int64)
-    return np.where(good, scaled, -1)
+    return np.where(good, np.where(good, values, 0) * scale, -1)
+
+
+def _places(subjects: Sequence[str]) -> Integers:
+    """Return which place each of some names has in their order."""
+    return np.argsort(np.array(sorted(range(len(subjects)), key=subjects.__getitem__), np.int64))
 
 
 def _subjects(names: Sequence[str]) -> tuple[list[str], Integers]:
@@ -180,7 +184,7 @@ def _sorted(numbers: Integers, slots: Integers) -> tuple[Integers, Integers]:
     return order, np.flatnonzero(is_new)
 
 
-def _largest(numbers: Integers, slots: Integers, amounts: Integers) -> tuple[Integers, Integers, Integers]:
+def _largest(numbers: Integers, slots: Integers, amounts: Numbers) -> tuple[Integers, Integers, Numbers]:
     """Return one point for each subject and moment: the largest of those that there are."""
     order, starts = _sorted(numbers, slots)
     if not len(order):
