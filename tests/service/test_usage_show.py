@@ -6,6 +6,7 @@ from ullage.engine.usage.decaying import status_with_prediction
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
 from ullage.render.json_text import to_json
+from ullage.render.view import Table
 from ullage.service import usage_show_page
 from ullage.service.asked import Asked, read_cluster, read_to_hold
 from ullage.service.held import Held, holding
@@ -40,12 +41,23 @@ def test_statuses_are_documents_of_the_resource_model_that_read_back():
     answer = shown(by="node")
     (document,) = documents_of(to_json(answer.data()).encode(), "answer.json")
 
-    read = {status.subject: status for status, _ in statuses_of(document, ResourceTypes())}
+    read = {status.subject: status for status, _, _ in statuses_of(document, ResourceTypes())}
 
     observed = read_usage(USAGE, DEMO, read_cluster(DEMO))
     assert read == {subject: status_with_prediction(observed, subject) for subject in read}
     assert len(read) == 12
     assert all(status.predicted for status in read.values())
+
+
+@pytest.mark.parametrize("by", ["workload", "namespace", "pod", "node", "quota", "group", "cluster"])
+def test_what_is_written_means_the_same_when_it_is_read_again(tmp_path, by):
+    path = tmp_path / "usage.json"
+    path.write_text(to_json(shown(by=by).data()), "utf-8")
+    again = usage_show(DEMO, ShowQuestion(str(path), by=by))
+    assert items(again) == items(shown(by=by))
+    assert [each for each in again.page().blocks if isinstance(each, Table)] == [
+        each for each in shown(by=by).page().blocks if isinstance(each, Table)
+    ]
 
 
 def test_requests_and_limits_stand_beside_what_is_used():
@@ -144,7 +156,7 @@ def test_what_a_document_states_is_written_as_it_was_read(tmp_path, parts):
     (stated,) = statuses_of(document, ResourceTypes())
     answer = usage_show(Asked("demo"), ShowQuestion(usage=str(path)))
     (written,) = documents_of(to_json(answer.data()).encode(), "test")
-    assert [*statuses_of(written, ResourceTypes())] == [stated]
+    assert [each[:2] for each in statuses_of(written, ResourceTypes())] == [stated[:2]]
     assert answer.page().blocks
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.model.errors import InputError
-from ullage.model.resources import Amount, ResourceTypes
-from ullage.model.usage import PERCENTILES, ResourceStatus, UsageSummary
+from ullage.model.resources import NOTHING, Amount, Resources, ResourceTypes
+from ullage.model.usage import PERCENTILES, Promised, ResourceStatus, UsageSummary
 from ullage.render.json_text import to_json, to_yaml
 from ullage.sources.documents import documents_of
 from ullage.sources.usage_documents import status_document, status_list, statuses_of
@@ -32,8 +32,8 @@ def read(text, types=TYPES):
 
 
 def test_the_form_of_the_resource_model_is_read():
-    ((status, taken_seconds),) = read(SEED)
-    assert taken_seconds is None
+    ((status, taken_seconds, promised),) = read(SEED)
+    assert (taken_seconds, promised) == (None, None)
     assert status == ResourceStatus(
         "",
         {
@@ -82,21 +82,29 @@ STATUSES = st.builds(
 )
 
 
-@given(STATUSES, st.one_of(st.none(), st.integers(0, 1 << 33)))
-def test_a_status_is_the_same_after_json_and_after_yaml(status, taken_seconds):
-    document = status_document(status, TYPES, taken_seconds)
+AMOUNTS = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.integers(0, 1 << 50), min_size=1).map(
+    Resources
+)
+PROMISED = st.builds(
+    Promised, AMOUNTS, st.one_of(st.just(NOTHING), AMOUNTS), st.integers(1, 9), st.integers(10, 99)
+)
+
+
+@given(STATUSES, st.one_of(st.none(), st.integers(0, 1 << 33)), st.one_of(st.none(), PROMISED))
+def test_a_status_is_the_same_after_json_and_after_yaml(status, taken_seconds, promised):
+    document = status_document(status, TYPES, taken_seconds, promised)
     for write in (to_json, to_yaml):
         text = write(document)
-        assert read(text) == [(status, taken_seconds)]
-        ((again, taken),) = read(text)
-        assert write(status_document(again, TYPES, taken)) == text
+        assert read(text) == [(status, taken_seconds, promised)]
+        ((again, *rest),) = read(text)
+        assert write(status_document(again, TYPES, *rest)) == text
 
 
 @given(st.lists(STATUSES, max_size=3))
 def test_many_statuses_are_one_document(statuses):
     whole = status_list([status_document(each, TYPES) for each in statuses], cluster="demo")
     for write in (to_json, to_yaml):
-        assert [status for status, _ in read(write(whole))] == statuses
+        assert [status for status, _, _ in read(write(whole))] == statuses
 
 
 def test_what_is_not_known_is_left_out():
@@ -134,6 +142,9 @@ def test_an_exact_share_is_written_exactly():
         ("apiVersion: ullage.dev/v1\nkind: ResourceStatusList\nitems: 5\n", "no list of items"),
         ("apiVersion: ullage.dev/v1\nkind: ResourceStatusList\nitems: [5]\n", "items.*a status is no map"),
         ("subject: 5\nresourceStatus: {}\n", "subject is no text"),
+        ("resourceStatus: {}\nrequests: {cpu: -1}\n", "requests has an amount below 0"),
+        ("resourceStatus: {}\nlimits: 5\n", "limits is no map"),
+        ("resourceStatus: {}\nlimits: {cpu: 1}\npods: many\n", "pods is no count"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line_with_its_place(text, refusal):

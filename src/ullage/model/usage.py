@@ -6,10 +6,10 @@ A subject is `node/N`, `pod/NS/P`, `container/NS/P/C`, `workload/NS/OWNER`, `nam
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from ullage.model.constraints import Record
-from ullage.model.resources import Amount
+from ullage.model.resources import NOTHING, Amount, Resources
 
 Measure = Literal["usage", "maxusage", "committed"]
 """What was observed: use at a moment, the most used since a start, or what was promised."""
@@ -55,6 +55,18 @@ class ResourceStatus(Record, frozen=True):
     usage: Mapping[str, UsageSummary] = {}
     maxusage: Mapping[str, UsageSummary] = {}
     predicted: Mapping[str, UsageSummary] = {}
+
+
+class Promised(NamedTuple):
+    """What a subject asked for, and what it may have; a resource without a bound is not in `limit`.
+
+    `pods` of `all_pods` were observed and count.
+    """
+
+    request: Resources = NOTHING
+    limit: Resources = NOTHING
+    pods: int = 0
+    all_pods: int = 0
 
 
 def kind_of(subject: str) -> str:

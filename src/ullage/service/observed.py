@@ -278,8 +278,8 @@ def _stated(source: str, types: ResourceTypes) -> "Book":
 
     book = Book()
     stated: dict[str, list[Stated]] = {}
-    for status, taken_seconds in read_statuses(source, types):
-        stated.setdefault(status.subject, []).append(Stated(status, taken_seconds))
+    for status, taken_seconds, promised in read_statuses(source, types):
+        stated.setdefault(status.subject, []).append(Stated(status, taken_seconds, promised))
         if not status.subject:
             raise InputError("a status has no subject", where=source, remedy="write subject: node/NAME")
         at_seconds = taken_seconds or 0

@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 from ullage.engine.usage.book import Book
 from ullage.engine.usage.buckets import EXACT_BELOW
 from ullage.engine.usage.hollow import findings_by
-from ullage.engine.usage.promised import Promised, promised_to_workloads
+from ullage.engine.usage.promised import promised_to_workloads
 from ullage.engine.usage.summary import status_of
 from ullage.model.cluster import Snapshot
-from ullage.model.usage import fraction_of
+from ullage.model.usage import Promised, fraction_of
 from ullage.model.verdict import Finding
 from ullage.service.held import columns_of
 from ullage.service.usage_part import unrecorded

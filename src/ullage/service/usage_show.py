@@ -8,12 +8,12 @@ import msgspec
 from ullage.engine.usage.book import Book
 from ullage.engine.usage.decaying import status_with_prediction
 from ullage.engine.usage.hollow import usage_findings
-from ullage.engine.usage.promised import NAMESPACED, Promised, promised_to, seen_in
+from ullage.engine.usage.promised import NAMESPACED, promise_of, promised_to, seen_in
 from ullage.engine.usage.summary import status_of
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
-from ullage.model.usage import KINDS, USAGE, ResourceStatus, kind_of
+from ullage.model.usage import KINDS, USAGE, Promised, ResourceStatus, kind_of
 from ullage.model.verdict import Finding
 from ullage.model.wire import to_builtins
 from ullage.service.answer import Answer
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DEFAULT_KINDS: Final = ("node", "workload")
-NOTHING_PROMISED: Final = Promised()
 
 
 class ShowQuestion(NamedTuple):
@@ -85,7 +84,7 @@ def usage_report(snapshot: Snapshot, book: Book, question: ShowQuestion, asked: 
         revision=snapshot.revision,
         policy=snapshot.policy.name,
         subjects=tuple(
-            SubjectUsage(each, promised.get(each.subject, NOTHING_PROMISED), last_seconds(book, each.subject))
+            SubjectUsage(each, promise_of(each.subject, book, promised), last_seconds(book, each.subject))
             for each in subjects
         ),
         findings=tuple(each for each in usage_findings(columns, book) if _is_about(each, question, found)),
@@ -149,10 +148,7 @@ def _data(report: UsageReport, snapshot: Snapshot) -> Any:
 
     def documents() -> "Iterator[dict[str, Any]]":
         for each in report.subjects:
-            document = status_document(each.status, types, each.last_seconds or None)
-            promised = {"requests": each.promised.request, "limits": each.promised.limit}
-            stated = {name: types.print(amounts) for name, amounts in promised.items() if amounts}
-            yield {**document, **stated}
+            yield status_document(each.status, types, each.last_seconds or None, each.promised)
 
     return status_list(
         [*documents()],

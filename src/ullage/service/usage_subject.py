@@ -6,10 +6,11 @@ from typing import Final
 
 from ullage.engine.usage.book import Book
 from ullage.engine.usage.hollow import findings_about, findings_by
-from ullage.engine.usage.promised import Promised, promised_to
+from ullage.engine.usage.promised import promised_to
 from ullage.engine.usage.summary import status_of
 from ullage.model.cluster import Snapshot
 from ullage.model.errors import InputError
+from ullage.model.usage import Promised
 from ullage.model.verdict import Finding
 from ullage.service.asked import unknown
 from ullage.service.held import columns_of

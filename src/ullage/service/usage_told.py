@@ -59,10 +59,7 @@ def subject_status(asked: Asked, subject: str) -> dict[str, Any]:
         if status is None:
             raise nobody(connection, subject)
         promised = promised_of(connection, snapshot, subject)
-    types = snapshot.resource_types
-    stated = {"requests": promised.request, "limits": promised.limit}
-    document = status_document(status, types, last_seconds(book, subject) or None)
-    return {**document, **{name: types.print(amounts) for name, amounts in stated.items() if amounts}}
+    return status_document(status, snapshot.resource_types, last_seconds(book, subject) or None, promised)
 
 
 def subject_series(asked: Asked, question: SeriesQuestion) -> SubjectSeries:

@@ -9,8 +9,9 @@
     ]
 
 Lists of single pairs may also be maps. Beyond the model's fields a summary has `windowSeconds`,
-`droppedPoints` and `confidence`; a document may say in `takenSeconds` when its window ended. Many are the
-`items` of a ResourceStatusList.
+`droppedPoints` and `confidence`; a document may say in `takenSeconds` when its window ended, and in
+`requests` and `limits` what was promised to its subject: of a crowd, to the `pods` of `allPods` that were
+observed. Many are the `items` of a ResourceStatusList.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +21,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from ullage.model.errors import InputError
-from ullage.model.resources import Amount, ResourceTypes, canonical_name
+from ullage.model.resources import Amount, Resources, ResourceTypes, canonical_name
 from ullage.model.settings import parse_fraction, print_fraction
-from ullage.model.usage import ResourceStatus, UsageSummary, fraction_of
+from ullage.model.usage import Promised, ResourceStatus, UsageSummary, fraction_of
 from ullage.model.wire import API_VERSION
 from ullage.sources.documents import Document, read_documents
 from ullage.sources.own_format import read_header
@@ -44,14 +45,18 @@ _ANYTHING: Final = msgspec.json.Decoder(dict[str, Any])
 
 
 class Taken(NamedTuple):
-    """The status of a subject, and when its window ended, where that is said."""
+    """The status of a subject, and where it is said, when its window ended and what was promised."""
 
     status: ResourceStatus
     taken_seconds: int | None = None
+    promised: Promised | None = None
 
 
 def status_document(
-    status: ResourceStatus, types: ResourceTypes, taken_seconds: int | None = None
+    status: ResourceStatus,
+    types: ResourceTypes,
+    taken_seconds: int | None = None,
+    promised: Promised | None = None,
 ) -> dict[str, Any]:
     """Return a status as a document, ready for JSON or YAML."""
     parts = [
@@ -66,7 +71,17 @@ def status_document(
         "subject": status.subject,
         **taken,
         "resourceStatus": parts,
+        **_promise(promised or Promised(), types),
     }
+
+
+def _promise(promised: Promised, types: ResourceTypes) -> dict[str, Any]:
+    """Return what was promised as fields of a document: of how many pods, where those are not all."""
+    amounts = {"requests": promised.request, "limits": promised.limit}
+    found: dict[str, Any] = {name: types.print(each) for name, each in amounts.items() if each}
+    if promised.pods < promised.all_pods:
+        found |= {"pods": promised.pods, "allPods": promised.all_pods}
+    return found
 
 
 def status_list(documents: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
@@ -138,7 +153,24 @@ def _taken(item: Any, types: ResourceTypes) -> Taken:
         }
         for part, values in parts.items()
     }
-    return Taken(ResourceStatus(subject, **found), _count(data.get("takenSeconds"), "takenSeconds", TIME_MAX))
+    taken_seconds = _count(data.get("takenSeconds"), "takenSeconds", TIME_MAX)
+    return Taken(ResourceStatus(subject, **found), taken_seconds, _read_promise(data, types))
+
+
+def _read_promise(data: Mapping[str, Any], types: ResourceTypes) -> Promised | None:
+    """Return what a document says was promised; None where it says nothing of it."""
+    if "requests" not in data and "limits" not in data:
+        return None
+    request, limit = (_amounts(data.get(name) or {}, name, types) for name in ("requests", "limits"))
+    pods, every = (_count(data.get(name), name) or 0 for name in ("pods", "allPods"))
+    return Promised(request, limit, pods, every)
+
+
+def _amounts(value: Any, name: str, types: ResourceTypes) -> Resources:
+    found = types.parse(_map(value, name))
+    if any(amount < 0 for amount in found.values()):
+        raise InputError(f"{name} has an amount below 0", remedy="nobody is promised less than nothing")
+    return found
 
 
 def _read_summary(resource: str, value: Any, types: ResourceTypes) -> UsageSummary:

@@ -16,7 +16,7 @@ from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.levels import DAY_SECONDS, MISSING, Levels
 from ullage.engine.usage.summaries import AMOUNT_MAX, Figures, Summaries, Table, joined
 from ullage.model.errors import InputError
-from ullage.model.usage import KINDS, ResourceStatus, kind_of
+from ullage.model.usage import KINDS, Promised, ResourceStatus, kind_of
 
 FINE_SECONDS: Final = 300
 COARSE_SECONDS: Final = 3600
@@ -82,10 +82,11 @@ class OfPeaks(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """A status that somebody else made, as it was read, and when its window ended, where that is said."""
+    """A status of somebody else, as it was read; when its window ended and what was promised, if said."""
 
     status: ResourceStatus
     taken_seconds: int | None = None
+    promised: Promised | None = None
 
 
 class Book:

@@ -2,11 +2,12 @@
 
 For pods and containers these are request and limit. A node was promised what is committed on it and may have
 what is allocatable; groups and the cluster likewise. A workload counts those of its pods that were observed:
-use of some is not held against the requests of all.
+use of some is not held against the requests of all. Which those were a summary of it does not tell: there,
+what was promised to them is what the summary states.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Final
 
 from ullage.engine.capacity.summary import summarise_groups, total
 from ullage.engine.columns import Columns
@@ -16,28 +17,28 @@ from ullage.engine.usage.book import Book
 from ullage.engine.usage.homes import NO_NAMESPACE, pod_subject, workload_subject
 from ullage.engine.usage.owners import owner_of
 from ullage.model.cluster import Snapshot, Workload
-from ullage.model.resources import NOTHING, Resources
+from ullage.model.resources import Resources
+from ullage.model.usage import Promised, kind_of
 
 NAMESPACED: Final = frozenset(("pod", "container", "workload", "namespace"))
 """Kinds of subjects that are of one namespace."""
+CROWDS: Final = frozenset(("workload", "namespace"))
+"""Kinds of subjects that count only those of their pods that were observed."""
+NOTHING_PROMISED: Final = Promised()
 Seen = Callable[[Sequence[str]], Collection[str]]
-
-
-class Promised(NamedTuple):
-    """What a subject asked for, and what it may have; a resource without a bound is not in `limit`.
-
-    `pods` of `all_pods` were observed and count.
-    """
-
-    request: Resources = NOTHING
-    limit: Resources = NOTHING
-    pods: int = 0
-    all_pods: int = 0
 
 
 def seen_in(book: Book) -> Seen:
     """Return who says which pods a book has observed."""
     return lambda pods: {each for each in pods if book.streams_of(each)}
+
+
+def promise_of(subject: str, book: Book, promised: Mapping[str, Promised]) -> Promised:
+    """Return what a subject was promised: by a cluster, or of a crowd as its summary states it."""
+    stated = book.stated.get(subject)
+    if stated is not None and stated.promised is not None and kind_of(subject) in CROWDS:
+        return stated.promised
+    return promised.get(subject, NOTHING_PROMISED)
 
 
 def promised_to(columns: Columns, seen: Seen, subject: str = "") -> dict[str, Promised]:
