@@ -5,6 +5,7 @@ one of the lists at the top, where a reader can see how few there are.
 """
 
 import ast
+import functools
 import re
 import shutil
 import subprocess
@@ -59,8 +60,13 @@ NOQA_WITH_REASON = re.compile(r"# noqa: [A-Z]+[0-9]+(, ?[A-Z]+[0-9]+)* - \S.{5,}
 def python_files(folder: Path) -> Iterator[tuple[str, str, ast.Module]]:
     """Yield each Python file below a folder as its name from the root, its text and its tree."""
     for path in sorted(folder.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        yield path.relative_to(ROOT).as_posix(), text, ast.parse(text)
+        yield path.relative_to(ROOT).as_posix(), *parsed(path)
+
+
+@functools.cache
+def parsed(path: Path) -> tuple[str, ast.Module]:
+    text = path.read_text(encoding="utf-8")
+    return text, ast.parse(text)
 
 
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
