@@ -146,6 +146,46 @@ def test_reading_again_counts_nothing_twice(tmp_path):
     assert content(read_book(ledger)) == before
 
 
+def test_points_behind_what_was_recorded_are_told_as_too_late_and_do_not_count(tmp_path):
+    ledger, table = tmp_path / "ledger.db", tmp_path / "usage.csv"
+    day = NOW // DAY * DAY
+    seconds = [day - 2 * DAY, day, day + 300, day + 600, day + 900]
+
+    def offered(*places):
+        rows = (f"node/n1,cpu,{seconds[place]},{place + 1}\n" for place in places)
+        table.write_text(HEADER + "".join(rows), encoding="utf-8")
+        return observed(table, ledger)
+
+    def told(report):
+        return report["points"], report["known"], report.get("late", 0)
+
+    assert told(offered(1, 3)) == (2, 0, 0)
+    assert told(offered(0, 1, 2, 3, 4)) == (1, 2, 2)
+    assert told(offered(0)) == (0, 0, 1)
+    assert told(offered(1, 3, 4)) == (0, 3, 0)
+    assert read_book(ledger).figures(Stream("node/n1", "cpu")).total == (2 + 4 + 5) * 1000
+
+
+def test_what_came_too_late_stands_on_the_page(tmp_path):
+    ledger, table = tmp_path / "ledger.db", tmp_path / "usage.csv"
+    for rows in ("node/n1,cpu,86400,1\n", "node/n1,cpu,100,1\n"):
+        table.write_text(HEADER + rows, encoding="utf-8")
+        answer = usage_observe(Asked(ledger=str(ledger)), ObserveQuestion(str(table)))
+    page = answer.page()
+    assert "has nothing that is newer than what" in page.verdict.text
+    assert ("too late, not counted", "1") in [tuple(each.text for each in row) for row in page.blocks[0].rows]
+
+
+def test_what_was_forgotten_is_not_told_as_too_late(tmp_path):
+    ledger, table = tmp_path / "ledger.db", tmp_path / "usage.csv"
+    day = NOW // DAY * DAY
+    rows = "".join(f"pod/a/p,cpu,{day - back * DAY},1\n" for back in (50, 40, 1))
+    table.write_text(HEADER + rows, encoding="utf-8")
+    observed(table, ledger)
+    again = observed(table, ledger)
+    assert (again["points"], again["known"], again.get("late", 0)) == (0, 3, 0)
+
+
 def test_a_table_that_has_grown_counts_for_what_is_new(tmp_path):
     ledger, table = tmp_path / "ledger.db", tmp_path / "usage.csv"
     table.write_text(HEADER + "node/n1,cpu,100,1\nnode/n1,cpu,200,2\n")

@@ -7,7 +7,7 @@ sums are kept as long as one source tells of everybody, and made when somebody a
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from ullage.engine.usage.book import Book, Samples, Stream
+from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.levels import DAY_SECONDS
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 LATE_SECONDS: Final = 3600
 """A source with a history is asked so far back beyond what it told last: some of it may come late."""
+_DAY_BITS: Final = 32
 STORAGE: Final = "storage-space"
 
 
@@ -49,7 +51,8 @@ class ObserveQuestion(NamedTuple):
 class ObserveReport(Record, frozen=True):
     """The answer to `ullage usage observe`.
 
-    `known` are points that were recorded before; `recorded` are days of streams that were added to.
+    `known` are points that were recorded before, `late` those of a table that were not, and are older than
+    what was; `recorded` are days of streams that were added to.
     """
 
     ledger: str
@@ -62,12 +65,14 @@ class ObserveReport(Record, frozen=True):
     recorded: int
     last_seconds: int | None = None
     failures: tuple[str, ...] = ()
+    late: int = 0
 
 
 class Fresh:
     """What of a source is new: later than what it told of the same stream before.
 
-    `first_seconds` is the moment of the first use that is new; where none is, it is `at_most`.
+    `first_seconds` is the moment of the first use that is new; where none is, it is `at_most`. `old` has how
+    many points are not new, by stream and day.
     """
 
     def __init__(self, marks: "Marks", at_most: int) -> None:
@@ -75,7 +80,8 @@ class Fresh:
         self._forgotten = marks.forgotten_seconds
         self.last_seconds: dict[Stream, int] = {}
         self.first_seconds = at_most
-        self.points = self.known = 0
+        self.old: dict[tuple[Stream, int], int] = {}
+        self.points = 0
 
     def of(self, samples: Samples) -> Samples:
         """Return the points that are new, and note how far they go."""
@@ -84,7 +90,8 @@ class Fresh:
         new = samples.at_seconds > before[samples.numbers]
         count = int(np.count_nonzero(new))
         self.points += count
-        self.known += len(new) - count
+        if count < len(new):
+            self._note_old(streams, samples.numbers[~new], samples.at_seconds[~new])
         numbers, moments = samples.numbers[new], samples.at_seconds[new]
         if samples.measure == USAGE:
             self.first_seconds = int(moments.min(initial=self.first_seconds))
@@ -94,6 +101,13 @@ class Fresh:
             if at_seconds > self.last_seconds.get(stream, -1):
                 self.last_seconds[stream] = at_seconds
         return samples._replace(numbers=numbers, at_seconds=moments, amounts=samples.amounts[new])
+
+    def _note_old(self, streams: Sequence[Stream], numbers: Integers, moments: Integers) -> None:
+        days = moments // DAY_SECONDS
+        pairs, counts = np.unique(numbers << _DAY_BITS | days, return_counts=True)
+        for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
+            key = streams[pair >> _DAY_BITS], pair & (1 << _DAY_BITS) - 1
+            self.old[key] = self.old.get(key, 0) + count
 
 
 def usage_observe(
@@ -173,6 +187,7 @@ def record_of(
     What is committed was so when the cluster was taken, or `still_is` so.
     """
     from ullage.stores.usage import Batch, Marks, append, read_marks
+    from ullage.stores.usage_late import late_points
 
     marks = read_marks(path, name)
     at_seconds = now_seconds()
@@ -184,9 +199,10 @@ def record_of(
     book = Book()
     new = (fresh.of(_checked(each, at_seconds, source)) for each in read)
     dropped = crowds_of(book, new, snapshot if crowds else None)
-    if source and not fresh.points and not fresh.known:
+    if source and not fresh.points and not fresh.old:
         raise InputError("nothing was observed", where=source, remedy="see that it has values and times")
-    points, known = fresh.points, fresh.known
+    points, known = fresh.points, sum(fresh.old.values())
+    late = late_points(path, fresh.old) if source and is_table(source) else 0
     last = max(fresh.last_seconds.values(), default=since)
     if snapshot is not None and commits:
         taken = at_seconds if still_is or snapshot.taken_seconds is None else snapshot.taken_seconds
@@ -197,7 +213,14 @@ def record_of(
         after = Marks(marks.batches, fresh.last_seconds)
         batch = Batch(name, book, after, at_seconds, fresh.first_seconds)
         recorded = append(path, batch)
-    return ObserveReport("", source, 1, points, dropped, known, len(book), recorded, last_seconds=last)
+    return ObserveReport(
+        "", source, 1, points, dropped, known - late, len(book), recorded, last_seconds=last, late=late
+    )
+
+
+def is_table(source: str) -> bool:
+    """Whether a source is a table: others are asked for what is new, and tell again only what they told."""
+    return source not in {METRICS, "host"} and source.partition(":")[0] != "prometheus"
 
 
 def source_name(source: str) -> str:
@@ -278,4 +301,5 @@ def _sum(total: ObserveReport, report: ObserveReport) -> ObserveReport:
         total.recorded + report.recorded,
         total.last_seconds if report.last_seconds is None else report.last_seconds,
         (*total.failures, *report.failures),
+        total.late + report.late,
     )

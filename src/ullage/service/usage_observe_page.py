@@ -1,4 +1,4 @@
-"""The page of `usage observe`: how much was recorded, and what was known already."""
+"""The page of `usage observe`: how much was recorded, what was known already, and what came too late."""
 
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ def usage_observe_page(report: "ObserveReport", asked: "Asked") -> view.Page:
         points = f"what is committed of {asked.cluster} is recorded in {report.ledger}"
     elif not report.points:
         points = f"{report.source} has nothing that {report.ledger} does not know"
+        if report.late:
+            points = f"{report.source} has nothing that is newer than what {report.ledger} has of it"
     if not report.readings:
         points = f"nothing of {report.source or asked.cluster} could be read"
     facts = [
@@ -27,6 +29,8 @@ def usage_observe_page(report: "ObserveReport", asked: "Asked") -> view.Page:
         ("known before", str(report.known)),
         ("streams", str(report.streams)),
     ]
+    if report.late:
+        facts.insert(4, ("too late, not counted", str(report.late)))
     if report.last_seconds is not None:
         facts.append(("until", told_time(report.last_seconds)))
     blocks: list[view.Block] = [fact_table("Recorded", facts)]

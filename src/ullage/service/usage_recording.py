@@ -61,4 +61,5 @@ def _file(asked: Asked) -> Path:
 
 
 def _recorded(asked: Asked, report: ObserveReport) -> Recorded:
-    return Recorded(report.points, report.dropped, report.known, report.last_seconds or 0, use_now(asked))
+    repeated = report.known + report.late
+    return Recorded(report.points, report.dropped, repeated, report.last_seconds or 0, use_now(asked))
