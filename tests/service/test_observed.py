@@ -10,7 +10,7 @@ from ullage.engine.usage.ratio_evidence import LOOKED_AT
 from ullage.engine.usage.summary import percentile, status_of
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
-from ullage.model.usage import MAX_USAGE, USAGE, fraction_of
+from ullage.model.usage import MAX_USAGE, RESTARTS, USAGE, fraction_of
 from ullage.render.json_text import to_yaml
 from ullage.service.asked import Asked, read_cluster
 from ullage.service.observed import NothingRecordedError, read_needed_usage, read_peaks_usage, read_usage
@@ -51,6 +51,58 @@ def recorded(tmp_path):
     observed = book({NODE[:2]: every(300, [5, 9]), ("pod/web/api-0", "memory"): every(300, [1, 2])})
     append(path, Batch("test", observed, Marks(0, {}), 1000))
     return path
+
+
+def in_containers(tmp_path, more=""):
+    """The example as of containers alone: each pod has two of them, which use what it used together."""
+    lines = EXAMPLE.read_text(encoding="utf-8").splitlines()
+    at = lines[0].split(",").index("value")
+    rows = [line.split(",") for line in lines[1:] if line.startswith("pod/")]
+    halves = []
+    for row in rows:
+        for name, value in (("main", row[at]), ("side", "0")):
+            named = [f"container/{row[0].removeprefix('pod/')}/{name}", *row[1:]]
+            halves.append(",".join([*named[:at], value if row[at] else "", *named[at + 1 :]]))
+    path = tmp_path / "containers.csv"
+    path.write_text("\n".join([lines[0], *halves]) + more, "utf-8")
+    return str(path)
+
+
+def test_pods_are_summed_from_containers_where_nobody_observed_them(tmp_path):
+    snapshot = read_cluster(DEMO)
+    by_pods, by_containers = (
+        read_usage(each, DEMO, snapshot) for each in (str(EXAMPLE), in_containers(tmp_path))
+    )
+    for kind in ("pod", "workload", "namespace", "quota"):
+        streams = by_pods.streams(kind, measure=USAGE)
+        assert streams
+        for stream in streams:
+            one, other = (each.figures(stream) for each in (by_pods, by_containers))
+            assert (one.points, one.total, one.low, one.high) == (
+                other.points,
+                other.total,
+                other.low,
+                other.high,
+            )
+
+
+def test_a_pod_that_was_observed_itself_is_not_summed_from_its_containers(tmp_path):
+    header = EXAMPLE.read_text(encoding="utf-8").splitlines()[0]
+    row = {"subject": "pod/web/api-0", "resource": "memory", "time": "1767225600", "value": "3Gi"}
+    more = "\n" + ",".join(row.get(each, "") for each in header.split(","))
+    found = read_usage(in_containers(tmp_path, more), DEMO, read_cluster(DEMO))
+    assert found.figures(Stream("pod/web/api-0", "memory")).points == 1
+    assert found.figures(Stream("pod/web/api-0", "cpu")).points > 1
+
+
+def test_events_of_containers_are_no_use_of_pods(tmp_path):
+    path = tmp_path / "events.csv"
+    path.write_text(
+        f"subject,resource,time,value\ncontainer/web/api-0/api,{RESTARTS},1767225600,1\n", "utf-8"
+    )
+    assert [each.subject for each in read_usage(str(path), DEMO, read_cluster(DEMO)).streams()] == [
+        "container/web/api-0/api"
+    ]
 
 
 def test_a_ledger_is_known_by_its_content_and_is_the_default(recorded):

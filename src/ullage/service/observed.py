@@ -1,7 +1,7 @@
 """Usage as every question gets it: from tables, documents, ledgers, servers, Prometheus, metrics, this host.
 
-A source is looked at once and becomes a book, in which workloads, namespaces, quotas, groups and the cluster
-are summed from their pods and nodes where nobody observed them as such.
+A source is looked at once and becomes a book, in which pods are summed from their containers, and workloads,
+namespaces, quotas, groups and the cluster from pods and nodes, where nobody observed them as such.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -188,17 +188,20 @@ def observed_book(samples: "Iterator[Samples]", source: str, snapshot: Snapshot 
 
 def crowds_of(book: "Book", samples: "Iterator[Samples]", snapshot: Snapshot | None) -> int:
     """Take observations into a book, with what crowds used, and return how many were dropped."""
-    from ullage.engine.usage.aggregate import Rollup, add_crowds
+    from ullage.engine.usage.aggregate import Containers, Rollup, add_crowds
     from ullage.engine.usage.homes import Homes
 
-    homes = None if snapshot is None else Homes(snapshot)
-    pods = None if homes is None else Rollup("pod", homes.of)
+    if snapshot is None:
+        return sum(book.add(each) for each in samples)
+    homes = Homes(snapshot)
+    containers, pods = Containers(book), Rollup("pod", homes.of)
     dropped = 0
     for each in samples:
         dropped += book.add(each)
-        if pods is not None:
-            pods.add(each)
-    if homes is not None and len(book):
+        containers.add(each)
+        pods.add(each)
+    if len(book):
+        containers.close(pods)
         add_crowds(book, homes.of, pods)
     return dropped
 

@@ -1,4 +1,4 @@
-"""What many use together, summed moment by moment: pods as workloads and namespaces, nodes as groups.
+"""What many use together, summed moment by moment: containers as pods, pods as workloads, nodes as groups.
 
 The most that a crowd used is not the sum of what each used at most. So peaks of the same slot are added up,
 and the sum is what is observed of the crowd in that slot. Points come in any order, in batches that are cut
@@ -13,10 +13,11 @@ import numpy as np
 
 from ullage.engine.usage.book import COARSE_SECONDS, FINE_SECONDS, Book, Samples, Stream
 from ullage.engine.usage.buckets import Integers
+from ullage.engine.usage.homes import pod_of
 from ullage.engine.usage.levels import DAY_SECONDS, MISSING
 from ullage.engine.usage.summaries import AMOUNT_MAX
 from ullage.engine.usage.waiting_peaks import SLOT_BITS, WAITING_MAX, WaitingPeaks
-from ullage.model.usage import USAGE, kind_of
+from ullage.model.usage import EVENTS, USAGE, kind_of
 
 _SLOT_MASK: Final = (1 << SLOT_BITS) - 1
 _SUMS_MAX: Final = 1 << 20
@@ -137,6 +138,27 @@ def _reduced(parts: list[Parts], combine: np.ufunc) -> Parts:
     keys, amounts = keys[order], amounts[order]
     starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
     return keys[starts], np.minimum(combine.reduceat(amounts, starts), AMOUNT_MAX)
+
+
+class Containers:
+    """Sums of containers as their pods, of which nothing was observed as such."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._rollup = Rollup("container", pod_of)
+
+    def add(self, samples: Samples) -> None:
+        """Take in what was used by containers whose pods were not observed so far; events are no use."""
+        known = self._book.numbers(samples.resource, USAGE)
+        pods = {pod for each in samples.subjects for pod in pod_of(each)}
+        if samples.resource not in EVENTS and not pods <= known.keys():
+            self._rollup.add(samples)
+
+    def close(self, crowds: Rollup) -> None:
+        """Put the pods into the book, and to those with whom they count."""
+        for samples in [*self._rollup.sums(self._book)]:
+            self._book.add(samples)
+            crowds.add_peaks(samples)
 
 
 def add_crowds(book: Book, homes: Callable[[str], tuple[str, ...]], pods: Rollup | None = None) -> None:

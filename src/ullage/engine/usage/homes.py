@@ -21,6 +21,12 @@ def pod_subject(workload: Workload) -> str:
     return f"pod/{workload.namespace or NO_NAMESPACE}/{workload.name}"
 
 
+def pod_of(container: str) -> tuple[str, ...]:
+    """Return the subject of the pod that a container is in; none for whatever is no container."""
+    kind, _, rest = container.partition("/")
+    return (f"pod/{rest.rpartition('/')[0]}",) if kind == "container" else ()
+
+
 def workload_subject(owner: Owner) -> str:
     """Return the subject that all pods of an owner are together."""
     return f"workload/{owner.namespace or NO_NAMESPACE}/{owner.key}"
