@@ -119,6 +119,7 @@ def test_standard_input_and_what_was_sent_along_are_read(tmp_path, monkeypatch):
 def test_a_mistake_is_one_line_that_says_where(tmp_path, text, said):
     told = refusal(table(tmp_path, text))
     assert said in told
+    assert told.count("usage.csv") == 1
     assert "\n" not in told
 
 

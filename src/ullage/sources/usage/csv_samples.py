@@ -186,15 +186,15 @@ class _Rows:
 def _batches(reader: "Reader", name: str, types: ResourceTypes) -> Iterator[Samples]:
     places = _places(next(reader, []), name)
     rows = _Rows(types)
-    try:
-        for count, row in enumerate(reader, 1):
+    for count, row in enumerate(reader, 1):
+        try:
             if count % BATCH_POINTS == 0:
                 yield from (batch.samples() for batch in rows.batches.values())
                 rows.batches.clear()
                 rows.check_count(count)
             _take(row, places, rows)
-    except InputError as error:
-        raise error.at(f"{name}:{reader.line_num}") from None
+        except InputError as error:
+            raise error.at(f"{name}:{reader.line_num}") from None
     yield from (batch.samples() for batch in rows.batches.values())
 
 
