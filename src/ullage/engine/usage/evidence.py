@@ -145,8 +145,9 @@ class _Looked:
         found = _extents(book.of_streams(peaks[has_peaks], histograms=False), int(has_peaks.sum()))
         self._noted, self._noted_high = (np.zeros(len(numbers), np.int64) for _ in range(2))
         self._noted[has_peaks], self._noted_high[has_peaks] = found[0], found[2]
-        of_days = book.days_of(np.concatenate((numbers, peaks[has_peaks])))
-        self._of_days = np.concatenate((self._owners, self._owners[has_peaks]))[of_days[0]], *of_days[1:]
+        self._book = book
+        self._streams = np.concatenate((numbers, peaks[has_peaks]))
+        self._stream_owners = np.concatenate((self._owners, self._owners[has_peaks]))
 
     def evidence(self, share: Fraction, *, decays: bool) -> list[Evidence]:
         """Return it, container by container."""
@@ -194,7 +195,8 @@ class _Looked:
 
     def _growth(self, first: Integers, last: Integers) -> Floats:
         """Return how much the highest peak of any replica rises, by days observed for the most part."""
-        owners, days, amounts = self._of_days
+        streams, days, amounts = self._book.days_of(self._streams)
+        owners = self._stream_owners[streams]
         begins = days * DAY_SECONDS
         lasted = np.minimum(begins + DAY_SECONDS, last[owners]) - np.maximum(begins, first[owners])
         meant = (lasted >= DAY_KNOWN * DAY_SECONDS) & (begins > last[owners] - DAYS_MAX * DAY_SECONDS)
