@@ -168,7 +168,7 @@ REFUSALS = {
     ),
     "JSON of a value that is not allowed": (
         b'{"kind": "A", "modes": {"x": "a", "y": "c"}}',
-        "f: modes.y: 'c' is not one of the allowed values; use one that is",
+        "f: modes.y: 'c' is not one of the allowed values; use one of a, b",
     ),
     "YAML that is one text": (b"hello", "f:1:1: expected a mapping, found text; write a mapping"),
     "a dump cut off": (

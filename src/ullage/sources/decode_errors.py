@@ -106,12 +106,18 @@ def find_path(complaint: Complaint, value_at: Callable[[Path], Any]) -> Path:
     return known + (rest or ())
 
 
-def describe(error: Exception, complaint: Complaint, where: str) -> InputError:
-    """The InputError for a complaint at a place."""
+def describe(
+    error: Exception, complaint: Complaint, where: str, kind: Any = None, path: Path = ()
+) -> InputError:
+    """The InputError for a complaint at a place; the type of a document says what it allows at a path."""
     cause = error.__cause__
     if isinstance(cause, InputError):
         return cause.at(where)
     what, remedy = _in_words(complaint.fault)
+    if kind is not None and _VALUE.match(complaint.fault):
+        from ullage.sources.allowed_values import use_one_of
+
+        remedy = use_one_of(kind, path)
     return InputError(f"a key: {what}" if complaint.of_key else what, where=where, remedy=remedy)
 
 

@@ -86,7 +86,7 @@ class JsonDocument(Document):
         except msgspec.ValidationError as error:
             complaint = take_apart(error)
             path = (*find_path(complaint, self._value_at), *inner_path(error))
-            raise describe(error, complaint, self.where(path)) from None
+            raise describe(error, complaint, self.where(path), decoder.type, path) from None
         except msgspec.DecodeError as error:
             raise malformed(error, self.data, self.start, self.source) from None
         except RecursionError:
@@ -140,7 +140,7 @@ class YamlDocument(Document):
         except msgspec.ValidationError as error:
             complaint = take_apart(error)
             path = (*find_path(complaint, self._value_at), *inner_path(error))
-            raise describe(error, complaint, self.where(path)) from None
+            raise describe(error, complaint, self.where(path), decoder.type, path) from None
 
     def where(self, path: Path | str = ()) -> str:
         """A place in the document with its line and column."""

@@ -44,11 +44,11 @@ class Fault(Exception):  # noqa: N818 - never shown: it becomes an InputError at
         return InputError(self.error.what, where=inner, remedy=self.error.remedy)
 
 
-def wrong_type(error: msgspec.ValidationError, text: bytes) -> Fault:
-    """The fault that msgspec found in JSON text."""
+def wrong_type(error: msgspec.ValidationError, text: bytes, kind: Any = None) -> Fault:
+    """The fault that msgspec found in JSON text, which was to be of a type."""
     complaint = take_apart(error)
     found = find_path(complaint, lambda path: _value_at(text, path))
-    return Fault(describe(error, complaint, ""), found)
+    return Fault(describe(error, complaint, "", kind, found), found)
 
 
 def decoded(decoder: msgspec.json.Decoder[Value], text: Raw | bytes) -> Value:
@@ -62,7 +62,7 @@ def decoded(decoder: msgspec.json.Decoder[Value], text: Raw | bytes) -> Value:
                 return decoder.decode(msgspec.json.encode(_without_nulls(msgspec.json.decode(plain))))
             except msgspec.ValidationError:
                 pass  # the message is about the text as it was written
-        raise wrong_type(error, plain) from None
+        raise wrong_type(error, plain, decoder.type) from None
 
 
 def _without_nulls(value: Any) -> Any:
