@@ -191,7 +191,7 @@ def test_a_live_cluster_is_that_of_a_context(tmp_path, monkeypatch):
         source.read()
     with pytest.raises(InputError, match="context b: no cluster 'gone'"):
         open_source("kube", options=Options(live=Live(context="b")))
-    with pytest.raises(InputError, match=r"nowhere\.yaml: cannot be read"):
+    with pytest.raises(InputError, match=r"nowhere\.yaml: there is no such kubeconfig"):
         open_source("kube", options=Options(live=Live(kubeconfig="nowhere.yaml")))
 
 
