@@ -68,6 +68,8 @@ def test_helm_takes_over_what_another_installation_left_behind(cluster, helm, ul
     taking_over = ("--take-ownership", "--force-conflicts")
     helm("install", "any", str(ROOT / CHART), "--namespace", "other", "--create-namespace", *taking_over)
     assert names(cluster, "/apis/ullage.dev/v1/quotas") == {"research"}
+    helm("uninstall", "any", "--namespace", "other")
+    cluster.delete("/apis/ullage.dev/v1/quotas/research")
 
 
 def test_what_kustomize_installed_is_what_install_knows(cluster, kubectl, ullage):
