@@ -14,7 +14,7 @@ import msgspec
 
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import fit
-from ullage.engine.placement.gangs import gang_key
+from ullage.engine.placement.gangs import GangKey, gang_key
 from ullage.engine.placement.nominations import at_places, early, kept_places
 from ullage.engine.placement.outcome import ChosenVolume, Evicted, Outcome, Served
 from ullage.engine.placement.running import Running
@@ -123,12 +123,11 @@ def explain(columns: Columns, refused: Sequence[Workload], kinds_max: int) -> di
     It is None of who would have a place then. Those that are alike are told the same, a gang what those of it
     lack who have no place. Only so many kinds are looked at: the others are not in the answer.
     """
-    gangs = {gang_key(each): each.key for each in reversed(refused) if each.gang}
-    alone = [each for each in refused if not each.gang]
-    groups = {members[0].key: members for members in _alike(sorted(alone, key=_turn), Book(()), ())}
-    for gang, first in gangs.items():
-        groups[first] = [each for each in refused if each.gang and gang_key(each) == gang]
-    looked_at = list(groups.values())[:kinds_max]
+    gangs: dict[GangKey | None, list[Workload]] = {}
+    for each in refused:
+        gangs.setdefault(gang_key(each), []).append(each)
+    alone = sorted(gangs.pop(None, []), key=_turn)
+    looked_at = [*_alike(alone, Book(()), ()), *gangs.values()][:kinds_max]
     asked = [one for members in looked_at for one in (members if members[0].gang else members[:1])]
     found = {each.workload: each.refusal for each in schedule(columns, asked).unplaced}
     told: dict[str, Refusal | None] = {}
