@@ -5,7 +5,7 @@ first days, fills nodes to the advised ratio, and tells how often they are over 
 """
 
 import csv
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
@@ -152,6 +152,12 @@ def advised_and_over(
     curve = curve_of(evidence_of(found, days), seed=seed, nodes=nodes)
     ratio = curve.highest(risk)
     return ratio, over_later(found, days, ratio, seed), curve
+
+
+def over_by_risk(found: World, days: int, risks: Sequence[float]) -> list[float]:
+    """How often what is advised at each risk is over on the days that follow."""
+    curve = curve_of(evidence_of(found, days), seed=1, nodes=150)
+    return [over_later(found, days, curve.highest(risk), 1) for risk in risks]
 
 
 def openb_tenants(folder: Path, begin_day: int, days: int, known_days: int, pods_min: int = 20) -> World:

@@ -4,8 +4,8 @@ The risk is the probability that a node that is filled to the ratio uses more th
 hour), for a node and a slot taken at random over the days to come. Two estimates of it are made from composed
 nodes (ratio_nodes.py), and the larger one counts: the share of slots that were over, with the upper end of an
 interval over whole days, as the hours of a day are not independent; and what days that were not seen may
-bring, from the daily peaks of each node (ratio_unseen.py). A rise from day to day is carried on until the
-advice is due again (rising.py).
+bring, from the daily peaks of each node (ratio_unseen.py). Both take days for as many as are independent of
+each other (day_likeness.py). A rise from day to day is carried on until the advice is due again (rising.py).
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ import numpy as np
 from ullage.engine.steps import Steps
 from ullage.engine.usage.book import WEEK_DAYS
 from ullage.engine.usage.ratio_nodes import Evidence, composed
-from ullage.engine.usage.ratio_unseen import unseen_risk
+from ullage.engine.usage.ratio_unseen import independent_share, unseen_risk
 from ullage.engine.usage.rising import HORIZON_DAYS, growth_a_day
 from ullage.engine.usage.student import Floats, bound
 
@@ -83,8 +83,11 @@ def curve_of(
     ahead = evidence.day_numbers.max(initial=0) - evidence.day_numbers + HORIZON_DAYS
     found = composed(evidence, ratios, np.exp(growth * ahead), nodes, seed, steps=steps)
     weekend = (evidence.day_numbers + _THURSDAY) % WEEK_DAYS >= _SATURDAY
-    risks = np.maximum(_upper(found.over), unseen_risk(found, np.zeros(nodes), weekend))
-    risks_swap = np.maximum(_upper(found.over_swap), unseen_risk(found, found.rooms, weekend))
+    independent = independent_share(found.peaks, weekend)
+    risks, risks_swap = (
+        np.maximum(_upper(over, independent), unseen_risk(found, rooms, weekend, independent))
+        for over, rooms in ((found.over, np.zeros(nodes)), (found.over_swap, found.rooms))
+    )
     # Who is over memory and swap is over memory: what bounds the one bounds the other.
     rising = np.maximum.accumulate(risks), np.maximum.accumulate(np.minimum(risks, risks_swap))
     seen, seen_swap = found.over.mean(axis=1), found.over_swap.mean(axis=1)
@@ -101,10 +104,11 @@ def growth_of(evidence: Evidence) -> float:
     return float(growth_a_day(peaks, evidence.day_numbers, np.zeros(len(peaks), np.int64), 1)[0])
 
 
-def _upper(over: Floats) -> Floats:
-    """Return the upper end of an interval of the mean over days: days are taken as blocks."""
+def _upper(over: Floats, independent: float) -> Floats:
+    """Return the upper end of an interval of the mean over days, of which a share is independent."""
     days = over.shape[1]
     found: Floats = over.mean(axis=1)
     if days > 1:
-        found = found + bound(DOUBT, days - 1) * over.std(axis=1, ddof=1) / np.sqrt(days)
+        counted = max(round(days * independent), 2)
+        found = found + bound(DOUBT, counted - 1) * over.std(axis=1, ddof=1) / np.sqrt(counted)
     return np.minimum(found, 1.0)
