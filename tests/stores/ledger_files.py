@@ -60,8 +60,9 @@ def made_by_version_1(path: Path) -> Path:
 
 def made_older(connection: sqlite3.Connection, version: int) -> None:
     """Make a ledger one of a version that knew nothing of usage yet."""
-    for table in ("usage_marks", "usage_days", "usage_sources", "usage_streams", "usage_meters"):
-        connection.execute(f"DROP TABLE {table}")
+    newer = ("waiting", "latest", "begun", "marks", "days", "sources", "streams", "meters")
+    for table in newer:
+        connection.execute(f"DROP TABLE usage_{table}")
     connection.execute(f"PRAGMA user_version = {version}")
     connection.commit()
 

@@ -89,7 +89,7 @@ def nothing(path):
         (text, "is no ledger; name the file of one"),
         (database_of_somebody_else, "is a database, but no ledger; name the file of a ledger"),
         (busy_database_of_somebody_else, "is a database, but no ledger"),
-        (newer, r"by a newer program \(its tables are of version 7, the newest known here is 6\)"),
+        (newer, r"by a newer program \(its tables are of version 8, the newest known here is 7\)"),
         (never_written, r"is damaged \(its tables are of version 0\); put a backup in its place"),
         (cut_off, r"is damaged \(.*\); put a backup in its place; nothing was changed"),
         (overwritten, r"is damaged \(.*\); put a backup in its place"),

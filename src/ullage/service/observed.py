@@ -20,6 +20,7 @@ from ullage.sources.server_access import is_server
 if TYPE_CHECKING:
     from ullage.engine.usage.book import Book, Samples
     from ullage.engine.usage.evidence import Listed
+    from ullage.engine.usage.gathered import Gathered
 
 PROMETHEUS: Final = "prometheus"
 METRICS: Final = "metrics"
@@ -186,7 +187,7 @@ def observed_book(samples: "Iterator[Samples]", source: str, snapshot: Snapshot 
     return book
 
 
-def crowds_of(book: "Book", samples: "Iterator[Samples]", snapshot: Snapshot | None) -> int:
+def crowds_of(book: "Book | Gathered", samples: "Iterator[Samples]", snapshot: Snapshot | None) -> int:
     """Take observations into a book, with what crowds used, and return how many were dropped."""
     from ullage.engine.usage.aggregate import Containers, Rollup, add_crowds
     from ullage.engine.usage.homes import Homes

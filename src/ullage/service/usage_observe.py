@@ -7,15 +7,16 @@ sums are kept as long as one source tells of everybody, and made when somebody a
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 import numpy as np
 
-from ullage.engine.usage.book import Book, Samples, Stream
+from ullage.engine.usage.book import Samples, Stream
 from ullage.engine.usage.buckets import Integers
+from ullage.engine.usage.gathered import Gathered
 from ullage.engine.usage.levels import DAY_SECONDS
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import Record
@@ -29,7 +30,8 @@ from ullage.service.ledger_file import file_of, ledger_path, told_path
 from ullage.service.observed import LIVE, METRICS, crowds_of, observations
 
 if TYPE_CHECKING:
-    from ullage.stores.usage import Marks
+    from ullage.stores.usage_known import Known
+    from ullage.stores.usage_reading import Recorder, Told
 
 LATE_SECONDS: Final = 3600
 """A source with a history is asked so far back beyond what it told last: some of it may come late."""
@@ -72,41 +74,54 @@ class Fresh:
     """What of a source is new: later than what it told of the same stream before.
 
     `first_seconds` is the moment of the first use that is new; where none is, it is `at_most`. `old` has how
-    many points are not new, by stream and day.
+    many points are not new, by stream and day. `told` says how far they go that are.
     """
 
-    def __init__(self, marks: "Marks", at_most: int) -> None:
-        self._before = marks.last_seconds
-        self._forgotten = marks.forgotten_seconds
-        self.last_seconds: dict[Stream, int] = {}
+    def __init__(self, known: "Known", at_most: int) -> None:
+        self.known = known
+        self.told: list[Told] = []
         self.first_seconds = at_most
         self.old: dict[tuple[Stream, int], int] = {}
         self.points = 0
 
     def of(self, samples: Samples) -> Samples:
         """Return the points that are new, and note how far they go."""
-        streams = [Stream(each, samples.resource, samples.measure) for each in samples.subjects]
-        before = np.array([self._before.get(each, self._forgotten) for each in streams], np.int64)
-        new = samples.at_seconds > before[samples.numbers]
+        from ullage.stores.usage_reading import Told
+
+        names = samples.subjects, samples.resource, samples.measure
+        new = samples.at_seconds > self.known.before(*names)[samples.numbers]
         count = int(np.count_nonzero(new))
         self.points += count
         if count < len(new):
-            self._note_old(streams, samples.numbers[~new], samples.at_seconds[~new])
+            self._note_old(samples, samples.numbers[~new], samples.at_seconds[~new])
         numbers, moments = samples.numbers[new], samples.at_seconds[new]
         if samples.measure == USAGE:
             self.first_seconds = int(moments.min(initial=self.first_seconds))
-        last = np.full(len(streams), -1, np.int64)
+        last = np.full(len(samples.subjects), -1, np.int64)
         np.maximum.at(last, numbers, moments)
-        for stream, at_seconds in zip(streams, last.tolist(), strict=True):
-            if at_seconds > self.last_seconds.get(stream, -1):
-                self.last_seconds[stream] = at_seconds
+        self.told.append(Told(samples.resource, samples.measure, samples.subjects, last))
         return samples._replace(numbers=numbers, at_seconds=moments, amounts=samples.amounts[new])
 
-    def _note_old(self, streams: Sequence[Stream], numbers: Integers, moments: Integers) -> None:
+    def until_seconds(self) -> int | None:
+        """Return the last moment of what is new; None where nothing is."""
+        last = max((int(each.last_seconds.max(initial=-1)) for each in self.told), default=-1)
+        return None if last < 0 else last
+
+    def last_seconds(self) -> dict[Stream, int]:
+        """Return the last moment of each stream of which anything is new."""
+        found: dict[Stream, int] = {}
+        for resource, measure, subjects, last in self.told:
+            for place in np.flatnonzero(last >= 0).tolist():
+                stream = Stream(subjects[place], resource, measure)
+                found[stream] = max(int(last[place]), found.get(stream, -1))
+        return found
+
+    def _note_old(self, samples: Samples, numbers: Integers, moments: Integers) -> None:
         days = moments // DAY_SECONDS
         pairs, counts = np.unique(numbers << _DAY_BITS | days, return_counts=True)
         for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
-            key = streams[pair >> _DAY_BITS], pair & (1 << _DAY_BITS) - 1
+            stream = Stream(samples.subjects[pair >> _DAY_BITS], samples.resource, samples.measure)
+            key = stream, pair & (1 << _DAY_BITS) - 1
             self.old[key] = self.old.get(key, 0) + count
 
 
@@ -142,12 +157,15 @@ def _readings(
 
     An interruption ends them: what was recorded until then is told.
     """
+    from ullage.stores.usage_reading import Recorder
+
     end = time.monotonic() + question.for_seconds
+    recorder = Recorder(path, known_as(asked, question.source))
     try:
         while True:
             begin = time.monotonic()
             try:
-                yield record(asked, question.source, path)
+                yield record(asked, question.source, recorder)
             except InputError as error:
                 if not question.every_seconds:
                     raise
@@ -160,62 +178,85 @@ def _readings(
         return
 
 
-def record(asked: Asked, source: str, path: Path) -> ObserveReport:
+def known_as(asked: Asked, source: str) -> str:
+    """Return what a source is known by, or the cluster of which only what is committed is recorded."""
+    return source_name(source) if source else f"cluster:{asked.cluster}"
+
+
+def record(asked: Asked, source: str, recorder: "Recorder") -> ObserveReport:
     """Read a source once and add what is new to a ledger, in one step."""
     from ullage.stores.opening import bring_up_to_date
 
+    path = recorder.path
     if path.exists():
         bring_up_to_date(path)  # its promises are read first
-    name = source_name(source) if source else f"cluster:{asked.cluster}"
-    return record_of(asked, source, path, _snapshot(asked, source, path), name=name)
+    return record_of(asked, source, recorder, _snapshot(asked, source, path))
 
 
 def record_of(
     asked: Asked,
     source: str,
-    path: Path,
+    recorder: "Recorder",
     snapshot: Snapshot | None,
     *,
-    name: str,
     commits: bool = True,
     crowds: bool = True,
     still_is: bool = False,
 ) -> ObserveReport:
-    """Do the same with a cluster that was read already; `name` is what the source is known by.
+    """Do the same with a cluster that was read already.
 
     Unless it `commits`, what is committed is left to others; and what crowds use, unless these are wanted.
     What is committed was so when the cluster was taken, or `still_is` so.
     """
-    from ullage.stores.usage import Batch, Marks, append, read_marks
     from ullage.stores.usage_late import late_points
 
-    marks = read_marks(path, name)
+    known = recorder.known()
     at_seconds = now_seconds()
-    fresh = Fresh(marks, at_seconds)
-    told = (last for stream, last in marks.last_seconds.items() if stream.measure != COMMITTED)
-    since = max(told, default=None)
+    fresh = Fresh(known, at_seconds)
+    since = known.told_until_seconds
     since_seconds = None if since is None else since - LATE_SECONDS
     read = observations(source, asked, snapshot, since_seconds=since_seconds) if source else iter(())
-    book = Book()
+    gathered = Gathered()
     new = (fresh.of(_checked(each, at_seconds, source)) for each in read)
-    dropped = crowds_of(book, new, snapshot if crowds else None)
+    dropped = crowds_of(gathered, new, snapshot if crowds else None)
     if source and not fresh.points and not fresh.old:
         raise InputError("nothing was observed", where=source, remedy="see that it has values and times")
-    points, known = fresh.points, sum(fresh.old.values())
-    late = late_points(path, fresh.old) if source and is_table(source) else 0
-    last = max(fresh.last_seconds.values(), default=since)
+    points, old = fresh.points, sum(fresh.old.values())
+    late = late_points(recorder.path, fresh.old) if source and is_table(source) else 0
+    last = fresh.until_seconds()
     if snapshot is not None and commits:
         taken = at_seconds if still_is or snapshot.taken_seconds is None else snapshot.taken_seconds
         for samples in committed_of(snapshot, taken):
-            book.add(fresh.of(samples))
-    recorded = 0
-    if len(book):
-        after = Marks(marks.batches, fresh.last_seconds)
-        batch = Batch(name, book, after, at_seconds, fresh.first_seconds)
-        recorded = append(path, batch)
+            gathered.add(fresh.of(samples))
+    streams = len(gathered)
+    recorded = _recorded(recorder, gathered, fresh, at_seconds) if streams else 0
     return ObserveReport(
-        "", source, 1, points, dropped, known - late, len(book), recorded, last_seconds=last, late=late
+        "",
+        source,
+        1,
+        points,
+        dropped,
+        old - late,
+        streams,
+        recorded,
+        last_seconds=since if last is None else last,
+        late=late,
     )
+
+
+def _recorded(recorder: "Recorder", gathered: Gathered, fresh: Fresh, at_seconds: int) -> int:
+    """Write what is new: as it came where it may wait, else into the days of its streams."""
+    from ullage.stores.usage import Batch, Marks, append
+    from ullage.stores.usage_reading import Reading
+
+    source = recorder.source
+    if not gathered.is_book:
+        reading = Reading(source, gathered.parts, fresh.told, at_seconds, fresh.first_seconds)
+        waiting = recorder.wait(fresh.known, reading)
+        if waiting is not None:
+            return waiting
+    marks = Marks(fresh.known.batches, fresh.last_seconds())
+    return append(recorder.path, Batch(source, gathered.book(), marks, at_seconds, fresh.first_seconds))
 
 
 def is_table(source: str) -> bool:

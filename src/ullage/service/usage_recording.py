@@ -11,9 +11,10 @@ import msgspec
 
 from ullage.service.asked import Asked, read_cluster
 from ullage.service.observed import recorded_file
-from ullage.service.usage_observe import ObserveReport, record_of, source_name
+from ullage.service.usage_observe import ObserveReport, known_as, record_of, source_name
 from ullage.service.usage_records import Recorded
 from ullage.service.usage_told import use_now
+from ullage.stores.usage_reading import Recorder
 
 SENT: Final = "http"
 """What is sent to a server is known by this."""
@@ -32,15 +33,14 @@ def record_source(asked: Asked, source: str, access: Access) -> Recorded:
     """Read a source once, and record what is new."""
     snapshot = read_cluster(asked)
     live = Asked(context=access.context, kubeconfig=access.kubeconfig, as_user=access.as_user)
-    path = _file(asked)
-    report = record_of(live, source, path, snapshot, name=source_name(source), commits=False)
+    report = record_of(live, source, Recorder(_file(asked), source_name(source)), snapshot, commits=False)
     return _recorded(asked, report)
 
 
 def record_sent(asked: Asked) -> Recorded:
     """Record the table that was sent."""
     snapshot = read_cluster(asked)
-    report = record_of(asked, BODY, _file(asked), snapshot, name=SENT, commits=False, crowds=False)
+    report = record_of(asked, BODY, Recorder(_file(asked), SENT), snapshot, commits=False, crowds=False)
     return _recorded(asked, report)
 
 
@@ -50,7 +50,7 @@ def record_committed(asked: Asked, *, is_live: bool = False) -> Recorded:
     It is so when the cluster was read; one that is live still is as it was read last.
     """
     snapshot = read_cluster(asked)
-    record_of(asked, "", _file(asked), snapshot, name=f"cluster:{asked.cluster}", still_is=is_live)
+    record_of(asked, "", Recorder(_file(asked), known_as(asked, "")), snapshot, still_is=is_live)
     return Recorded(now=use_now(asked))
 
 

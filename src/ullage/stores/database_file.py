@@ -25,6 +25,10 @@ LOG_PAGES: Final = 4000
 """Pages of the write-ahead log that are written before they are moved to their places: 16 MB."""
 
 
+class Connection(sqlite3.Connection):
+    """A connection for which something may be kept as long as it lives: it can be referred to weakly."""
+
+
 def connect(path: Path, *, read_only: bool = False, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
     """Return a connection to an existing file; transactions are begun and ended by whoever uses it."""
     connection = _connect(path, f"mode={'ro' if read_only else 'rw'}", busy_seconds)
@@ -52,6 +56,7 @@ def _connect(path: Path, options: str, busy_seconds: float) -> sqlite3.Connectio
         timeout=busy_seconds,
         isolation_level=None,
         check_same_thread=False,
+        factory=Connection,
         uri=True,
     )
 

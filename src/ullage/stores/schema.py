@@ -134,7 +134,30 @@ _SUMS_OF_ONE: Final = (
     """DELETE FROM usage_streams WHERE number NOT IN (SELECT stream FROM usage_days)
         AND number NOT IN (SELECT stream FROM usage_marks)""",
 )
-MIGRATIONS: Final = (_FIRST, _PAST_STATES, _DRIVES_OF_GROUPS, _CLAIMS, _USAGE, _SUMS_OF_ONE)
+_WAITING: Final = (
+    # Points of a reading as they came, all of one kind, day, resource and measure, until there are enough of
+    # them to be added to the days of their streams.
+    """CREATE TABLE usage_waiting (
+        number INTEGER PRIMARY KEY,
+        kind TEXT NOT NULL,
+        day INTEGER NOT NULL,
+        resource TEXT NOT NULL,
+        measure TEXT NOT NULL,
+        points INTEGER NOT NULL,
+        data BLOB NOT NULL
+    ) STRICT""",
+    # The last moments that a source told with those: they count before those of usage_marks.
+    """CREATE TABLE usage_latest (
+        source INTEGER PRIMARY KEY REFERENCES usage_sources (number),
+        data BLOB NOT NULL
+    ) STRICT""",
+    # The day by which what is too old of a kind was forgotten last: points of that day end nothing.
+    """CREATE TABLE usage_begun (
+        kind TEXT PRIMARY KEY,
+        day INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID""",
+)
+MIGRATIONS: Final = (_FIRST, _PAST_STATES, _DRIVES_OF_GROUPS, _CLAIMS, _USAGE, _SUMS_OF_ONE, _WAITING)
 VERSION: Final = len(MIGRATIONS)
 
 

@@ -20,21 +20,21 @@ from ullage.stores.database_file import failures
 from ullage.stores.opening import check, open_to_read, open_to_write
 from ullage.stores.protocol import StoreBusyError
 from ullage.stores.usage_codec import histogram_bytes, peaks_bytes, to_histogram, to_peaks
+from ullage.stores.usage_fold import COLUMNS, LOW_BITS, LOW_MASK, PUT, has_waiting, settle
+from ullage.stores.usage_known import batches_of
+from ullage.stores.usage_reading import Recorder
+from ullage.stores.usage_sources import counted
 from ullage.stores.usage_sums import forget_sums, kept_rows
 from ullage.stores.usage_tables import put_rows
+from ullage.stores.usage_waiting import waiting_book, waiting_of
 
 KEPT_DAYS: Final[Mapping[str, int]] = MappingProxyType(
     {"container": 35, "pod": 35, "workload": 100, "node": 100}
 )
 """How many days are kept of what there is much of."""
 OTHERS_KEPT_DAYS: Final = 400
-LOW_BITS: Final = 32
-_LOW_MASK: Final = (1 << LOW_BITS) - 1
-FIGURES: Final = "points, total_high, total_low, low, high, dropped, first_seconds, last_seconds, histogram"
-COLUMNS: Final = f"{FIGURES}, peaks"
 TRIES_MAX: Final = 5
 _Added = tuple[Stream, int, tuple[object, ...]]
-_PUT: Final = "INSERT OR REPLACE INTO usage_days VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 class Marks(NamedTuple):
@@ -64,20 +64,8 @@ class Batch(NamedTuple):
 
 def read_marks(path: Path, source: str) -> Marks:
     """Return how far a source was recorded; of a ledger that is not there yet, nothing."""
-    if not path.exists():
-        return Marks(0, {})
-    open_to_write(path, create=False).close()  # brings an old one up to date
-    with failures(path), contextlib.closing(open_to_read(path)) as connection:
-        found = connection.execute(
-            "SELECT number, batches, forgotten_seconds FROM usage_sources WHERE name = ?", (source,)
-        )
-        number, batches, forgotten = found.fetchone() or (0, 0, -1)
-        rows = connection.execute(
-            "SELECT subject, resource, measure, last_seconds FROM usage_marks "
-            "JOIN usage_streams ON usage_streams.number = stream WHERE source = ?",
-            (number,),
-        )
-        return Marks(batches, {Stream(*names): last for *names, last in rows}, forgotten)
+    known = Recorder(path, source).known()
+    return Marks(known.batches, dict(known.marks()), known.forgotten_seconds)
 
 
 def append(path: Path, batch: Batch, *, create: bool = True) -> int:
@@ -85,12 +73,14 @@ def append(path: Path, batch: Batch, *, create: bool = True) -> int:
 
     If another process has recorded the same source since its marks were read, nothing is added. Everything
     is added up before the file is locked, so that promises do not wait for it; what others wrote meanwhile is
-    added up again.
+    added up again. Points that wait are added first.
     """
     with failures(path), contextlib.closing(open_to_write(path, create=create)) as connection:
         for _ in range(TRIES_MAX):
+            settle(connection)
             connection.execute("BEGIN")
             written = batches_of(connection)
+            waits = has_waiting(connection)
             streams = _numbers(connection)
             kept, with_sums = kept_rows(
                 connection, batch.source, batch.book, batch.marks.last_seconds, batch.first_seconds
@@ -98,7 +88,7 @@ def append(path: Path, batch: Batch, *, create: bool = True) -> int:
             added = [_added(connection, streams.get(row.stream), row) for row in kept]
             connection.execute("ROLLBACK")
             connection.execute("BEGIN IMMEDIATE")
-            if batches_of(connection) == written:
+            if not waits and batches_of(connection) == written:
                 if not with_sums:
                     forget_sums(connection)
                 _write(connection, batch, added, path)
@@ -111,19 +101,22 @@ def append(path: Path, batch: Batch, *, create: bool = True) -> int:
 def has_usage(path: Path) -> bool:
     """Whether a ledger has recorded anything."""
     with _reading(path) as connection:
-        return connection.execute("SELECT 1 FROM usage_days LIMIT 1").fetchone() is not None
+        found = connection.execute("SELECT 1 FROM usage_days UNION ALL SELECT 1 FROM usage_waiting LIMIT 1")
+        return found.fetchone() is not None
 
 
 def read_book(path: Path) -> Book:
     """Return all that a ledger has recorded."""
     book = Book()
     with _reading(path) as connection:
-        put_rows(book, stored_rows(connection))
+        put_rows(book, day_rows(connection))
+        for samples in waiting_of(connection).samples():
+            book.add(samples)
     return book
 
 
-def stored_rows(connection: sqlite3.Connection) -> Iterator[tuple[Stream, int, Sequence[Any]]]:
-    """Yield the same as it is stored: each row with its columns."""
+def day_rows(connection: sqlite3.Connection) -> Iterator[tuple[Stream, int, Sequence[Any]]]:
+    """Yield the days of streams as they are stored, without what waits: each with its columns."""
     found = connection.execute(
         f"SELECT subject, resource, measure, day, {COLUMNS} FROM usage_days "  # noqa: S608 - our own names
         "JOIN usage_streams ON usage_streams.number = stream ORDER BY stream, day"
@@ -132,40 +125,18 @@ def stored_rows(connection: sqlite3.Connection) -> Iterator[tuple[Stream, int, S
         yield Stream(subject, resource, measure), day, columns
 
 
+def stored_rows(connection: sqlite3.Connection) -> Iterator[tuple[Stream, int, Sequence[Any]]]:
+    """Yield all that is recorded, as rows; what waits comes in rows of its own, which are to be added."""
+    yield from day_rows(connection)
+    for row in waiting_book(connection).rows():
+        yield row.stream, row.day, _columns(row)
+
+
 @contextlib.contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     check(path)
     with failures(path), contextlib.closing(open_to_read(path)) as connection:
         yield connection
-
-
-def _source(connection: sqlite3.Connection, batch: Batch, path: Path) -> int:
-    """Count a batch of a source and return its number; refuse it if another one came in between."""
-    found = connection.execute("SELECT number, batches FROM usage_sources WHERE name = ?", (batch.source,))
-    number, batches = found.fetchone() or (None, 0)
-    if batches != batch.marks.batches:
-        raise StoreBusyError(
-            f"another process has recorded {batch.source} meanwhile",
-            where=str(path),
-            remedy="observe it again: nothing was added",
-        )
-    if number is not None:
-        connection.execute(
-            "UPDATE usage_sources SET batches = ?, at_seconds = ? WHERE number = ?",
-            (batches + 1, batch.at_seconds, number),
-        )
-        return int(number)
-    done = connection.execute(
-        "INSERT INTO usage_sources (name, batches, at_seconds, forgotten_seconds) VALUES (?, 1, ?, -1)",
-        (batch.source, batch.at_seconds),
-    )
-    return int(done.lastrowid or 0)
-
-
-def batches_of(connection: sqlite3.Connection) -> int:
-    """Return how many batches were recorded of all sources."""
-    (found,) = connection.execute("SELECT coalesce(sum(batches), 0) FROM usage_sources").fetchone()
-    return int(found)
 
 
 def _numbers(connection: sqlite3.Connection) -> dict[Stream, int]:
@@ -185,8 +156,8 @@ def _added(connection: sqlite3.Connection, stream: int | None, row: DayRow) -> _
 
 
 def _write(connection: sqlite3.Connection, batch: Batch, added: Sequence[_Added], path: Path) -> None:
-    number = _source(connection, batch, path)
     marks = batch.marks
+    number = counted(connection, batch.source, marks.batches, batch.at_seconds, path)
     streams = _numbers(connection)
     new = {each for each, _, _ in added if each not in streams}
     new.update(each for each in marks.last_seconds if each not in streams)
@@ -195,7 +166,7 @@ def _write(connection: sqlite3.Connection, batch: Batch, added: Sequence[_Added]
     )
     if new:
         streams = _numbers(connection)
-    connection.executemany(_PUT, [(streams[stream], day, *columns) for stream, day, columns in added])
+    connection.executemany(PUT, [(streams[stream], day, *columns) for stream, day, columns in added])
     connection.executemany(
         "INSERT OR REPLACE INTO usage_marks VALUES (?, ?, ?)",
         [(number, streams[stream], last) for stream, last in marks.last_seconds.items()],
@@ -208,7 +179,7 @@ def _columns(row: DayRow) -> tuple[object, ...]:
     return (
         figures.points,
         figures.total >> LOW_BITS,
-        figures.total & _LOW_MASK,
+        figures.total & LOW_MASK,
         figures.low,
         figures.high,
         figures.dropped,
@@ -240,6 +211,7 @@ def _forget(connection: sqlite3.Connection, added: Sequence[_Added], today: int)
         kind = kind_of(stream.subject)
         if newest.get(kind, -1) < day <= today:
             newest[kind] = day
+    connection.executemany("INSERT OR REPLACE INTO usage_begun VALUES (?, ?)", newest.items())
     deleted = 0
     for kind, day in newest.items():
         done = connection.execute(

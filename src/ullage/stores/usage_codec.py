@@ -26,6 +26,26 @@ def histogram_bytes(buckets: Integers, counts: Integers) -> bytes:
     return zlib.compress(buckets.astype(_BUCKET).tobytes() + _by_weight(counts), _LEVEL)
 
 
+def histograms_bytes(sizes: Integers, buckets: Integers, counts: Integers) -> list[bytes]:
+    """Return many histograms as bytes; they stand one behind the other, each of so many entries."""
+    ends = np.cumsum(sizes)
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    within = np.arange(len(owners)) - (ends - sizes)[owners]
+    begins = (ends - sizes) * _PAIR_BYTES
+    data = np.zeros(len(owners) * _PAIR_BYTES, np.uint8)
+    low = begins[owners] + within * _BUCKET.itemsize
+    data[low], data[low + 1] = buckets & 0xFF, buckets >> 8
+    place, stride = begins[owners] + sizes[owners] * _BUCKET.itemsize + within, sizes[owners]
+    for weight in range(_AMOUNT.itemsize):
+        data[place] = counts >> (8 * weight) & 0xFF
+        place += stride
+    return _cut_and_packed(data.tobytes(), begins.tolist(), (ends * _PAIR_BYTES).tolist())
+
+
+def _cut_and_packed(data: bytes, begins: Iterable[int], ends: Iterable[int]) -> list[bytes]:
+    return [zlib.compress(data[begin:end], _LEVEL) for begin, end in zip(begins, ends, strict=True)]
+
+
 def to_histogram(data: bytes) -> tuple[Integers, Integers]:
     """Return the buckets and counts that bytes hold."""
     unpacked = _unpacked(data)
@@ -98,6 +118,16 @@ def _upper_end(unpacked: bytes, points: int) -> list[tuple[int, int]]:
 def peaks_bytes(slots: Integers) -> bytes:
     """Return the peaks of a day as bytes."""
     return zlib.compress(_by_weight(slots), _LEVEL)
+
+
+def many_peaks_bytes(slots: Integers) -> list[bytes]:
+    """Return the peaks of many days as bytes, a row of slots for each."""
+    rows, size = len(slots), slots.shape[1] * _AMOUNT.itemsize
+    by_weight = (
+        slots.astype(_AMOUNT).view(np.uint8).reshape(*slots.shape, _AMOUNT.itemsize).transpose(0, 2, 1)
+    )
+    begins = range(0, rows * size, size)
+    return _cut_and_packed(by_weight.tobytes(), begins, range(size, (rows + 1) * size, size))
 
 
 def to_peaks(data: bytes, slots: int) -> Integers:

@@ -45,7 +45,8 @@ _ROW_BYTES: Final = 40
 """What the numbers of a row take, about."""
 _DAYS_SIZE: Final = (
     f"SELECT coalesce(sum({_ROW_BYTES} + length(histogram) + "  # noqa: S608 - our own number
-    "coalesce(length(peaks), 0)), 0) FROM usage_days"
+    "coalesce(length(peaks), 0)), 0) + (SELECT coalesce(sum(length(data)), 0) FROM usage_waiting) "
+    "FROM usage_days"
 )
 _METERS_SIZE: Final = "SELECT coalesce(sum(length(name) + length(meter)), 0) FROM usage_meters"
 _HEADER: Final = struct.Struct(">8sH")

@@ -13,6 +13,7 @@ from ullage.model.usage import kind_of
 from ullage.stores.database_file import failures
 from ullage.stores.opening import open_to_read
 from ullage.stores.usage import KEPT_DAYS, OTHERS_KEPT_DAYS
+from ullage.stores.usage_waiting import waiting_of
 
 
 def late_points(path: Path, offered: Mapping[tuple[Stream, int], int]) -> int:
@@ -33,6 +34,10 @@ def late_points(path: Path, offered: Mapping[tuple[Stream, int], int]) -> int:
             stream = Stream(*names)
             kind = kind_of(stream.subject)
             recorded[stream, day] = count
+            newest[kind] = max(day, newest.get(kind, day))
+        for stream, _, day, points, dropped in waiting_of(connection).counts():
+            kind = kind_of(stream.subject)
+            recorded[stream, day] = recorded.get((stream, day), 0) + points + dropped
             newest[kind] = max(day, newest.get(kind, day))
     late = 0
     for (stream, day), count in offered.items():

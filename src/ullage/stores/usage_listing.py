@@ -13,9 +13,10 @@ import msgspec
 
 from ullage.engine.usage.book import Book, Stream
 from ullage.model.usage import kind_of
-from ullage.stores.usage import FIGURES
+from ullage.stores.usage_fold import FIGURES
 from ullage.stores.usage_parts import looking
 from ullage.stores.usage_tables import put_rows
+from ullage.stores.usage_waiting import waiting_book, waiting_of
 
 
 class Listing:
@@ -46,7 +47,10 @@ class Listing:
 
     @cached_property
     def _points(self) -> dict[int, int]:
-        return dict(self._connection.execute("SELECT stream, sum(points) FROM usage_days GROUP BY stream"))
+        found = dict(self._connection.execute("SELECT stream, sum(points) FROM usage_days GROUP BY stream"))
+        for _, number, _, points, _ in waiting_of(self._connection).counts():
+            found[number] = found.get(number, 0) + points
+        return found
 
 
 def read_needed(path: Path, needed: Callable[[Listing], Collection[int]]) -> Book:
@@ -67,4 +71,8 @@ def read_needed(path: Path, needed: Callable[[Listing], Collection[int]]) -> Boo
                 (msgspec.json.encode(numbers).decode(),),
             )
             put_rows(book, ((listing.streams[stream], day, columns) for stream, day, *columns in found))
+        streams = {listing.streams[number] for numbers in by_kind.values() for number in numbers}
+        for row in waiting_book(connection, {each.subject for each in streams}).rows():
+            if row.stream in streams:
+                book.put(row._replace(slots=None) if kind_of(row.stream.subject) == "pod" else row)
     return book

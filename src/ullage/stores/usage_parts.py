@@ -16,12 +16,16 @@ from typing import NamedTuple
 import msgspec
 
 from ullage.engine.usage.book import Book, Stream
+from ullage.engine.usage.summaries import NO_FIGURES, Figures
 from ullage.model.usage import COMMITTED, MAX_USAGE, USAGE
 from ullage.stores.database_file import failures
 from ullage.stores.opening import open_to_read
-from ullage.stores.usage import COLUMNS, LOW_BITS, batches_of, row_of
+from ullage.stores.usage import row_of
+from ullage.stores.usage_fold import COLUMNS, LOW_BITS, has_waiting
+from ullage.stores.usage_known import batches_of
 from ullage.stores.usage_meters import version_of_meters
 from ullage.stores.usage_tables import put_peaks
+from ullage.stores.usage_waiting import waiting_book
 
 
 class Extent(NamedTuple):
@@ -44,7 +48,8 @@ def looking(path: Path) -> Iterator[sqlite3.Connection]:
 def read_subjects(connection: sqlite3.Connection, subjects: Iterable[str], first_day: int = 0) -> Book:
     """Return what is recorded of some subjects from a day on."""
     book = Book()
-    for subject in subjects:
+    wanted = [*subjects]
+    for subject in wanted:
         found = connection.execute(
             f"SELECT resource, measure, day, {COLUMNS} FROM usage_streams "  # noqa: S608 - our own names
             "JOIN usage_days ON stream = number WHERE subject = ? AND day >= ?",
@@ -52,6 +57,9 @@ def read_subjects(connection: sqlite3.Connection, subjects: Iterable[str], first
         )
         for resource, measure, day, *columns in found:
             book.put(row_of(Stream(subject, resource, measure), day, columns))
+    for row in waiting_book(connection, wanted).rows():
+        if row.day >= first_day:
+            book.put(row)
     return book
 
 
@@ -64,6 +72,9 @@ def read_peaks(connection: sqlite3.Connection, subjects: Collection[str]) -> Boo
         (msgspec.json.encode(subjects).decode(), USAGE),
     )
     put_peaks(book, ((Stream(subject, resource), day, peaks) for subject, resource, day, peaks in found))
+    for row in waiting_book(connection, subjects).rows():
+        if row.stream.measure == USAGE and row.slots is not None:
+            book.put(row._replace(figures=NO_FIGURES))
     return book
 
 
@@ -81,6 +92,10 @@ def read_peaks_of_kinds(connection: sqlite3.Connection, resource: str, kinds: It
         )
         rows = ((Stream(subject, resource, measure), day, peaks) for subject, measure, day, peaks in found)
         put_peaks(book, rows)
+        subjects = recorded_subjects(connection, kind) if has_waiting(connection) else ()
+        for row in waiting_book(connection, subjects).rows():
+            if row.stream.resource == resource and row.stream.measure in {USAGE, MAX_USAGE}:
+                book.put(row._replace(figures=NO_FIGURES))
     return book
 
 
@@ -130,10 +145,27 @@ def extents_of(connection: sqlite3.Connection, subject: str) -> dict[str, Extent
         "WHERE subject = ? AND measure = ? AND points > 0 GROUP BY number",
         (subject, USAGE),
     )
-    return {
+    extents = {
         resource: Extent(points, (total_high << LOW_BITS) + total_low, *rest)
         for resource, points, total_high, total_low, *rest in found
     }
+    for row in waiting_book(connection, [subject]).rows():
+        if row.stream.measure == USAGE and row.figures.points:
+            extents[row.stream.resource] = _joined(extents.get(row.stream.resource), row.figures)
+    return extents
+
+
+def _joined(extent: Extent | None, figures: Figures) -> Extent:
+    """Return what a stream comes to with more of it."""
+    if extent is None:
+        return Extent(figures.points, figures.total, figures.low, figures.high, figures.last_seconds)
+    return Extent(
+        extent.points + figures.points,
+        extent.total + figures.total,
+        min(extent.low, figures.low),
+        max(extent.high, figures.high),
+        max(extent.last_seconds, figures.last_seconds),
+    )
 
 
 def last_day(connection: sqlite3.Connection, measure: str = "") -> int | None:
@@ -143,7 +175,10 @@ def last_day(connection: sqlite3.Connection, measure: str = "") -> int | None:
         "WHERE ? IN ('', measure) ORDER BY day DESC LIMIT 1",
         (measure,),
     ).fetchone()
-    return None if found is None else int(found[0])
+    (waiting,) = connection.execute(
+        "SELECT max(day) FROM usage_waiting WHERE ? IN ('', measure)", (measure,)
+    ).fetchone()
+    return max((int(day) for day in (*(found or ()), waiting) if day is not None), default=None)
 
 
 def stamp(path: Path) -> tuple[int, int, str]:

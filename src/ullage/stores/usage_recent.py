@@ -11,8 +11,9 @@ from ullage.engine.usage.book import Book
 from ullage.engine.usage.buckets import middle_of_one
 from ullage.engine.usage.hollow import LASTING, MEASURED, Recent, first_day_of, since_of
 from ullage.model.usage import MAX_USAGE, USAGE
-from ullage.stores.usage_codec import bucket_from_above
+from ullage.stores.usage_codec import bucket_from_above, histogram_bytes
 from ullage.stores.usage_parts import last_day
+from ullage.stores.usage_waiting import waiting_book
 
 SUBJECTS_KEPT: Final = 64
 """A pod has no more containers as a rule, and each is asked about several times."""
@@ -79,4 +80,9 @@ class StoredRecent:
             days = found.setdefault((resource, measure), [])
             if day[0] is not None:
                 days.append((day[0], day[1], day[2], day[3]))
+        since = first_day_of(subject, self._since)
+        for (_, resource, measure), day, figures, _ in waiting_book(self._connection, [subject]).rows():
+            if measure in MEASURED and day >= since and figures.points:
+                histogram = histogram_bytes(figures.buckets, figures.counts)
+                found[resource, measure].append((figures.points, figures.low, figures.high, histogram))
         return found

@@ -11,9 +11,8 @@ from typing import Final
 
 from ullage.engine.usage.book import Book, DayRow, Stream
 from ullage.model.usage import USAGE, kind_of
+from ullage.stores.usage_known import MEMBERS
 
-MEMBERS: Final = ("node", "pod")
-"""Whose use is added up."""
 LATE_SECONDS: Final = 3600
 """What a source tells of some so long after it told of others is not in the sums of that time."""
 _OF_MEMBERS: Final = (
@@ -34,7 +33,7 @@ def kept_rows(
     `told` are the streams that the source has told, from a moment on; others of the book are sums.
     """
     has_members = any(each.measure == USAGE and kind_of(each.subject) in MEMBERS for each in told)
-    sums = {each for each in book.streams(measure=USAGE) if each not in told}
+    sums = {each for each in book.streams(measure=USAGE) if each not in told and book.days(each)}
     holds = not has_members or _hold(connection, source, first_seconds, has_sums=bool(sums))
     unwanted = {each for each in sums if not holds or _is_told(connection, each)}
     return [row for row in book.rows() if row.stream not in unwanted], holds
@@ -50,14 +49,27 @@ def _hold(connection: sqlite3.Connection, source: str, first_seconds: int, *, ha
     """Whether sums are those of everybody, with what a source tells from a moment on."""
     numbers = dict(connection.execute("SELECT name, number FROM usage_sources"))
     own = numbers.pop(source, None)
+    others = False
     for other in numbers.values():
         if connection.execute(f"SELECT 1 FROM {_OF_MEMBERS} LIMIT 1", (other,)).fetchone():  # noqa: S608 - our own names
-            return False
+            others = True
     (last,) = connection.execute(f"SELECT max(last_seconds) FROM {_OF_MEMBERS}", (own,)).fetchone()  # noqa: S608 - our own names
-    if last is None:
-        return has_sums
     had_sums = connection.execute(f"{_SUMS} LIMIT 1").fetchone() is not None
-    return has_sums and had_sums and first_seconds >= last - LATE_SECONDS
+    return do_sums_hold(
+        others=others, last_seconds=last, first_seconds=first_seconds, has_sums=has_sums, had_sums=had_sums
+    )
+
+
+def do_sums_hold(
+    *, others: bool, last_seconds: int | None, first_seconds: int, has_sums: bool, had_sums: bool
+) -> bool:
+    """Whether sums are those of everybody: no `others` tell of members, and none comes without or too late.
+
+    `last_seconds` is when the source told of members last, before it tells of some from `first_seconds` on.
+    """
+    if others or not has_sums:
+        return False
+    return last_seconds is None or (had_sums and first_seconds >= last_seconds - LATE_SECONDS)
 
 
 def _is_told(connection: sqlite3.Connection, stream: Stream) -> bool:

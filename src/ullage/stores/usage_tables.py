@@ -21,7 +21,7 @@ def put_rows(book: Book, rows: Iterable[StoredRow]) -> None:
     """Add stored rows to a book; a msgspec.DecodeError where they are not as we write them."""
     for streams, days, columns in _parts(rows):
         *numbers, histograms, peaks = zip(*columns, strict=True)
-        book.put_table(streams, days, _table(numbers, histograms), _peaks(streams, peaks))
+        book.put_table(streams, days, table_of(numbers, histograms), _peaks(streams, peaks))
 
 
 def put_peaks(book: Book, rows: Iterable[tuple[Stream, int, bytes | None]]) -> None:
@@ -38,7 +38,8 @@ def _parts(
         yield tuple(zip(*part, strict=True))  # type: ignore[misc]
 
 
-def _table(numbers: Sequence[Sequence[int]], histograms: Sequence[bytes]) -> Table:
+def table_of(numbers: Sequence[Sequence[int]], histograms: Sequence[bytes]) -> Table:
+    """Return figures from the columns that are stored of them; a msgspec.DecodeError as above."""
     points, high, low, least, most, dropped, first, last = (np.array(each, np.int64) for each in numbers)
     owners, buckets, counts = to_histograms(histograms)
     counted = np.zeros(len(points), np.int64)

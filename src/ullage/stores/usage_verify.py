@@ -5,14 +5,16 @@ from collections.abc import Iterator
 from typing import Final
 
 import msgspec
+import numpy as np
 
-from ullage.engine.usage.book import DayRow
+from ullage.engine.usage.book import DayRow, Stream, kept_day
 from ullage.engine.usage.buckets import edges_of
 from ullage.engine.usage.levels import DAY_SECONDS, MISSING
 from ullage.engine.usage.metering_check import problems_of
 from ullage.model.verdict import Finding
-from ullage.stores.usage import row_of, stored_rows
+from ullage.stores.usage import day_rows, row_of
 from ullage.stores.usage_meters import VERSION, stored_meters
+from ullage.stores.usage_waiting import Group, groups, points_of
 
 _REMEDY: Final = "restore a backup from before; promises are not touched by it"
 
@@ -20,11 +22,12 @@ _REMEDY: Final = "restore a backup from before; promises are not touched by it"
 def usage_findings(connection: sqlite3.Connection) -> Iterator[Finding]:
     """Yield every row and every meter that is not as it was written."""
     yield from _row_findings(connection)
+    yield from _waiting_findings(connection)
     yield from _meter_findings(connection)
 
 
 def _row_findings(connection: sqlite3.Connection) -> Iterator[Finding]:
-    for stream, day, columns in stored_rows(connection):
+    for stream, day, columns in day_rows(connection):
         where = f"{stream.subject} on day {day}"
         try:
             wrong = problem_of(row_of(stream, day, columns))
@@ -33,6 +36,33 @@ def _row_findings(connection: sqlite3.Connection) -> Iterator[Finding]:
         if wrong:
             message = f"{stream.measure} of {stream.resource} of {where}: {wrong}"
             yield Finding("usage-row-wrong", "error", stream.subject, message, _REMEDY)
+
+
+def _waiting_findings(connection: sqlite3.Connection) -> Iterator[Finding]:
+    """Yield readings that cannot be read, or are of other days or of streams that nobody knows."""
+    for group in groups(connection):
+        try:
+            wrong = _waiting_problem(connection, group)
+        except msgspec.DecodeError as error:
+            wrong = str(error)
+        if wrong:
+            message = f"{group.measure} of {group.resource} of each {group.kind} on day {group.day}: {wrong}"
+            yield Finding("usage-row-wrong", "error", group.kind, message, _REMEDY)
+
+
+def _waiting_problem(connection: sqlite3.Connection, group: Group) -> str:
+    points = points_of(connection, group)[1]
+    if len(points.streams) != group.points:
+        return f"{len(points.streams)} points wait, not {group.points}"
+    days = np.unique(points.at_seconds // DAY_SECONDS).tolist()
+    kept = {kept_day(Stream(f"{group.kind}/", ""), each) for each in days}
+    if kept != {group.day}:
+        return "its moments are not of its day"
+    found = connection.execute(
+        "SELECT number FROM usage_streams WHERE resource = ? AND measure = ?", (group.resource, group.measure)
+    )
+    known = {number for (number,) in found}
+    return "" if known.issuperset(points.streams.tolist()) else "some are of no stream"
 
 
 def _meter_findings(connection: sqlite3.Connection) -> Iterator[Finding]:

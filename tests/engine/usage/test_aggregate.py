@@ -110,9 +110,9 @@ def plain_sums(points, slot_seconds=300):
 
 def found_sums(pods):
     return {
-        (each.subjects[0], int(at)): int(amount)
+        (each.subjects[number], int(at)): int(amount)
         for each in pods.sums(Book())
-        for at, amount in zip(each.at_seconds, each.amounts, strict=True)
+        for number, at, amount in zip(each.numbers, each.at_seconds, each.amounts, strict=True)
         if amount >= 0
     }
 

@@ -6,26 +6,39 @@ anywhere: what each stream has in a slot waits for more of it. Only so much can 
 a dropped point of the crowd, and never counts a second time.
 """
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from ullage.engine.usage.book import COARSE_SECONDS, FINE_SECONDS, Book, Samples, Stream
 from ullage.engine.usage.buckets import Integers
+from ullage.engine.usage.gathered import Gathered
 from ullage.engine.usage.homes import pod_of
 from ullage.engine.usage.levels import DAY_SECONDS, MISSING
 from ullage.engine.usage.summaries import AMOUNT_MAX
 from ullage.engine.usage.waiting_peaks import SLOT_BITS, WAITING_MAX, WaitingPeaks
-from ullage.model.usage import EVENTS, USAGE, kind_of
+from ullage.model.errors import InputError
+from ullage.model.usage import EVENTS, USAGE
 
 _SLOT_MASK: Final = (1 << SLOT_BITS) - 1
 _SUMS_MAX: Final = 1 << 20
+SUBJECT_BITS: Final = 25
+_SUBJECT_MASK: Final = (1 << SUBJECT_BITS) - 1
+_RESOURCE_MAX: Final = (1 << (62 - SUBJECT_BITS - SLOT_BITS)) - 1
+NOBODY: Final = -1
+_INSIDE: Final = "container/"
 DROPPED: Final = -1
 """What stands for a point that did not count."""
 _AT_ONCE: Final = 2000
 """Streams whose peaks are added up together."""
+_TOLD_AT_ONCE: Final = 1 << 18
+"""Sums that are told together, about."""
 Parts = tuple[Integers, Integers]
+Flags = npt.NDArray[np.bool_]
 _NONE: Final[Integers] = np.empty(0, np.int64)
 NOTHING: Final[Parts] = (_NONE, _NONE)
 
@@ -40,12 +53,14 @@ class Rollup:
         slot_seconds: int = FINE_SECONDS,
         waiting_max: int = WAITING_MAX,
     ) -> None:
-        self._kind = kind
+        self._kind = f"{kind}/"
         self._homes = homes
         self._slot_seconds = slot_seconds
-        self._streams: dict[tuple[str, str], int] = {}
-        self._above: list[tuple[int, ...]] = []
-        self._crowds: dict[Stream, int] = {}
+        self._subjects: dict[str, int] = {}
+        self._resources: dict[str, int] = {}
+        self._above: list[array[int]] = []
+        self._crowds: dict[str, int] = {}
+        self._last: tuple[Sequence[str], Integers] = ((), _NONE)
         self._peaks = WaitingPeaks(waiting_max)
         self._late: list[Parts] = []
         self._sums: list[Parts] = []
@@ -55,52 +70,79 @@ class Rollup:
         """Take in what was used at moments; what is no use, or of another kind, is left alone."""
         if samples.measure != USAGE:
             return
-        streams = np.array([self._stream(each, samples.resource) for each in samples.subjects], np.int64)
-        numbers = streams[samples.numbers]
-        good = (numbers >= 0) & (samples.amounts >= 0) & (samples.amounts <= AMOUNT_MAX)
-        if not good.any():
-            return
-        slots = samples.at_seconds[good] // self._slot_seconds
-        self._peaks.add((numbers[good] << SLOT_BITS) + slots, samples.amounts[good])
-        if self._peaks.is_full():
-            self._close()
+        keys, amounts = self._keys(samples)
+        if len(keys):
+            self._peaks.add(keys, amounts)
+            if self._peaks.is_full():
+                self._close()
 
     def add_peaks(self, samples: Samples) -> None:
         """Take in peaks, of each stream and slot at most one: nothing has to wait for more of them."""
-        streams = np.array([self._stream(each, samples.resource) for each in samples.subjects], np.int64)
-        good = (samples.amounts >= 0) & (samples.amounts <= AMOUNT_MAX)
-        amounts, slots = samples.amounts[good], samples.at_seconds[good] // self._slot_seconds
-        for keys, which in self._crowd_keys((streams[samples.numbers[good]] << SLOT_BITS) + slots):
+        slots, amounts = self._keys(samples)
+        for keys, which in self._crowd_keys(slots):
             self._wait(keys, amounts[which])
 
-    def sums(self, known: Book) -> Iterator[Samples]:
-        """Yield what every crowd used in each slot, but for those that a book has observed as such."""
+    def sums(self, known: Book | Gathered) -> Iterator[Samples]:
+        """Yield what crowds used in each slot, but for those that were observed as such, many at a time."""
         self._close(everything=True)
         keys, amounts = _reduced(self._sums, np.add)
         self._sums, self._sums_count = [(keys, amounts)], len(keys)
         late, counts = _reduced(self._late, np.add)
         late = np.repeat(late, counts)
-        observed = set(known.streams(measure=USAGE))
-        crowds = [(stream, number) for stream, number in self._crowds.items() if stream not in observed]
-        for stream, number in sorted(crowds):
-            begin, end = number << SLOT_BITS, (number + 1) << SLOT_BITS
-            first, last = np.searchsorted(keys, (begin, end))
-            dropped = late[slice(*np.searchsorted(late, (begin, end)))]
-            moments = (np.concatenate((keys[first:last], dropped)) & _SLOT_MASK) * self._slot_seconds
-            told = np.concatenate((amounts[first:last], np.full(len(dropped), DROPPED, np.int64)))
-            yield Samples(
-                stream.resource, USAGE, (stream.subject,), np.zeros(len(told), np.int64), moments, told
+        names = [*self._crowds]
+        for resource, number in sorted(self._resources.items()):
+            observed = known.numbers(resource, USAGE)
+            is_meant = np.array([name not in observed for name in names], np.bool_)
+            ends = np.array((number, number + 1)) << (SUBJECT_BITS + SLOT_BITS)
+            first, last = np.searchsorted(keys, ends)
+            told, dropped = keys[first:last], late[slice(*np.searchsorted(late, ends))]
+            for begin, end in _cuts(told):
+                yield from self._samples(
+                    resource, names, is_meant, told[begin:end], amounts[first:last][begin:end]
+                )
+            yield from self._samples(
+                resource, names, is_meant, dropped, np.full(len(dropped), DROPPED, np.int64)
             )
 
-    def _stream(self, subject: str, resource: str) -> int:
-        """Return the number of a stream, -1 where it is of another kind."""
-        if kind_of(subject) != self._kind:
-            return -1
-        number = self._streams.get((subject, resource))
+    def _samples(
+        self, resource: str, names: Sequence[str], is_meant: Flags, keys: Integers, amounts: Integers
+    ) -> Iterator[Samples]:
+        """Yield what those crowds used that are meant, if there are any."""
+        crowds = keys >> SLOT_BITS & _SUBJECT_MASK
+        meant = is_meant[crowds]
+        if meant.any():
+            used, numbers = np.unique(crowds[meant], return_inverse=True)
+            moments = (keys[meant] & _SLOT_MASK) * self._slot_seconds
+            yield Samples(
+                resource, USAGE, [names[each] for each in used.tolist()], numbers, moments, amounts[meant]
+            )
+
+    def _keys(self, samples: Samples) -> Parts:
+        """Return streams with slots of those points that count, and their amounts."""
+        subjects, numbers = self._last
+        if subjects is not samples.subjects:
+            numbers = np.full(len(samples.subjects), NOBODY, np.int64)
+            meant = [place for place, each in enumerate(samples.subjects) if each.startswith(self._kind)]
+            numbers[meant] = [self._subject(samples.subjects[each]) for each in meant]
+            self._last = samples.subjects, numbers
+        number = self._resources.setdefault(samples.resource, len(self._resources))
+        if number > _RESOURCE_MAX or len(self._subjects) > _SUBJECT_MASK:
+            raise InputError("too many resources or subjects are observed", remedy="observe fewer of them")
+        streams = numbers[samples.numbers]
+        good = (streams >= 0) & (samples.amounts >= 0) & (samples.amounts <= AMOUNT_MAX)
+        slots = samples.at_seconds[good] // self._slot_seconds
+        return (((number << SUBJECT_BITS) + streams[good]) << SLOT_BITS) + slots, samples.amounts[good]
+
+    def _subject(self, subject: str) -> int:
+        """Return the number of a subject of the kind."""
+        number = self._subjects.get(subject)
         if number is None:
-            number = self._streams[subject, resource] = len(self._streams)
-            crowds = (Stream(each, resource) for each in self._homes(subject))
-            self._above.append(tuple(self._crowds.setdefault(each, len(self._crowds)) for each in crowds))
+            number = self._subjects[subject] = len(self._subjects)
+            crowds = [self._crowds.setdefault(each, len(self._crowds)) for each in self._homes(subject)]
+            while len(self._above) < len(crowds):
+                self._above.append(array("q", [NOBODY]) * number)
+            for place, above in enumerate(self._above):
+                above.append(crowds[place] if place < len(crowds) else NOBODY)
         return number
 
     def _close(self, *, everything: bool = False) -> None:
@@ -113,12 +155,12 @@ class Rollup:
 
     def _crowd_keys(self, keys: Integers) -> Iterator[tuple[Integers, Integers]]:
         """Yield the keys of the crowds in which some count, and which of them these are."""
-        streams, slots = keys >> SLOT_BITS, keys & _SLOT_MASK
-        for place in range(max(map(len, self._above), default=0) if len(keys) else 0):
-            crowd_of = np.array([each[place] if place < len(each) else -1 for each in self._above], np.int64)
-            crowds = crowd_of[streams]
+        subjects = keys >> SLOT_BITS & _SUBJECT_MASK
+        rest = keys - (subjects << SLOT_BITS)
+        for above in self._above if len(keys) else ():
+            crowds = np.array(above, np.int64)[subjects]
             meant = np.flatnonzero(crowds >= 0)
-            yield (crowds[meant] << SLOT_BITS) + slots[meant], meant
+            yield (crowds[meant] << SLOT_BITS) + rest[meant], meant
 
     def _wait(self, keys: Integers, amounts: Integers) -> None:
         self._sums.append(_reduced([(keys, amounts)], np.add))
@@ -140,17 +182,27 @@ def _reduced(parts: list[Parts], combine: np.ufunc) -> Parts:
     return keys[starts], np.minimum(combine.reduceat(amounts, starts), AMOUNT_MAX)
 
 
+def _cuts(keys: Integers) -> Iterator[tuple[int, int]]:
+    """Yield where parts of keys in order begin and end, about as long as what is told at once."""
+    wanted = keys[_TOLD_AT_ONCE::_TOLD_AT_ONCE] >> SLOT_BITS << SLOT_BITS
+    yield from pairwise(np.unique([0, *np.searchsorted(keys, wanted), len(keys)]).tolist())
+
+
 class Containers:
     """Sums of containers as their pods, of which nothing was observed as such."""
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: Book | Gathered) -> None:
         self._book = book
         self._rollup = Rollup("container", pod_of)
+        self._last: tuple[Sequence[str], set[str]] = ((), set())
 
     def add(self, samples: Samples) -> None:
         """Take in what was used by containers whose pods were not observed so far; events are no use."""
+        subjects, pods = self._last
+        if subjects is not samples.subjects:
+            pods = {pod for each in samples.subjects if each.startswith(_INSIDE) for pod in pod_of(each)}
+            self._last = samples.subjects, pods
         known = self._book.numbers(samples.resource, USAGE)
-        pods = {pod for each in samples.subjects for pod in pod_of(each)}
         if samples.resource not in EVENTS and not pods <= known.keys():
             self._rollup.add(samples)
 
@@ -161,7 +213,9 @@ class Containers:
             crowds.add_peaks(samples)
 
 
-def add_crowds(book: Book, homes: Callable[[str], tuple[str, ...]], pods: Rollup | None = None) -> None:
+def add_crowds(
+    book: Book | Gathered, homes: Callable[[str], tuple[str, ...]], pods: Rollup | None = None
+) -> None:
     """Put into a book what crowds used of which nothing was observed as such.
 
     What nodes say of groups and the cluster counts before what pods say: pods are not all that runs there.
@@ -169,8 +223,20 @@ def add_crowds(book: Book, homes: Callable[[str], tuple[str, ...]], pods: Rollup
     """
     for kind in ("node", "pod"):
         known = pods if kind == "pod" else None
-        for samples in [*(known or _of_peaks(book, kind, homes)).sums(book)]:
+        for samples in [*(known or _rollup(book, kind, homes)).sums(book)]:
             book.add(samples)
+
+
+def _rollup(book: Book | Gathered, kind: str, homes: Callable[[str], tuple[str, ...]]) -> Rollup:
+    """Return a rollup of all that was observed of a kind."""
+    if isinstance(book, Book):
+        return _of_peaks(book, kind, homes)
+    if book.is_book:
+        return _of_peaks(book.book(), kind, homes)
+    found = Rollup(kind, homes)
+    for samples in book.parts:
+        found.add(samples)
+    return found
 
 
 def _of_peaks(book: Book, kind: str, homes: Callable[[str], tuple[str, ...]]) -> Rollup:

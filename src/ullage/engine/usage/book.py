@@ -200,7 +200,7 @@ class Book:
 
     def slot_seconds(self, stream: Stream) -> int:
         """Return how long the slots of a day of a stream are, 0 where it has none."""
-        return 0 if kind_of(stream.subject) in _SUMMARY_ONLY else _slot_seconds(stream.subject)
+        return 0 if kind_of(stream.subject) in _SUMMARY_ONLY else slot_seconds_of(stream.subject)
 
     def slots(self, stream: Stream, first_day: int, days: int) -> Integers:
         """Return the peaks of a stream over some days in a row, MISSING where nothing was observed."""
@@ -248,7 +248,7 @@ class Book:
         """Yield everything, or what there is of one subject, in order of streams and days."""
         for stream in self.streams_of(subject) if subject else self.streams():
             number = self._numbers[stream]
-            seconds = _slot_seconds(stream.subject)
+            seconds = slot_seconds_of(stream.subject)
             for day in sorted(self._days[number]):
                 figures = self._summaries.of(np.array([self._days[number][day]], np.int64))
                 row = self._level_rows[seconds].get((number << _DAY_BITS) + day)
@@ -264,7 +264,7 @@ class Book:
         self._summaries.grow(len(self._rows))
         self._summaries.put(place, row.figures)
         if row.slots is not None:
-            seconds = _slot_seconds(row.stream.subject)
+            seconds = slot_seconds_of(row.stream.subject)
             level = self._level_row(seconds, place)
             self._grown(seconds).put(level, row.slots)
 
@@ -320,7 +320,7 @@ class Book:
             self._by_resource.setdefault(stream[1:], {})[stream.subject] = number
             self._days.append({})
             self._spans.append(_span_days(stream.subject))
-            self._seconds.append(_slot_seconds(stream.subject))
+            self._seconds.append(slot_seconds_of(stream.subject))
         return number
 
     def _row(self, key: int) -> int:
@@ -368,7 +368,7 @@ class Book:
 
 def slots_of(stream: Stream) -> int:
     """Return how many peaks a row of a stream has: those of a day, or one for each day of a week."""
-    return _span_days(stream.subject) * DAY_SECONDS // _slot_seconds(stream.subject)
+    return _span_days(stream.subject) * DAY_SECONDS // slot_seconds_of(stream.subject)
 
 
 def kept_day(stream: Stream, day: int) -> int:
@@ -392,7 +392,8 @@ def _span_days(subject: str) -> int:
     return WEEK_DAYS if kind_of(subject) in _SUMMARY_ONLY else 1
 
 
-def _slot_seconds(subject: str) -> int:
+def slot_seconds_of(subject: str) -> int:
+    """Return how long the slots are that a subject has peaks of."""
     kind = kind_of(subject)
     if kind in _SUMMARY_ONLY:
         return DAY_SECONDS

@@ -3,11 +3,13 @@
 Pods that are gone count as well: their namespace is in their name, and their workload is told by it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 
+from ullage.engine.quota.book import QUEUE_LABEL
 from ullage.engine.quota.book import Book as QuotaBook
 from ullage.engine.quota.validation import in_force
-from ullage.engine.usage.owners import Owner, former_owner, owner_of
+from ullage.engine.usage.owners import HASH_LABEL, ROLLOUT_LABEL, Owner, former_owner, owner_of
 from ullage.model.cluster import Snapshot, Workload
 from ullage.model.settings import rules_for
 
@@ -40,11 +42,7 @@ class Homes:
         rules = rules_for(snapshot.policy, snapshot.resource_types)
         self._quotas = QuotaBook(in_force(snapshot.quotas), rules.quota_mode)
         self._groups = {node.name: node.group for node in snapshot.nodes}
-        self._owners: dict[tuple[str, str, str], Owner] = {}
-        for workload in snapshot.workloads:
-            if not workload.promised:
-                owner = owner_of(workload)
-                self._owners.setdefault((owner.namespace, owner.kind, owner.name), owner)
+        self._on: dict[str, tuple[str, ...]] = {}
 
     def of(self, subject: str) -> tuple[str, ...]:
         """Return the subjects in which one counts; none where it counts only for itself."""
@@ -53,25 +51,60 @@ class Homes:
             return (*self._group_of(rest), CLUSTER)
         if kind != "pod":
             return ()
+        known = self._of_pods.get(rest)
+        if known is not None:
+            return known
         namespace, _, name = rest.partition("/")
         namespace = "" if namespace == NO_NAMESPACE else namespace
-        return tuple(self._of_pod(namespace, name))
+        owner = former_owner(self._owners, namespace, name)
+        return (*self._above(owner, namespace, {}), CLUSTER)
 
-    def _of_pod(self, namespace: str, name: str) -> Iterator[str]:
-        workload = self._snapshot.workloads.get(f"{namespace}/{name}" if namespace else name)
-        owner = former_owner(self._owners, namespace, name) if workload is None else owner_of(workload)
+    @cached_property
+    def _owners(self) -> dict[tuple[str, str, str], Owner]:
+        """Who owns what there is: by this, pods that are gone are told from their names."""
+        owners = (owner_of(each) for each in self._snapshot.workloads if not each.promised)
+        return {(each.namespace, each.kind, each.name): each for each in owners}
+
+    @cached_property
+    def _of_pods(self) -> dict[str, tuple[str, ...]]:
+        """Where each pod that is there counts, by its namespace and name.
+
+        All of them are looked at once, and those of one owner have most in common: a reading is of everybody.
+        """
+        found: dict[str, tuple[str, ...]] = {}
+        common: dict[tuple[str | None, ...], tuple[str, ...]] = {}
+        for run in self._snapshot.workloads.runs():
+            for each in run:
+                labels = each.labels
+                key = (
+                    each.namespace,
+                    each.kind,
+                    each.owner or f" {each.name}",
+                    labels.get(HASH_LABEL),
+                    labels.get(ROLLOUT_LABEL),
+                    labels.get(QUEUE_LABEL),
+                )
+                above = common.get(key)
+                if above is None:
+                    above = common[key] = (*self._above(owner_of(each), each.namespace, labels),)
+                on = self._on.get(each.node) or self._placed(each.node)
+                found[f"{each.namespace or NO_NAMESPACE}/{each.name}"] = above + on
+        return found
+
+    def _above(self, owner: Owner | None, namespace: str, labels: Mapping[str, str]) -> Iterator[str]:
         if owner is not None:
             yield workload_subject(owner)
         if namespace:
             yield f"namespace/{namespace}"
-        place = self._quotas.place_of(namespace, {} if workload is None else workload.labels)
+        place = self._quotas.place_of(namespace, labels)
         if place >= 0:
             for above in self._quotas.chains[place]:
                 yield f"quota/{self._quotas.quotas[above].name}"
-        if workload is not None and workload.node:
-            yield f"node/{workload.node}"
-            yield from self._group_of(workload.node)
-        yield CLUSTER
+
+    def _placed(self, node: str) -> tuple[str, ...]:
+        on = (f"node/{node}", *self._group_of(node), CLUSTER) if node else (CLUSTER,)
+        self._on[node] = on
+        return on
 
     def _group_of(self, node: str) -> Iterator[str]:
         group = self._groups.get(node, "")

@@ -4,15 +4,16 @@ One point for each container, pod and node, at the moment its measuring ended. L
 server gives pages, and each is read straight into columns. Who may see only one of both lists gets that one.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
 import msgspec
 import numpy as np
 
+from ullage.engine.usage.aggregate import DROPPED
 from ullage.engine.usage.book import Samples
+from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.summaries import AMOUNT_MAX
 from ullage.model.errors import InputError
 from ullage.model.quantity import parse_amount
@@ -31,7 +32,7 @@ from ullage.sources.kubernetes.live_lists import (
 from ullage.sources.kubernetes.live_server import ApiServer
 from ullage.sources.kubernetes.wire import Time, Wire
 from ullage.sources.places import one_line
-from ullage.sources.usage.csv_samples import subject_problem
+from ullage.sources.usage.csv_samples import SUBJECT_CHARACTERS_MAX, subject_problem
 
 GROUP: Final = "metrics.k8s.io"
 VERSION: Final = f"{GROUP}/v1beta1"
@@ -39,7 +40,9 @@ NODES: Final = Listed(Kind(GROUP, "NodeMetrics"), VERSION, "nodes", namespaced=F
 PODS: Final = Listed(Kind(GROUP, "PodMetrics"), VERSION, "pods", namespaced=True)
 _NANO_EXPONENT: Final = 9
 _NANO_PER_MILLI: Final = 1_000_000
-_DIGITS_MAX: Final = 18
+_KIBI: Final = 1024
+_FIRST_YEAR: Final = 1971
+_DIGITS_MAX: Final = 15
 _INSTEAD: Final = "install metrics-server, or name another source: --usage prometheus:URL"
 
 
@@ -118,82 +121,111 @@ def _refused(server: ApiServer, refusals: list[NotListedError], namespace: str) 
     return server.error(f"there is no metrics API ({GROUP})", _INSTEAD)
 
 
-class _Columns:
-    """Points of one resource; what one is rounded by is carried to the next, so that sums stay right."""
-
-    def __init__(self, resource: str, amount: Callable[[_Usage], int], step: int) -> None:
-        self._resource = resource
-        self._amount = amount
-        self._step = step
-        self._carried = step // 2
-        self._subjects: list[str] = []
-        self._seconds: list[int] = []
-        self._amounts: list[int] = []
-
-    def add(self, parts: Mapping[str, _Usage], seconds: int, whole: str = "") -> None:
-        """Take what parts use, and their sum as what a whole uses; dropped where one does not say."""
-        amounts = [self._rounded(self._amount(each)) for each in parts.values()]
-        found = dict(zip(parts, amounts, strict=True))
-        if whole:
-            found[whole] = -1 if not amounts or min(amounts) < 0 else sum(amounts)
-        for subject, amount in found.items():
-            if not subject_problem(subject):
-                self._subjects.append(subject)
-                self._seconds.append(seconds)
-                self._amounts.append(amount)
-
-    def _rounded(self, amount: int) -> int:
-        if amount < 0:
-            return amount
-        rounded, self._carried = divmod(amount + self._carried, self._step)
-        return rounded
-
-    def samples(self) -> Samples:
-        """Return the points."""
-        numbers = np.arange(len(self._subjects))
-        seconds, amounts = np.array(self._seconds, np.int64), np.array(self._amounts, np.int64)
-        return Samples(self._resource, USAGE, self._subjects, numbers, seconds, amounts)
-
-
 def _samples(data: bytearray, error: Callable[[str, str], InputError]) -> Iterator[Samples]:
+    """Yield the points of a page, those of all resources about the same subjects: nodes, containers, pods."""
     try:
         items = _LIST.decode(data).items or ()
     except (msgspec.DecodeError, RecursionError) as problem:
         raise error(
             f"{GROUP}: the answer is no list of metrics: {one_line(str(problem))[:200]}", _INSTEAD
         ) from None
-    columns = (_Columns("cpu", _nano, _NANO_PER_MILLI), _Columns("memory", _bytes, 1))
-    for item in items:
-        seconds = _seconds(item.timestamp)
-        if seconds is None:
-            continue
-        of = item.metadata
-        for column in columns:
-            if item.containers is None:
-                column.add({f"node/{of.name}": item.usage}, seconds)
-                continue
-            pod = f"{of.namespace}/{of.name}"
-            parts = {f"container/{pod}/{each.name}": each.usage for each in item.containers}
-            column.add(parts, seconds, f"pod/{pod}")
-    if items:
-        yield from (each.samples() for each in columns)
+    found = [item for item in items if item.timestamp is not None and item.timestamp.year >= _FIRST_YEAR]
+    if not found:
+        return
+    nodes = [item for item in found if item.containers is None]
+    pods = [item for item in found if item.containers is not None]
+    names = [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods]
+    inside = [pod.containers or () for pod in pods]
+    sizes = [*map(len, inside)]
+    subjects = [f"node/{node.metadata.name}" for node in nodes]
+    subjects += [
+        f"container/{name}/{each.name}" for name, of in zip(names, inside, strict=True) for each in of
+    ]
+    subjects += [f"pod/{name}" for name in names]
+    usages = [node.usage for node in nodes]
+    usages += [each.usage for of in inside for each in of]
+    of_nodes, of_pods = _moments(nodes), _moments(pods)
+    seconds = np.concatenate((of_nodes, np.repeat(of_pods, sizes), of_pods))
+    slashes = len(nodes) + 3 * sum(sizes) + 2 * len(pods)
+    places = _sound(subjects, slashes)
+    cpu = _amounts([usage.cpu for usage in usages], "n", 1, _nano)
+    memory = _amounts([usage.memory for usage in usages], "Ki", _KIBI, _bytes)
+    for resource, amounts in (("cpu", _rounded(cpu, _NANO_PER_MILLI)), ("memory", memory)):
+        every = np.concatenate((amounts, _sums(amounts[len(nodes) :], sizes)))
+        yield _of(resource, subjects, seconds, every, places)
 
 
-def _seconds(at: datetime | None) -> int | None:
-    seconds = -1 if at is None else int(at.timestamp())
-    return seconds if seconds >= 0 else None
+def _of(
+    resource: str, subjects: Sequence[str], seconds: Integers, amounts: Integers, places: Integers
+) -> Samples:
+    """Return the points of those subjects that have usable names."""
+    if len(places) == len(subjects):
+        return Samples(resource, USAGE, subjects, places, seconds, amounts)
+    sound = [subjects[each] for each in places.tolist()]
+    return Samples(resource, USAGE, sound, np.arange(len(sound)), seconds[places], amounts[places])
 
 
-def _nano(usage: _Usage) -> int:
-    text = usage.cpu
-    digits = text[:-1]
-    if text[-1:] == "n" and digits.isascii() and digits.isdecimal() and len(digits) <= _DIGITS_MAX:
-        return int(digits)  # as metrics-server writes it
+def _sound(subjects: Sequence[str], slashes: int) -> Integers:
+    """Return the places of the subjects that have usable names.
+
+    As a rule these are all, which one look tells: there are as many slashes as there should be.
+    """
+    joined = "/".join(subjects)
+    is_plain = joined.isprintable() and "//" not in f"{joined}/"
+    is_plain = is_plain and joined.count("/") == slashes + len(subjects) - 1
+    if is_plain and max(map(len, subjects)) <= SUBJECT_CHARACTERS_MAX:
+        return np.arange(len(subjects))
+    return np.array([place for place, each in enumerate(subjects) if not subject_problem(each)], np.int64)
+
+
+def _sums(amounts: Integers, sizes: Sequence[int]) -> Integers:
+    """Return what so many amounts in a row come to, again and again; dropped where one is missing, or all."""
+    ends = np.cumsum(np.array(sizes, np.int64))
+    begins = ends - np.array(sizes, np.int64)
+
+    def within(values: Integers) -> Integers:
+        before = np.concatenate(([0], np.cumsum(values)))
+        return before[ends] - before[begins]
+
+    is_whole = (within((amounts < 0).astype(np.int64)) == 0) & (ends > begins)
+    return np.where(is_whole, within(amounts), DROPPED)
+
+
+def _rounded(amounts: Integers, step: int) -> Integers:
+    """Return amounts in steps; what one is rounded by is carried to the next, so that sums stay right."""
+    good = amounts >= 0
+    rests = np.where(good, amounts % step, 0)
+    carried = (np.cumsum(rests) + step // 2) // step
+    return np.where(good, amounts // step + np.diff(carried, prepend=0), amounts)
+
+
+def _amounts(texts: Sequence[str], suffix: str, factor: int, read: Callable[[str], int]) -> Integers:
+    """Return what texts say: all of them at once where they are as a metrics server writes them."""
+    digits = [each.removesuffix(suffix) for each in texts]
+    joined = "".join(digits)
+    is_plain = len(joined) + len(suffix) * len(texts) == sum(map(len, texts))
+    if (
+        is_plain
+        and joined.isascii()
+        and joined.isdecimal()
+        and all(digits)
+        and max(map(len, digits)) <= _DIGITS_MAX
+    ):
+        return np.array([*map(int, digits)], np.int64) * factor
+    return np.array([read(each) for each in texts], np.int64)
+
+
+def _moments(items: Sequence[_Item]) -> Integers:
+    """Return when the measuring of each ended."""
+    return np.array([int(each.timestamp.timestamp()) for each in items if each.timestamp], np.int64)
+
+
+def _nano(text: str) -> int:
     return _amount(text, _NANO_EXPONENT)
 
 
-def _bytes(usage: _Usage) -> int:
-    return _amount(usage.memory, 0)
+def _bytes(text: str) -> int:
+    return _amount(text, 0)
 
 
 def _amount(text: str, exponent: int) -> int:
