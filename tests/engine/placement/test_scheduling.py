@@ -13,7 +13,7 @@ from ullage.engine.placement.fit import fit
 from ullage.engine.placement.scheduling import Cycle, explain, schedule
 from ullage.model.admission import DisruptionBudget
 from ullage.model.cluster import Snapshot, Workload
-from ullage.model.constraints import LabelSelector
+from ullage.model.constraints import Constraints, LabelSelector
 
 
 def cycle(snapshot: Snapshot, *pods: Workload, nominated: Mapping[str, str] | None = None) -> Cycle:
@@ -225,6 +225,78 @@ def test_everybody_is_bound_nominated_or_told_why_not(asked):
             assert next(each for each in running if each.key == victim.workload).priority < 2
     assert used["n1"] <= 4
     assert used["n2"] <= 3
+
+
+class TestRoomThatIsNotThereYet:
+    """What somebody leaves who goes for another is nobody's before that one is gone."""
+
+    @pytest.mark.parametrize("terminating", [False, True], ids=["to be evicted", "on the way out"])
+    @pytest.mark.parametrize("mode", ["", "nos", "fair"])
+    def test_the_rest_of_the_room_of_a_victim_is_waited_for(self, mode, terminating):
+        victim = workload("b/victim", cpu=2, terminating=terminating)
+        quotas = [quota(name, {"cpu": "1"}) for name in "ab"] if mode else []
+        snapshot = cluster(
+            node("n1", cpu=2).holding(victim), *quotas, policy=policy(quota_mode=mode) if mode else policy()
+        )
+        done = cycle(snapshot, important("a/x", 9, cpu=1), important("b/y", 5, cpu=1))
+        assert not done.bound
+        assert {each.workload: each.node for each in done.nominated} == {"a/x": "n1", "b/y": "n1"}
+        goes = {each.workload for later in done.nominated for each in later.evicted}
+        goes |= {key for later in done.nominated for key in later.waits_for}
+        assert goes == {"b/victim"}
+
+    def test_a_max_counts_who_is_still_there(self):
+        gang = [workload(f"b/v{index}", cpu=1, gang="v", gang_min=2) for index in range(2)]
+        snapshot = cluster(
+            node("n1", cpu=1).labelled({"disk": "fast"}).holding(gang[0]),
+            node("n2", cpu=2).holding(gang[1]),
+            quota("a", {"cpu": "1"}),
+            quota("b", {"cpu": "1"}, {"cpu": "2"}),
+            policy=policy(quota_mode="nos"),
+        )
+        claim = waiting("a/x", cpu=1, constraints=Constraints({"disk": "fast"}))
+        done = cycle(snapshot, claim, waiting("b/y", cpu=1))
+        assert {each.workload for later in done.nominated for each in later.evicted} == {"b/v0", "b/v1"}
+        assert "b/y" not in bound(done)
+
+    def test_who_has_room_beside_everybody_runs_at_once(self):
+        snapshot = cluster(node("n1", cpu=2).holding(workload("low", cpu=2)), node("n2", cpu=1))
+        done = cycle(snapshot, important("high", 9, cpu=2), important("small", 5, cpu=1))
+        assert bound(done) == {"small": "n2"}
+        assert [each.workload for each in done.nominated] == ["high"]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from((1, 2)), st.integers(0, 2)), max_size=8),
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from((1, 2, 3)), st.booleans()), max_size=4),
+    st.sampled_from(("", "nos", "fair")),
+)
+def test_who_is_bound_has_room_beside_everybody_who_still_runs(asked, runs, mode):
+    """Nodes and every max hold at once, and not only after somebody has gone."""
+    rooms = {"n1": 4, "n2": 3}
+    there = []
+    for index, (team, size, terminating) in enumerate(runs):
+        name = next((each for each, room in rooms.items() if room >= size), None)
+        if name is not None:
+            rooms[name] -= size
+            there.append((name, workload(f"{team}/r{index}", cpu=size, terminating=terminating)))
+    nodes = [
+        node(name, cpu=cpu).holding(*(each for at, each in there if at == name))
+        for name, cpu in (("n1", 4), ("n2", 3))
+    ]
+    quotas = [quota(name, {"cpu": "2"}, {"cpu": "4"}) for name in "ab"] if mode else []
+    snapshot = cluster(*nodes, *quotas, policy=policy(quota_mode=mode) if mode else policy())
+    pods = [important(f"{team}/p{index}", rank, cpu=size) for index, (team, size, rank) in enumerate(asked)]
+    done = cycle(snapshot, *pods)
+    used = {each.key.split("/")[0]: 0 for each in quotas}
+    sizes = {each.key: each.requests["cpu"] // 1000 for each in (*pods, *(each for _, each in there))}
+    for each in done.bound:
+        rooms[each.node] -= sizes[each.workload]
+    assert min(rooms.values()) >= 0
+    for key in [*(each.key for _, each in there), *bound(done)]:
+        used[key[0]] = used.get(key[0], 0) + sizes[key]
+    newcomers = {each.workload[0] for each in done.bound}
+    assert all(used[team] <= 4 for team in newcomers & {"a", "b"} if mode)
 
 
 @pytest.mark.parametrize("count", [0, 1])

@@ -3,7 +3,7 @@
 Workloads that are alike and that no quota counts are judged as one batch, which is what makes thousands of
 them quick; under quotas each has a turn of its own. The hard thing is what becomes of those for whom others
 must go first: they are nominated for their node and wait, and their place is held for them in every cycle
-until they have it.
+until they have it. So is who was placed into the rest of what those leave (able_now.py).
 """
 
 from collections import Counter
@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ullage.engine.columns import Columns
+from ullage.engine.placement.able_now import able_now
 from ullage.engine.placement.fit import fit
 from ullage.engine.placement.gangs import GangKey, gang_key
 from ullage.engine.placement.nominations import at_places, early, kept_places
@@ -113,6 +114,8 @@ def schedule(
         for member in members[len(placed) :]:
             refusal = outcome.refusal or Refusal(outcome.subject, 1, HELD_BACK)
             unplaced.append(Unplaced(member.key, msgspec.structs.replace(refusal, subject=member.key)))
+    bound, later = _runs_now(columns, groups, bound, waits)
+    waits += later
     bound, held = _with_their_gangs(columns, waiting, bound, waits)
     return Cycle(tuple(bound), (*waits, *held), tuple(unplaced))
 
@@ -142,6 +145,32 @@ def explain(columns: Columns, refused: Sequence[Workload], kinds_max: int) -> di
                 )
             told[member.key] = own and msgspec.structs.replace(own, subject=member.key)
     return told
+
+
+def _runs_now(
+    columns: Columns,
+    groups: Mapping[str, Sequence[Workload]],
+    bound: Sequence[Bound],
+    waits: Sequence[Nominated],
+) -> tuple[list[Bound], list[Nominated]]:
+    """Return who runs now, and who does once those are gone who go for others: those on its node, or all."""
+    if not waits or not bound:
+        return list(bound), []
+    asked = {each.key: (subject, each) for subject, members in groups.items() for each in members}
+    able = able_now(columns, [(*asked[each.workload], each.node) for each in bound])
+    go = {each.workload: each.node for one in waits for each in one.evicted}
+    go |= {key: columns.snapshot.workloads[key].node for one in waits for key in one.waits_for}
+    runs, later = [], []
+    for each in bound:
+        found = able.get(each.workload)
+        if found is None:
+            there = tuple(key for key, node in go.items() if node == each.node)
+            later.append(Nominated(each.workload, each.node, waits_for=there or tuple(go)))
+        elif each.disks or each.chosen:
+            runs.append(each._replace(disks=found.disks, chosen=found.chosen))
+        else:
+            runs.append(each)
+    return runs, later
 
 
 def _with_their_gangs(
