@@ -5,23 +5,32 @@ and read by the real reader, but for the network; points of containers count, th
 from them, do not.
 """
 
+import os
 import resource
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from unittest.mock import patch
 
 import msgspec
 import numpy as np
 from ddsketch import DDSketch
 
+import metrics_answers
 from ullage.engine.usage.aggregate import Rollup, add_crowds
 from ullage.engine.usage.book import Book, Samples
+from ullage.service.asked import Asked
+from ullage.service.usage_observe import record_of
+from ullage.sources.usage import metrics_api
 from ullage.sources.usage.csv_samples import read_csv
 from ullage.sources.usage.prometheus import observe
 from ullage.sources.usage.prometheus_parts import Window
 from ullage.sources.usage.prometheus_server import Reply
 from ullage.stores.usage import Batch, Marks, append, read_book
+from ullage.stores.usage_reading import READINGS_MAX, Recorder
 
 START = 1_767_225_600
 STEP = 300
@@ -30,6 +39,8 @@ CONTAINERS = 50_000
 PER_BATCH = 300
 SKETCHED = 200_000
 SEED = 2026
+RECORDED = "a reading of 50 000 containers at a time, recorded, points per CPU s"
+WITH_PODS = "a week of 50 000 containers with their pods, two resources, GB"
 NOISE = {"cpu": (6.0, 0.25), "memory": (20.0, 0.08)}
 """Logarithms of the usual amount of a container, and how much it varies from point to point."""
 
@@ -181,6 +192,33 @@ def sketched(samples: list[Samples]) -> int:
     return points
 
 
+def readings() -> tuple[float, float]:
+    """Return how many points of the metrics API are recorded per CPU second, and how many samples.
+
+    A reading tells of 50 000 containers; their pods, which are summed from them, are recorded too, and are
+    points but no samples. As many readings are taken as wait at most, so that all of them were added to the
+    days of their streams once. The first of a day, which begins these, is not among them.
+    """
+    metered = metrics_answers.Metered(CONTAINERS, SEED)
+    snapshot, asked = metered.snapshot(), Asked("kube")
+    points, seconds = 0, 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        recorder = Recorder(Path(folder) / "usage.db", "metrics")
+        for place in range(READINGS_MAX + 1):
+            at_seconds = START + 60 * (place + 1)
+            pages = metered.pages(at_seconds)
+            with (
+                patch.dict(os.environ, ULLAGE_NOW=str(at_seconds)),
+                patch.object(metrics_api, "read_metrics_api", lambda *_, **__: metrics_answers.read(pages)),  # noqa: B023 - read at once
+            ):
+                start = time.process_time()
+                report = record_of(asked, "metrics", recorder, snapshot, commits=False)
+            if place:
+                seconds += time.process_time() - start
+                points += report.points
+    return points / seconds, READINGS_MAX * 2 * CONTAINERS / seconds
+
+
 def resident() -> float:
     """Return how much memory this process has had at most, in gigabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
@@ -197,6 +235,25 @@ def memory() -> tuple[float, float]:
     assert len(book) == 2 * CONTAINERS
     assert book.figures(book.streams()[0]).points == WEEK
     return resident(), points / seconds
+
+
+def memory_with_pods() -> float:
+    """Return the memory that a week of all containers takes with their pods, in a process of its own."""
+    folder = Path(__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-m", "cases.usage"], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return float(done.stdout)
+
+
+def with_pods() -> Book:
+    """Return a week of all containers with their pods, as a Prometheus is kept."""
+    book = Book()
+    for each in batches("container", CONTAINERS, WEEK):
+        book.add(each)
+        pods = ["pod/" + name.partition("/")[2].rpartition("/")[0] for name in each.subjects]
+        book.add(each._replace(subjects=pods))
+    return book
 
 
 def stored() -> dict[str, object]:
@@ -220,6 +277,8 @@ def stored() -> dict[str, object]:
 def run() -> dict[str, object]:
     """Measure everything; memory first, as the most that the process had is what counts."""
     gigabytes, many = memory()
+    pods_too = memory_with_pods()
+    recorded, samples = readings()
     columns = list(batches("container", 1500, 1000))
     pods = list(batches("pod", 1500, 1000))
     with tempfile.TemporaryDirectory() as folder:
@@ -237,15 +296,25 @@ def run() -> dict[str, object]:
         "columns, a week of 50 000 containers, points per CPU s": many,
         "columns with sums over crowds, points per CPU s": rate(lambda: taken(pods, kind="pod", sums=True)),
         "a point of 50 000 pods at a time, points per CPU s": rate(lambda: taken(everybody, kind="pod")),
+        RECORDED: recorded,
+        "the same, samples of containers alone, per CPU s": samples,
         "answers of a Prometheus, points per CPU s": prometheus,
         "lines of a table, points per CPU s": lines,
         "a DDSketch for each stream, points per CPU s": peer,
         "times as fast as a DDSketch for each stream": plain / peer,
         "a week of 50 000 containers, two resources, GB": gigabytes,
+        WITH_PODS: pods_too,
         **stored(),
         "bars": {
             "columns, points per CPU s": [plain, ">=", 200_000],
             "answers of a Prometheus, points per CPU s": [prometheus, ">=", 200_000],
+            RECORDED: [recorded, ">=", 200_000],
             "a week of 50 000 containers, two resources, GB": [gigabytes, "<=", 1.0],
+            WITH_PODS: [pods_too, "<=", 1.0],
         },
     }
+
+
+if __name__ == "__main__":
+    assert len(with_pods()) == 4 * CONTAINERS
+    print(resident())

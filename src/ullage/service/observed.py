@@ -201,7 +201,7 @@ def crowds_of(book: "Book | Gathered", samples: "Iterator[Samples]", snapshot: S
         dropped += book.add(each)
         containers.add(each)
         pods.add(each)
-    if len(book):
+    if book:
         containers.close(pods)
         add_crowds(book, homes.of, pods)
     return dropped

@@ -165,3 +165,18 @@ def test_the_first_rank_is_the_least_amount_and_the_last_the_largest():
 def test_a_percentile_is_never_outside_of_what_was_observed(points, share):
     figures = summaries_of([(0, *rest) for _, *rest in points]).of(np.array([0]))
     assert figures.low <= percentile(figures, share) <= figures.high
+
+
+@pytest.mark.parametrize("count", [1, 255, 256, 65_535, 65_536, (1 << 32) - 1, 1 << 32, 1 << 40])
+def test_counts_of_any_width_come_out_as_they_were(count):
+    found, more = Summaries(), Summaries()
+    for each in (found, more):
+        each.grow(2)
+    buckets = np.array([3, 9], np.int64)
+    figures = Figures(count + 1, 3 * count + 9, 3, 9, 0, 0, 60, buckets, np.array([count, 1], np.int64))
+    found.put(0, figures)
+    found.put(1, figures._replace(points=2, total=12, counts=np.array([1, 1], np.int64)))
+    assert found.of(np.array([0])).counts.tolist() == [count, 1]
+    assert found.of(np.array([1])).counts.tolist() == [1, 1]
+    more.put_table(np.array([0, 1]), found.table(np.array([0, 1])))
+    assert more.of(np.array([0, 1])).counts.tolist() == [count + 1, 2]

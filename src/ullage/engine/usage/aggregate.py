@@ -6,9 +6,8 @@ anywhere: what each stream has in a slot waits for more of it. Only so much can 
 a dropped point of the crowd, and never counts a second time.
 """
 
-from array import array
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 
 import numpy as np
@@ -58,7 +57,7 @@ class Rollup:
         self._slot_seconds = slot_seconds
         self._subjects: dict[str, int] = {}
         self._resources: dict[str, int] = {}
-        self._above: list[array[int]] = []
+        self._above: list[list[Integers]] = []
         self._crowds: dict[str, int] = {}
         self._last: tuple[Sequence[str], Integers] = ((), _NONE)
         self._peaks = WaitingPeaks(waiting_max)
@@ -91,7 +90,7 @@ class Rollup:
         late = np.repeat(late, counts)
         names = [*self._crowds]
         for resource, number in sorted(self._resources.items()):
-            observed = known.numbers(resource, USAGE)
+            observed = _observed(known, resource, set(names))
             is_meant = np.array([name not in observed for name in names], np.bool_)
             ends = np.array((number, number + 1)) << (SUBJECT_BITS + SLOT_BITS)
             first, last = np.searchsorted(keys, ends)
@@ -123,7 +122,7 @@ class Rollup:
         if subjects is not samples.subjects:
             numbers = np.full(len(samples.subjects), NOBODY, np.int64)
             meant = [place for place, each in enumerate(samples.subjects) if each.startswith(self._kind)]
-            numbers[meant] = [self._subject(samples.subjects[each]) for each in meant]
+            numbers[meant] = self._numbers([samples.subjects[each] for each in meant])
             self._last = samples.subjects, numbers
         number = self._resources.setdefault(samples.resource, len(self._resources))
         if number > _RESOURCE_MAX or len(self._subjects) > _SUBJECT_MASK:
@@ -133,17 +132,29 @@ class Rollup:
         slots = samples.at_seconds[good] // self._slot_seconds
         return (((number << SUBJECT_BITS) + streams[good]) << SLOT_BITS) + slots, samples.amounts[good]
 
-    def _subject(self, subject: str) -> int:
-        """Return the number of a subject of the kind."""
-        number = self._subjects.get(subject)
-        if number is None:
-            number = self._subjects[subject] = len(self._subjects)
-            crowds = [self._crowds.setdefault(each, len(self._crowds)) for each in self._homes(subject)]
-            while len(self._above) < len(crowds):
-                self._above.append(array("q", [NOBODY]) * number)
-            for place, above in enumerate(self._above):
-                above.append(crowds[place] if place < len(crowds) else NOBODY)
-        return number
+    def _numbers(self, subjects: Sequence[str]) -> Integers:
+        """Return the numbers of subjects of the kind; new ones get theirs, and the crowds they belong to."""
+        known = self._subjects
+        before = len(known)
+        numbers = [known.setdefault(each, len(known)) for each in subjects]
+        if len(known) > before:
+            self._add_homes([*islice(known, before, None)], before)
+        return np.array(numbers, np.int64)
+
+    def _add_homes(self, subjects: Sequence[str], before: int) -> None:
+        """Note where subjects count, of which the first has a number."""
+        homes = [*map(self._homes, subjects)]
+        crowds = self._crowds
+        flat = np.array([crowds.setdefault(each, len(crowds)) for above in homes for each in above], np.int64)
+        sizes = np.array([*map(len, homes)], np.int64)
+        begins = np.cumsum(sizes) - sizes
+        while len(self._above) < int(sizes.max()):
+            self._above.append([np.full(before, NOBODY, np.int64)])
+        for place, columns in enumerate(self._above):
+            has = sizes > place
+            column = np.full(len(sizes), NOBODY, np.int64)
+            column[has] = flat[begins[has] + place]
+            columns.append(column)
 
     def _close(self, *, everything: bool = False) -> None:
         """Add up what waits no longer, and note what came too late."""
@@ -157,8 +168,9 @@ class Rollup:
         """Yield the keys of the crowds in which some count, and which of them these are."""
         subjects = keys >> SLOT_BITS & _SUBJECT_MASK
         rest = keys - (subjects << SLOT_BITS)
-        for above in self._above if len(keys) else ():
-            crowds = np.array(above, np.int64)[subjects]
+        for columns in self._above if len(keys) else ():
+            columns[:] = [np.concatenate(columns)]
+            crowds = columns[0][subjects]
             meant = np.flatnonzero(crowds >= 0)
             yield (crowds[meant] << SLOT_BITS) + rest[meant], meant
 
@@ -182,6 +194,13 @@ def _reduced(parts: list[Parts], combine: np.ufunc) -> Parts:
     return keys[starts], np.minimum(combine.reduceat(amounts, starts), AMOUNT_MAX)
 
 
+def _observed(book: Book | Gathered, resource: str, names: set[str]) -> set[str]:
+    """Return those of some subjects whose use of a resource was observed as such."""
+    if isinstance(book, Book):
+        return names & book.numbers(resource, USAGE).keys()
+    return book.observed(resource, names)
+
+
 def _cuts(keys: Integers) -> Iterator[tuple[int, int]]:
     """Yield where parts of keys in order begin and end, about as long as what is told at once."""
     wanted = keys[_TOLD_AT_ONCE::_TOLD_AT_ONCE] >> SLOT_BITS << SLOT_BITS
@@ -195,15 +214,17 @@ class Containers:
         self._book = book
         self._rollup = Rollup("container", pod_of)
         self._last: tuple[Sequence[str], set[str]] = ((), set())
+        """Subjects, and the pods of those of them that are containers, without those that are there too."""
 
     def add(self, samples: Samples) -> None:
         """Take in what was used by containers whose pods were not observed so far; events are no use."""
         subjects, pods = self._last
         if subjects is not samples.subjects:
             pods = {pod for each in samples.subjects if each.startswith(_INSIDE) for pod in pod_of(each)}
+            pods.difference_update(samples.subjects)
             self._last = samples.subjects, pods
-        known = self._book.numbers(samples.resource, USAGE)
-        if samples.resource not in EVENTS and not pods <= known.keys():
+        is_use = bool(pods) and samples.resource not in EVENTS
+        if is_use and pods - _observed(self._book, samples.resource, pods):
             self._rollup.add(samples)
 
     def close(self, crowds: Rollup) -> None:

@@ -25,6 +25,7 @@ _SUMMARY_ONLY: Final = frozenset(("container",))
 WEEK_DAYS: Final = 7
 DAY_MAX: Final = 1 << 17
 _DAY_BITS: Final = 17
+_DAY_MASK: Final = DAY_MAX - 1
 
 
 class Stream(NamedTuple):
@@ -97,10 +98,8 @@ class Book:
         self._by_resource: dict[tuple[str, str], dict[str, int]] = {}
         self._spans = array("q")
         self._seconds = array("q")
-        self._keys = array("q")
         self._level_of = array("q")
         self._by_subject: dict[str, list[Stream]] = {}
-        self._rows: dict[int, int] = {}
         self._days: list[dict[int, int]] = []
         self._summaries = Summaries()
         self._levels = {
@@ -108,7 +107,7 @@ class Book:
             COARSE_SECONDS: Levels(COARSE_SECONDS),
             DAY_SECONDS: Levels(DAY_SECONDS, WEEK_DAYS),
         }
-        self._level_rows: dict[int, dict[int, int]] = {seconds: {} for seconds in self._levels}
+        self._level_counts = dict.fromkeys(self._levels, 0)
         self.stated: dict[str, Stated] = {}
         """What others stated of subjects of which nothing else was observed."""
 
@@ -129,11 +128,11 @@ class Book:
         keys, places = np.unique(
             (streams[samples.numbers] << _DAY_BITS) + days // spans * spans, return_inverse=True
         )
-        known = self._rows
-        rows = np.array([known.get(key, -1) for key in keys.tolist()], np.int64)
+        known = self._days
+        rows = np.array([known[key >> _DAY_BITS].get(key & _DAY_MASK, -1) for key in keys.tolist()], np.int64)
         for place in np.flatnonzero(rows < 0):
             rows[place] = self._row(int(keys[place]))
-        self._summaries.grow(len(self._rows))
+        self._summaries.grow(len(self._level_of))
         dropped = self._summaries.add(rows[places], samples.at_seconds, samples.amounts)
         self._raise(samples, streams, rows, places)
         return dropped
@@ -207,14 +206,14 @@ class Book:
         seconds = self.slot_seconds(stream)
         if not seconds:
             raise InputError(f"{stream.subject} has no peaks over time", remedy="ask about its pod")
-        levels, rows = self._levels[seconds], self._level_rows[seconds]
+        levels = self._levels[seconds]
         found = np.full((days, levels.slots), MISSING, np.int64)
         number = self._numbers.get(stream)
         if number is not None:
             for place in range(days):
-                row = rows.get((number << _DAY_BITS) + first_day + place)
-                if row is not None:
-                    found[place] = levels.table[row]
+                row = self._days[number].get(first_day + place)
+                if row is not None and self._level_of[row] >= 0:
+                    found[place] = levels.table[self._level_of[row]]
         return found.reshape(-1)
 
     def peaks_of(self, streams: Sequence[Stream]) -> OfPeaks:
@@ -250,9 +249,10 @@ class Book:
             number = self._numbers[stream]
             seconds = slot_seconds_of(stream.subject)
             for day in sorted(self._days[number]):
-                figures = self._summaries.of(np.array([self._days[number][day]], np.int64))
-                row = self._level_rows[seconds].get((number << _DAY_BITS) + day)
-                slots = None if row is None else self._levels[seconds].table[row].copy()
+                row = self._days[number][day]
+                figures = self._summaries.of(np.array([row], np.int64))
+                level = self._level_of[row]
+                slots = None if level < 0 else self._levels[seconds].table[level].copy()
                 yield DayRow(stream, day, figures, slots)
 
     def put(self, row: DayRow) -> None:
@@ -261,7 +261,7 @@ class Book:
         number = self._number(row.stream)
         key = (number << _DAY_BITS) + row.day
         place = self._row(key)
-        self._summaries.grow(len(self._rows))
+        self._summaries.grow(len(self._level_of))
         self._summaries.put(place, row.figures)
         if row.slots is not None:
             seconds = slot_seconds_of(row.stream.subject)
@@ -277,7 +277,7 @@ class Book:
                 self.stated.pop(stream.subject, None)
         keys = ((self._number(stream) << _DAY_BITS) + day for stream, day in zip(streams, days, strict=True))
         rows = np.array([self._row(key) for key in keys], np.int64)
-        self._summaries.grow(len(self._rows))
+        self._summaries.grow(len(self._level_of))
         self._summaries.put_table(rows, table)
         lengths = {levels.slots: seconds for seconds, levels in self._levels.items()}
         for places, slots in peaks:
@@ -324,11 +324,10 @@ class Book:
         return number
 
     def _row(self, key: int) -> int:
-        row = self._rows.get(key)
+        days = self._days[key >> _DAY_BITS]
+        row = days.get(key & _DAY_MASK)
         if row is None:
-            row = self._rows[key] = len(self._rows)
-            self._days[key >> _DAY_BITS][key & (DAY_MAX - 1)] = row
-            self._keys.append(key)
+            row = days[key & _DAY_MASK] = len(self._level_of)
             self._level_of.append(-1)
         return row
 
@@ -336,14 +335,14 @@ class Book:
         """Return where the peaks of a row stand among those of its length, a new place if need be."""
         level = self._level_of[row]
         if level < 0:
-            rows = self._level_rows[seconds]
-            level = self._level_of[row] = rows[self._keys[row]] = len(rows)
+            level = self._level_of[row] = self._level_counts[seconds]
+            self._level_counts[seconds] += 1
         return level
 
     def _grown(self, seconds: int) -> Levels:
         """Return the peaks of a length, with a place for every row that has some."""
         levels = self._levels[seconds]
-        levels.grow(len(self._level_rows[seconds]))
+        levels.grow(self._level_counts[seconds])
         return levels
 
     def _raise(self, samples: Samples, streams: Integers, rows: Integers, places: Integers) -> None:

@@ -4,7 +4,6 @@ A point of everybody is soon told and soon written as it is; to make a histogram
 than all else. Weeks of points are taken into a book as they come, which takes less memory than they do.
 """
 
-from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -13,6 +12,7 @@ from ullage.engine.usage.book import DAY_MAX, Book, Samples
 from ullage.engine.usage.levels import DAY_SECONDS
 from ullage.engine.usage.summaries import AMOUNT_MAX
 from ullage.model.errors import InputError
+from ullage.model.usage import USAGE
 
 POINTS_MAX: Final = 1 << 21
 """More points than this are a book."""
@@ -25,12 +25,19 @@ class Gathered:
         self._points_max = points_max
         self._points = 0
         self._book: Book | None = None
-        self._known: dict[tuple[str, str], dict[str, int]] = {}
         self.parts: list[Samples] = []
         """All of it, unless it has become a book."""
 
     def __len__(self) -> int:
-        return len(self._book) if self._book is not None else sum(map(len, self._known.values()))
+        if self._book is not None:
+            return len(self._book)
+        subjects: dict[tuple[str, str], set[str]] = {}
+        for each in self.parts:
+            subjects.setdefault((each.resource, each.measure), set()).update(each.subjects)
+        return sum(map(len, subjects.values()))
+
+    def __bool__(self) -> bool:
+        return bool(self.parts or self._book)
 
     @property
     def is_book(self) -> bool:
@@ -45,19 +52,20 @@ class Gathered:
             return 0
         check_moments(samples)
         self.parts.append(samples)
-        self._known.setdefault((samples.resource, samples.measure), {}).update(
-            dict.fromkeys(samples.subjects, 0)
-        )
         self._points += len(samples.numbers)
         if self._points > self._points_max:
             self.book()
         return int(np.count_nonzero((samples.amounts < 0) | (samples.amounts > AMOUNT_MAX)))
 
-    def numbers(self, resource: str, measure: str) -> Mapping[str, int]:
-        """Return of whom a resource was observed by a measure."""
+    def observed(self, resource: str, names: set[str]) -> set[str]:
+        """Return those of some subjects whose use of a resource was observed."""
         if self._book is not None:
-            return self._book.numbers(resource, measure)
-        return self._known.get((resource, measure), {})
+            return names & self._book.numbers(resource, USAGE).keys()
+        found: set[str] = set()
+        for each in self.parts:
+            if each.resource == resource and each.measure == USAGE:
+                found |= names.intersection(each.subjects)
+        return found
 
     def book(self) -> Book:
         """Return all of it as a book, which it is from then on."""
@@ -66,7 +74,6 @@ class Gathered:
             for each in self.parts:
                 self._book.add(each)
             self.parts.clear()
-            self._known.clear()
         return self._book
 
 

@@ -51,7 +51,7 @@ class Homes:
             return (*self._group_of(rest), CLUSTER)
         if kind != "pod":
             return ()
-        known = self._of_pods.get(rest)
+        known = self._of_pods.get(subject)
         if known is not None:
             return known
         namespace, _, name = rest.partition("/")
@@ -67,7 +67,7 @@ class Homes:
 
     @cached_property
     def _of_pods(self) -> dict[str, tuple[str, ...]]:
-        """Where each pod that is there counts, by its namespace and name.
+        """Where each pod that is there counts, by its subject.
 
         All of them are looked at once, and those of one owner have most in common: a reading is of everybody.
         """
@@ -88,7 +88,7 @@ class Homes:
                 if above is None:
                     above = common[key] = (*self._above(owner_of(each), each.namespace, labels),)
                 on = self._on.get(each.node) or self._placed(each.node)
-                found[f"{each.namespace or NO_NAMESPACE}/{each.name}"] = above + on
+                found[pod_subject(each)] = above + on
         return found
 
     def _above(self, owner: Owner | None, namespace: str, labels: Mapping[str, str]) -> Iterator[str]:

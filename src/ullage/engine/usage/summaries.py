@@ -22,7 +22,6 @@ _BUCKET_MASK: Final = (1 << BUCKET_BITS) - 1
 _PENDING_MAX: Final = 1 << 20
 _CHUNK_MAX: Final = 1 << 20
 """Entries of a chunk: what is sorted in copies one chunk at a time, never all of them."""
-_COUNT_MAX: Final = (1 << 32) - 1
 _LOW_BITS: Final = 32
 _LOW_MASK: Final = (1 << _LOW_BITS) - 1
 AMOUNT_MAX: Final = (1 << 62) - 1
@@ -236,7 +235,7 @@ class Summaries:
 
 
 class _Chunk(NamedTuple):
-    """The histograms of some rows, one behind the other: an entry takes six bytes, and not sixteen."""
+    """The histograms of some rows, one behind the other: an entry takes four bytes as a rule, not sixteen."""
 
     rows: Integers
     starts: Integers
@@ -258,7 +257,7 @@ def _packed(keys: Integers, counts: Integers) -> Iterator[_Chunk]:
     for first, last in pairwise(np.unique([0, *np.searchsorted(starts, wanted), len(rows)]).tolist()):
         begin, end = int(starts[first]), int(starts[last])
         own = counts[begin:end]
-        width = np.uint32 if int(own.max()) <= _COUNT_MAX else np.uint64
+        width = np.min_scalar_type(int(own.max()))
         yield _Chunk(
             rows[first:last].copy(),
             starts[first : last + 1] - begin,
