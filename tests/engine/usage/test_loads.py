@@ -43,3 +43,25 @@ def test_without_usage_the_source_tells_and_promises_share_it():
 def test_what_nobody_tells_is_what_was_promised():
     found = of({("pod/x/a", "memory"): [(0, GI)]})
     assert found.workloads == {"x/a": GI, "x/b": 2 * GI}
+
+
+def test_peaks_that_the_source_noted_between_its_looks_count():
+    found = of({("pod/x/a", "memory"): [(0, GI)], ("pod/x/a", "memory", "maxusage"): [(0, 3 * GI)]})
+    assert found.workloads["x/a"] == 3 * GI
+    assert of({("pod/x/a", "memory", "maxusage"): [(0, 3 * GI)]}).workloads["x/a"] == 3 * GI
+    assert of({("node/n1", "memory", "maxusage"): [(0, 7 * GI)]}).workloads == {"x/a": 4 * GI, "x/b": 2 * GI}
+
+
+def test_noted_peaks_of_workloads_come_to_no_more_than_their_node_noted():
+    pods = {
+        ("pod/x/a", "memory"): [(0, GI)],
+        ("pod/x/b", "memory"): [(0, GI)],
+        ("pod/x/a", "memory", "maxusage"): [(0, 3 * GI)],
+        ("pod/x/b", "memory", "maxusage"): [(0, 5 * GI)],
+    }
+    assert of(pods).workloads == {"x/a": 3 * GI, "x/b": 5 * GI}
+    shown = of({**pods, ("node/n1", "memory", "maxusage"): [(0, 6 * GI)]})
+    assert shown.workloads == {"x/a": 2 * GI, "x/b": 3 * GI}
+    assert shown.beyond == {"n1": 0}
+    below = of({**pods, ("node/n1", "memory"): [(0, GI)], ("node/n1", "memory", "maxusage"): [(0, 2 * GI)]})
+    assert below.workloads == {"x/a": GI, "x/b": GI}, "what was used at the looks is not taken away"
