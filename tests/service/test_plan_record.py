@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from ullage.model.errors import InputError
-from ullage.model.ledger import Extend, Hold, Release, Reserve, Together
+from ullage.model.ledger import Expire, Extend, Hold, Refuse, Release, Reserve, Together
 from ullage.model.resources import Resources
 from ullage.service.plan_record import FitPlan, MovedPlanError, step_to_commit
 from ullage.stores.codec import command_text
@@ -41,6 +41,13 @@ def test_a_plan_of_another_revision_of_the_cluster_is_refused():
         ({"fits": False, "atomic": True}, False),
         ({"atomic": True}, True),
         ({"step": ""}, False),
+        (
+            {"fits": False, "step": command_text(Together((Expire(), Refuse("r", "team/a", "r1", "full"))))},
+            False,
+        ),
+        ({"fits": False, "step": command_text(Together((Release("gone"),)))}, False),
+        ({"fits": True, "step": command_text(Together((Release("gone"),)))}, True),
+        ({"fits": False, "step": command_text(Together((Extend("kept", 1600),)))}, True),
     ],
 )
 def test_there_must_be_something_that_may_be_held(fields, may_be):

@@ -12,6 +12,7 @@ from ullage.stores.protocol import MovedError, StoreUnavailableError
 from ullage.web import plans as module
 from ullage.web.history import Span
 from ullage.web.http import Principal, Problem
+from ullage.web.plan_answers import essence
 from web.standing import told
 
 ME = Principal("me", "commit")
@@ -227,7 +228,7 @@ def test_where_the_cluster_has_moved_the_same_answer_is_committed_and_another_is
         kept = await standing.plans.make("mine", NOBODY, pod(), ME)
         (node,) = [
             hold.capacity
-            for part in module.essence(kept.answer.step)
+            for part in essence(kept.answer.step)
             if isinstance(part, Reserve)
             for hold in part.holds
         ]
@@ -289,12 +290,48 @@ def test_what_is_held_is_held_from_the_commit_on_and_not_from_the_plan(run, monk
     run(story)
 
 
-def test_a_plan_that_fits_nowhere_is_kept_and_cannot_be_committed(run):
+@pytest.mark.parametrize(
+    ("atomic", "why"),
+    [(True, "all or none was asked for, and not all fit"), (False, "nothing of the plan fits")],
+)
+def test_a_plan_that_fits_nowhere_is_kept_and_cannot_be_committed(run, atomic, why):
     async def story(standing):
-        kept = await standing.plans.make("mine", {"atomic": True}, pod(cpu="99"), ME)
+        kept = await standing.plans.make("mine", {"atomic": atomic}, pod(cpu="99"), ME)
         assert (kept.told.fits, kept.told.may_be_committed) == (False, False)
-        assert (await problem(standing.plans.commit("mine", kept.told.id, ME))).status == 409
+        refused = await problem(standing.plans.commit("mine", kept.told.id, ME))
+        assert (refused.status, refused.title) == (409, why)
+        assert {each["missing"] for each in refused.members["shortfalls"]} == {"95"}
         assert held(standing) == {}
+        ((_, entry),) = standing.state.audited()
+        assert entry.outcome == why
+        assert (await standing.plans.get("mine", kept.told.id)).told.state == "open"
+
+    run(story)
+
+
+def test_of_a_plan_that_fits_in_part_that_part_is_held_and_once(run):
+    async def story(standing):
+        kept = await standing.plans.make("mine", {"replicas": 3}, pod(cpu="3"), ME)
+        assert (kept.told.fits, kept.told.may_be_committed) == (False, True)
+        done = await standing.plans.commit("mine", kept.told.id, ME)
+        assert done.told.state == "committed"
+        assert sorted(each.state for each in done.changed) == ["REJECTED", "RESERVED", "RESERVED"]
+        again = await standing.plans.make("mine", {"replicas": 3}, pod(cpu="3"), ME)
+        assert not again.told.may_be_committed
+        refused = await problem(standing.plans.commit("mine", again.told.id, ME))
+        assert (refused.status, refused.title) == (409, "what fits of the plan is held already")
+
+    run(story)
+
+
+def test_a_plan_of_which_nothing_fits_is_committed_where_it_is_to_stand_in_line(run):
+    async def story(standing):
+        first = await standing.plans.make("mine", {"replicas": 2}, pod("first", cpu="3"), ME)
+        await standing.plans.commit("mine", first.told.id, ME)
+        kept = await standing.plans.make("mine", {"waits": True}, pod(cpu="3"), ME)
+        assert (kept.told.fits, kept.told.may_be_committed) == (False, True)
+        done = await standing.plans.commit("mine", kept.told.id, ME)
+        assert {each.state for each in done.changed} == {"WAITING"}
 
     run(story)
 

@@ -11,7 +11,7 @@ import msgspec
 
 from ullage.model.constraints import Record
 from ullage.model.errors import InputError
-from ullage.model.ledger import Extend, Reserve, Together
+from ullage.model.ledger import Bind, Command, Extend, Reserve, Resize, Together
 from ullage.stores.codec import to_command
 
 
@@ -23,8 +23,9 @@ class FitPlan(Record, frozen=True):
     """What `fit` answered, and how it would be committed; without a `step`, there is nothing to hold.
 
     `step` is the text of a command as ledgers keep it. `kept` are reservations that are held already and stay
-    as they are, `in_line` those that wait; `owners` are all that were asked about. If all or none was asked
-    for and not all fit, nothing may be committed. Whoever keeps it says on which `cluster_revision` it is.
+    as they are, `in_line` those that wait; `owners` are all that were asked about. If nothing fits, or
+    all or none was asked for and not all fit, nothing may be committed. Whoever keeps it says on which
+    `cluster_revision` it is.
     """
 
     report: dict[str, Any]
@@ -41,8 +42,14 @@ class FitPlan(Record, frozen=True):
 
     @property
     def may_be_committed(self) -> bool:
-        """Whether there is something to hold, and it may be."""
-        return bool(self.step) and (self.fits or not self.atomic)
+        """Whether there is something to hold, and it may be: to note refusals alone is not that."""
+        return bool(self.step) and (self.fits or (not self.atomic and holds_something(to_command(self.step))))
+
+
+def holds_something(command: Command | None) -> bool:
+    """Whether a step holds something, for longer or of another size too, or has somebody stand in line."""
+    parts = command.commands if isinstance(command, Together) else ()
+    return any(isinstance(part, Reserve | Resize | Extend | Bind) for part in parts)
 
 
 def step_to_commit(plan: FitPlan, *, cluster_revision: int, at_seconds: int) -> Together:
@@ -53,7 +60,7 @@ def step_to_commit(plan: FitPlan, *, cluster_revision: int, at_seconds: int) -> 
             remedy="make the plan again",
         )
     if not plan.may_be_committed:
-        why = "all or none was asked for, and not all fit" if plan.step else "all of it is held, or none fits"
+        why = "all or none was asked for, and not all fit" if plan.atomic else "what fits is held already"
         raise InputError(f"there is nothing to commit: {why}", remedy="make another plan")
     command = to_command(plan.step)
     if not isinstance(command, Together):

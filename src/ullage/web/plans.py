@@ -16,16 +16,16 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from ullage.model.ledger import Extend, Outcome, Reserve, Supply, Together
+from ullage.model.ledger import Outcome
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.service.clock import now_seconds, told_time
 from ullage.service.plan_record import FitPlan, step_to_commit
-from ullage.stores.codec import to_command
 from ullage.web.events import Events
 from ullage.web.history import History, Mark
 from ullage.web.http import Principal, Problem
 from ullage.web.keys import Keyed, digest_of, forget_keys
 from ullage.web.ledgers import Asking, Ledgers
+from ullage.web.plan_answers import essence, nothing_to_hold, other_answer, places_of, refused_by_worker
 from ullage.web.state import Audited, State, read_only, write_audit
 from ullage.web.work import Work
 
@@ -217,9 +217,8 @@ class Plans:
         told, answer = kept.told, kept.answer
         if told.state == "discarded":
             raise Problem(409, "the plan was discarded", "make another one")
-        if not told.may_be_committed:
-            why = "all or none was asked for" if told.names else "there is nothing to hold"
-            raise Problem(409, "the plan cannot be committed", f"{why}: make another one")
+        if not answer.may_be_committed:
+            raise nothing_to_hold(answer)
         revision = self._pool.revision(told.cluster)
         if revision != answer.cluster_revision:
             if exact:
@@ -241,7 +240,7 @@ class Plans:
         pinned = {**kept.parameters, "onNodes": places_of(kept.answer)}
         answer = await self._answer(kept.told.cluster, pinned, kept.body)
         if essence(answer.step) != wanted:
-            raise _other_answer(kept.answer, answer)
+            raise other_answer(kept.answer, answer)
         return answer
 
     async def _write_refused(self, told: Plan, problem: Problem, who: str) -> None:
@@ -298,57 +297,6 @@ class Plans:
                 (cluster, state, before, count),
             ).fetchall()
         return [_TOLD.decode(text) for (text,) in rows]
-
-
-def essence(step: str) -> list[Any]:
-    """Return what a step holds and gives back, apart from until when, and from what there is."""
-    command = to_command(step) if step else Together(())
-    parts = command.commands if isinstance(command, Together) else (command,)
-    return [
-        msgspec.structs.replace(part, expires_seconds=0) if isinstance(part, Reserve | Extend) else part
-        for part in parts
-        if not isinstance(part, Supply)
-    ]
-
-
-def places_of(answer: FitPlan) -> list[str]:
-    """Return where a plan has put each of its workloads."""
-    return [
-        f"{outcome['workload']}={place['node']}"
-        for outcome in answer.report["outcomes"]
-        for place in outcome["nodes"]
-    ]
-
-
-def _other_answer(planned: FitPlan, now: FitPlan) -> Problem:
-    """Return why a plan is not committed on a cluster that has moved: what its places lack now."""
-    before = {each["workload"]: each["placed"] for each in planned.report["outcomes"]}
-    lost = [
-        each["refusal"]
-        for each in now.report["outcomes"]
-        if each["refusal"] and each["placed"] < before.get(each["workload"], 0)
-    ]
-    if not lost:
-        return Problem(
-            409,
-            "the cluster has moved, and what fits now is something else",
-            "look at a new plan",
-            clusterRevision=now.cluster_revision,
-        )
-    return Problem(
-        409,
-        f"the cluster has moved, and {lost[0]['subject']} has its place no more: {lost[0]['reason']}",
-        "look at a new plan",
-        clusterRevision=now.cluster_revision,
-        shortfalls=[shortfall for each in lost for shortfall in each.get("shortfalls", ())],
-    )
-
-
-def refused_by_worker(status: int, body: bytes) -> Problem:
-    """Return the problem that a worker has answered with."""
-    told = msgspec.json.decode(body)
-    members = {name: value for name, value in told.items() if name in {"what", "where", "remedy"}}
-    return Problem(status, told.get("title", "it cannot be planned"), told.get("detail", ""), **members)
 
 
 def _key(told: Plan) -> str:

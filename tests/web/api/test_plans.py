@@ -1,6 +1,7 @@
 """Plans over HTTP: where they are found, what they were made on, and how they end."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from ullage.web.api.plans import ROUTES
 from web.standing import told
 
 PATH = "/v1/clusters/demo/plans"
+FINETUNE = Path("examples/finetune.yaml").read_bytes()
 
 
 def pod(cpu="1"):
@@ -125,6 +127,21 @@ def test_a_refusal_carries_what_is_missing(tmp_path):
         assert [(each["node"], each["missing"]) for each in problem["shortfalls"]] == [("node/a", "2")]
 
     told(tmp_path, ROUTES, story, demo=str(tmp_path / "small.json"))
+
+
+def test_a_plan_of_which_nothing_fits_is_refused_as_the_command_line_refuses_it(run):
+    async def story(client):
+        made = await client.ask("POST", PATH, FINETUNE)
+        assert json.loads(made.body)["mayBeCommitted"] is False
+        answer = await client.ask("POST", f"{dict(made.headers)['location']}/commit")
+        problem = json.loads(answer.body)
+        assert (answer.status, answer.content) == (409, "application/problem+json")
+        assert problem["title"] == "nothing of the plan fits"
+        (short,) = problem["shortfalls"]
+        assert (short["node"], short["resource"], short["missing"]) == ("g2", "nvidia.com/gpu", "1")
+        assert not client.ledgers.place("demo")
+
+    run(story)
 
 
 def test_a_plan_that_is_asked_for_again_under_its_key_is_the_same_as_it_stands_by_then(run):
