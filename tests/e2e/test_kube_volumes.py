@@ -19,7 +19,7 @@ from baremetal_driver import (
     mounted,
     storage_classes,
 )
-from kube_cluster import KubeCluster, pod, until
+from kube_cluster import KubeCluster, pod, stays, until
 from plane.settings import CONTROLLERS, KWOK
 
 HAND_MADE = {
@@ -28,6 +28,12 @@ HAND_MADE = {
     "metadata": {"name": "by-hand"},
     "provisioner": "kubernetes.io/no-provisioner",
     "volumeBindingMode": "WaitForFirstConsumer",
+}
+HIGH = {
+    "apiVersion": "scheduling.k8s.io/v1",
+    "kind": "PriorityClass",
+    "metadata": {"name": "high"},
+    "value": 1000,
 }
 
 
@@ -135,8 +141,9 @@ def test_a_reservation_that_is_deleted_by_hand_is_made_again_and_the_pod_is_told
     assert driver.faults == []
 
 
-def gang_member(key: str, size: int, claimed: str) -> dict:
-    made = pod(key, labels={"kueue.x-k8s.io/pod-group-name": "g"}, cpu="800m", spec=mounted(claimed))
+def gang_member(key: str, size: int, claimed: str = "", **spec: object) -> dict:
+    spec |= mounted(claimed) if claimed else {}
+    made = pod(key, labels={"kueue.x-k8s.io/pod-group-name": "g"}, cpu="800m", spec=spec)
     made["metadata"]["annotations"] = {"kueue.x-k8s.io/pod-group-total-count": str(size)}
     return made
 
@@ -157,6 +164,60 @@ def test_nobody_of_a_gang_runs_while_a_volume_of_another_cannot_be_made(kube_clu
         driver.refused.clear()
         kube_cluster.wait_until_placed(*keys)
         settled(kube_cluster)
+    assert driver.faults == []
+
+
+@pytest.fixture
+def gang_at_its_gate(kube_cluster) -> list[str]:
+    """A gang of three, each on a node of its own: g0 waits for its volume, and the others for it."""
+    for name in kube_cluster.nodes(3, cpu="1"):
+        kube_cluster.plane.create_many(drives(name, HDD=[100]))
+    kube_cluster.plane.create(HIGH)
+    kube_cluster.start("scheduler")
+    kube_cluster.plane.create(claim("web/c", "hdd", 50))
+    kube_cluster.plane.create_many(
+        [gang_member("web/g0", 3, "c", **on("n0"))]
+        + [gang_member(f"web/g{index}", 3, **on(f"n{index}")) for index in (1, 2)]
+    )
+    until(lambda: selected(kube_cluster), "the claim names a node")
+    return ["web/g0", "web/g1", "web/g2"]
+
+
+def on(name: str) -> dict:
+    return {"nodeSelector": {"kubernetes.io/hostname": name}}
+
+
+def test_one_that_waits_for_its_gang_makes_way_for_a_more_important_pod_at_once(
+    kube_cluster, gang_at_its_gate
+):
+    kube_cluster.plane.create(pod("web/high", cpu="800m", spec={"priorityClassName": "high", **on("n1")}))
+    kube_cluster.wait_until_placed("web/high", seconds=10)
+    assert kube_cluster.placed() == {"web/high": "n1"}
+    until(lambda: not reservations(kube_cluster), "nothing is held for a gang that cannot run")
+    kube_cluster.plane.delete("/api/v1/namespaces/web/pods/high")
+    with BaremetalDriver(kube_cluster.plane) as driver:
+        kube_cluster.wait_until_placed(*gang_at_its_gate)
+        settled(kube_cluster)
+    assert driver.faults == []
+
+
+def test_nobody_of_a_gang_is_bound_after_one_that_waited_for_it_was_deleted(kube_cluster, gang_at_its_gate):
+    kube_cluster.plane.delete("/api/v1/namespaces/web/pods/g1")
+    with BaremetalDriver(kube_cluster.plane) as driver:
+        told = "its gang g needs 3 and has 2"
+        until(lambda: all(told in kube_cluster.why(f"web/g{index}") for index in (0, 2)), "both are told")
+        stays(lambda: not kube_cluster.placed(), "nobody is bound", 3)
+        kube_cluster.plane.create(gang_member("web/g1", 3, **on("n1")))
+        kube_cluster.wait_until_placed(*gang_at_its_gate)
+        settled(kube_cluster)
+    assert driver.faults == []
+
+
+def test_nobody_of_a_gang_is_bound_to_a_node_that_is_gone(kube_cluster, gang_at_its_gate):
+    kube_cluster.plane.delete("/api/v1/nodes/n1")
+    with BaremetalDriver(kube_cluster.plane) as driver:
+        until(lambda: all(map(kube_cluster.why, gang_at_its_gate)), "all are told why they have no place")
+        stays(lambda: not kube_cluster.placed(), "nobody is bound", 3)
     assert driver.faults == []
 
 

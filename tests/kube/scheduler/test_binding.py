@@ -9,6 +9,7 @@ import pytest
 from builders import waiting
 from ullage.engine.placement.scheduling import Bound
 from ullage.kube.scheduler import binding as module
+from ullage.kube.scheduler import gang_gate
 from ullage.kube.scheduler.actions import NotDoneError
 from ullage.kube.scheduler.acts import Acts
 from ullage.kube.scheduler.binding import MAKES_WAY, Binders, Binding, Hooks
@@ -33,7 +34,14 @@ class World:
         self.stopped: dict[str, asyncio.Future[None]] = {}
         self.waits = False
         self.acts = Acts()
-        hooks = Hooks(lambda key: self.uids.get(key, ""), self._done, self._given_back, self._waits)
+        self.nodes = {"n1"}
+        hooks = Hooks(
+            lambda key: self.uids.get(key, ""),
+            lambda node: node in self.nodes,
+            self._done,
+            self._given_back,
+            self._waits,
+        )
         self.binders = Binders(self, self, hooks, self.acts)  # type: ignore[arg-type]  # all that is used
 
     def _done(self, binding: Binding) -> None:
@@ -169,17 +177,93 @@ def test_one_that_waits_long_for_its_volumes_is_told_so_once(monkeypatch):
     binding(work)
 
 
+def test_one_whose_node_is_gone_is_not_bound():
+    async def work(world: World) -> None:
+        world.waits = True
+        await _begun(world, DISK)
+        world.nodes.clear()
+        world.stopped["web/disk"].set_result(None)
+        await _begun(world, PLAIN)
+        gone = "node n1 is gone"
+        assert (world.bound, world.given_back) == ([], [("web/disk", gone), ("web/plain", gone)])
+
+    binding(work)
+
+
+async def _gang_begun(world: World, *, needed: int = 2) -> None:
+    """Begin to bind a gang: one is at the gate, the other waits for its volumes."""
+    gate = GangGate(needed)
+    for each in (PLAIN, DISK):
+        gate.join(each.key)
+    for each in (PLAIN, DISK):
+        world.binders.begin(Binding(each, Bound(each.key, "n1"), "u", gate))
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
 def test_nobody_of_a_gang_is_bound_where_the_volumes_of_another_cannot_be_made():
     async def work(world: World) -> None:
-        gate = GangGate(2, 2)
-        world.binders.begin(Binding(PLAIN, Bound(PLAIN.key, "n1"), "u", gate))
         world.wrong["prepare"] = [NotDoneError("no disk")]
-        world.binders.begin(Binding(DISK, Bound(DISK.key, "n1"), "u", gate))
-        await asyncio.sleep(0.05)
+        await _gang_begun(world)
         assert world.bound == []
         assert dict(world.given_back) == {
             "web/disk": "no disk",
             "web/plain": "others of its gang cannot be bound: web/disk: no disk",
         }
+
+    binding(work)
+
+
+MAKES_WAY_FOR = "others of its gang cannot be bound: web/plain: it makes way for another pod"
+
+
+def test_one_that_waits_for_its_gang_makes_way_at_once_and_the_gang_with_it():
+    async def work(world: World) -> None:
+        world.waits = True
+        await _gang_begun(world)
+        world.binders.make_way("web/plain", "u")
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert world.bound == []
+        assert dict(world.given_back) == {"web/plain": MAKES_WAY, "web/disk": MAKES_WAY_FOR}
+        assert world.undone == ["web/disk"]
+
+    binding(work)
+
+
+def test_one_that_waits_for_its_gang_makes_way_alone_where_the_others_are_enough():
+    async def work(world: World) -> None:
+        world.waits = True
+        gate = GangGate(1)
+        for key in ("web/disk", "web/late"):
+            gate.join(key)
+        world.binders.begin(Binding(DISK, Bound(DISK.key, "n1"), "u", gate))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        world.binders.make_way("web/disk", "u")
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert world.given_back == [("web/disk", MAKES_WAY)]
+        assert not gate.has_failed
+
+    binding(work)
+
+
+@pytest.mark.parametrize("gone", ["pod", "node"])
+def test_one_that_is_gone_while_it_waits_for_its_gang_is_not_counted(gone, monkeypatch):
+    monkeypatch.setattr(gang_gate, "LOOK_SECONDS", 0.01)
+
+    async def work(world: World) -> None:
+        world.waits = True
+        await _gang_begun(world)
+        if gone == "pod":
+            del world.uids["web/plain"]
+        else:
+            world.nodes.clear()
+        await asyncio.sleep(0.1)
+        assert world.bound == []
+        told = dict(world.given_back)
+        assert told["web/plain"] == ("the pod is gone" if gone == "pod" else "node n1 is gone")
+        assert "others of its gang cannot be bound: web/plain:" in told["web/disk"]
 
     binding(work)

@@ -1,7 +1,8 @@
 """Pods that are being bound: several at a time, those that wait for volumes beside.
 
 Whatever goes wrong with one of them gives it back, with all that was held for it: nobody is bound who makes
-way for another pod, and nobody is forgotten. Of a gang with volumes nobody is bound before enough can be.
+way for another pod, or whose node is gone, and nobody is forgotten. Of a gang with volumes nobody is bound
+before enough can be.
 """
 
 import asyncio
@@ -30,12 +31,13 @@ class Binding(NamedTuple):
 
 
 class Hooks(NamedTuple):
-    """Who has a name now, and what becomes of a pod: `done`, or `given_back` with why it is not bound.
+    """Who has a name now, which nodes there are, and what becomes of a pod.
 
-    One that `waits` is still to become either.
+    It is `done`, or `given_back` with why it is not bound; one that `waits` is still to become either.
     """
 
     uid: Callable[[str], str]
+    has_node: Callable[[str], bool]
     done: Callable[[Binding], None]
     given_back: Callable[[Binding, NotDoneError], None]
     waits: Callable[[Binding], None]
@@ -51,6 +53,7 @@ class Binders:
         self._acts = acts
         self._waiting: asyncio.Queue[Binding] = asyncio.Queue()
         self._unwanted: dict[str, str] = {}
+        self._at_gates: dict[str, GangGate] = {}
 
     @property
     def is_busy(self) -> bool:
@@ -65,10 +68,12 @@ class Binders:
             self._waiting.put_nowait(binding)
 
     def make_way(self, key: str, uid: str) -> None:
-        """Do not bind a pod after all, unless that is done already; its volumes are not waited for."""
+        """Do not bind a pod after all, unless that is done already: it waits for nothing any more."""
         self._unwanted[key] = uid
         if self._preparing is not None:
             self._preparing.stop(key, MAKES_WAY)
+        if key in self._at_gates:
+            self._at_gates[key].look()
 
     def forget(self, is_bound: Callable[[str], bool]) -> None:
         """Forget who was to make way and is not being bound any more."""
@@ -83,12 +88,10 @@ class Binders:
     async def _bind(self, binding: Binding) -> None:
         workload, bound, uid, _ = binding
         try:
-            if self._hooks.uid(bound.workload) != uid:
-                raise NotDoneError("the pod is gone", is_for_good=True)  # noqa: TRY301 - as if it was refused
+            self._check(binding)
             if workload.volumes or binding.gate is not None:
                 await self._made_ready(binding)
-            if self._unwanted.pop(bound.workload, "") == uid:
-                raise NotDoneError(MAKES_WAY)  # noqa: TRY301 - the same
+                self._check(binding)
             await self._actions.bind(bound.workload, uid, bound.node)
         except NotDoneError as error:
             await self._give_back(binding, error)
@@ -99,22 +102,53 @@ class Binders:
                 self._preparing.done(workload, bound)
             self._hooks.done(binding)
 
+    def _check(self, binding: Binding) -> None:
+        """Raise a NotDoneError where a pod is not to be bound any more."""
+        key, node = binding.bound.workload, binding.bound.node
+        if self._hooks.uid(key) != binding.uid:
+            raise NotDoneError("the pod is gone", is_for_good=True)
+        if not self._hooks.has_node(node):
+            raise NotDoneError(f"node {node} is gone")
+        if self._unwanted.get(key) == binding.uid:
+            raise NotDoneError(MAKES_WAY)
+
     async def _made_ready(self, binding: Binding) -> None:
         """Wait for volumes, and for those of the gang; raises a NotDoneError where that is for nothing."""
+        key, gate = binding.bound.workload, binding.gate
         tell = asyncio.get_running_loop().call_later(WAITS_SECONDS, self._hooks.waits, binding)
         try:
+            if gate is not None:
+                gate.refuse_failed()
             if self._preparing is not None and binding.workload.volumes:
                 await self._preparing.prepare(binding.workload, binding.bound)
-            if binding.gate is not None:
-                await binding.gate.passed()
+            if gate is not None:
+                self._at_gates[key] = gate
+                await gate.passed(key, lambda: self._check(binding))
         finally:
+            self._at_gates.pop(key, None)
             tell.cancel()
 
     async def _give_back(self, binding: Binding, error: NotDoneError) -> None:
-        if binding.gate is not None:
-            binding.gate.lost(binding.bound.workload, str(error))
+        key, gate = binding.bound.workload, binding.gate
+        if self._unwanted.get(key) == binding.uid:
+            del self._unwanted[key]
+        try:
+            if gate is not None:
+                for other in gate.lost(key, str(error)):
+                    if self._preparing is not None:
+                        self._preparing.stop(other, gate.why)
+            await self._undo(binding)
+        finally:
+            self._hooks.given_back(binding, error)
+
+    async def _undo(self, binding: Binding) -> None:
+        """Undo what was made ready; of a gang that fails nobody is through with it before all are."""
+        gate = binding.gate
         try:
             if self._preparing is not None and binding.workload.volumes:
                 await self._preparing.give_back(binding.workload, binding.bound)
         finally:
-            self._hooks.given_back(binding, error)
+            if gate is not None:
+                gate.leave(binding.bound.workload)
+        if gate is not None:
+            await gate.given_up()

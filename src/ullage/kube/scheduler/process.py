@@ -23,7 +23,7 @@ from ullage.kube.scheduler.assumptions import Assumptions
 from ullage.kube.scheduler.binding import BINDERS, Binders, Binding
 from ullage.kube.scheduler.binding import Hooks as BindingHooks
 from ullage.kube.scheduler.explaining import Explaining
-from ullage.kube.scheduler.gang_gate import gates_of
+from ullage.kube.scheduler.gang_gate import Gates
 from ullage.kube.scheduler.holds import Holds
 from ullage.kube.scheduler.kept_room import KeptRoom
 from ullage.kube.scheduler.making_room import Hooks, MakingRoom
@@ -67,8 +67,11 @@ class Scheduler:
         self._actions = actions
         self._now = now
         self._acts = Acts()
-        hooks = BindingHooks(self._uid, self._is_bound, self._is_not_bound, self._waits_for_volumes)
+        hooks = BindingHooks(
+            self._uid, following.mirror.has_node, self._is_bound, self._is_not_bound, self._waits_long
+        )
         self._binders = Binders(actions, preparing, hooks, self._acts)
+        self._gates = Gates()
         self._reasons = Reasons(self._tell, self.is_binding)
         self._assumptions = Assumptions(self._uid)
         self._holds = Holds(self._claim_uid, now)
@@ -256,7 +259,7 @@ class Scheduler:
         for each in done.bound:
             if each.workload not in taken and asked[each.workload].volumes:
                 self._holds.give_room_back(each.workload)
-        gates = gates_of([asked[each.workload] for each in bound], columns.snapshot)
+        gates = self._gates.joined([asked[each.workload] for each in bound], columns.snapshot)
         rows = [self._assumptions.bind(asked[each.workload], each.node) for each in bound]
         self._line.take(each.workload for each in bound)
         for each in bound:
@@ -311,7 +314,7 @@ class Scheduler:
             note = f"not bound to {binding.bound.node}: {error}"
             self._reasons.say(key, Reason(uid, note, has_place=True))
 
-    def _waits_for_volumes(self, binding: Binding) -> None:
+    def _waits_long(self, binding: Binding) -> None:
         self._acts.begin(self._say_waits(binding))
 
     async def _say_waits(self, binding: Binding) -> None:
