@@ -155,6 +155,43 @@ class TestQuotas:
         (unplaced,) = cycle(self.borrowed, shy).unplaced
         assert "nobody is evicted for it: it is not to preempt others" in unplaced.refusal.reason
 
+    @pytest.mark.parametrize("size", [1, 2, 3])
+    @pytest.mark.parametrize("allowed", [0, 1, 2, 3])
+    @pytest.mark.parametrize("is_gang", [False, True])
+    def test_nobody_goes_whom_a_budget_keeps(self, is_gang, allowed, size):
+        """An API server refuses such an eviction, and who went before it would have gone for nothing."""
+        labels = {"app": "x"}
+        there = [workload(f"b/{index}", cpu=1, labels=labels) for index in range(4)]
+        budget = DisruptionBudget("keep", "b", LabelSelector(labels), "1", disruptions_allowed=allowed)
+        quotas = [quota("a", {"cpu": "3"}), quota("b", {"cpu": "1"})]
+        snapshot = cluster(
+            node("n1", cpu=4).holding(*there), *quotas, budget, policy=policy(quota_mode="nos")
+        )
+        claims = [waiting("a/claim", cpu=size)]
+        if is_gang:
+            claims = [waiting(f"a/g{index}", cpu=1, gang="g", gang_min=size) for index in range(size)]
+        done = cycle(snapshot, *claims)
+        gone = {each.workload for later in done.nominated for each in later.evicted}
+        assert len(gone) == (size if size <= allowed else 0)
+        if size > allowed:
+            told = " ".join(each.refusal.reason for each in done.unplaced)
+            assert (
+                "nobody is evicted for it: disruption budget b/keep keeps those who would have to go" in told
+            )
+
+    def test_others_go_where_a_budget_keeps_the_best(self):
+        labels = {"app": "x"}
+        kept = [workload(f"b/{index}", cpu=1, labels=labels) for index in range(2)]
+        others = [workload(f"c/{index}", cpu=1) for index in range(2)]
+        budget = DisruptionBudget("keep", "b", LabelSelector(labels), "1", disruptions_allowed=1)
+        quotas = [quota(name, {"cpu": least}) for name, least in (("a", "4"), ("b", "0"), ("c", "0"))]
+        snapshot = cluster(
+            node("n1", cpu=4).holding(*kept, *others), *quotas, budget, policy=policy(quota_mode="nos")
+        )
+        (later,) = cycle(snapshot, waiting("a/claim", cpu=3)).nominated
+        assert len([each for each in later.evicted if each.quota == "b"]) == 1
+        assert len([each for each in later.evicted if each.quota == "c"]) == 2
+
     def test_nobody_goes_for_a_gang_of_which_one_is_not_to_preempt(self):
         members = [
             waiting(f"a/g{index}", cpu=1, gang="g", gang_min=2, preempts=bool(index)) for index in range(2)

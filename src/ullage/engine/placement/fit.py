@@ -139,8 +139,10 @@ class _Asking:
             self._quotas = QuotaJudging(claims, snapshot.resource_types)
 
     def schedule(self) -> None:
-        """Judge as a scheduler of our own does, who copies no other in this: few drives come first."""
+        """Judge as a scheduler of our own does: no budget is broken; and, unlike others, few drives first."""
         self.by_priority = True
+        if self._quotas is not None:
+            self._quotas.claims.heeds_budgets = True
         if self._trial.preferences is not None:
             self._trial.preferences.after_disks = True
 

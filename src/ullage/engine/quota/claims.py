@@ -34,6 +34,7 @@ from ullage.engine.quota.demand import Counted, demand_of
 from ullage.engine.quota.gang_columns import Columns as GangColumns
 from ullage.engine.quota.gang_victims import GangFound, GangSearch, gang_victims
 from ullage.engine.quota.gpu_parts import Part, on_nodes, parts_of
+from ullage.engine.quota.heeded_budgets import heeding, kept_by, left_of
 from ullage.engine.quota.rights import Rules, is_above
 from ullage.engine.quota.standing import Standing
 from ullage.engine.quota.victim_gangs import by_gang, running_gangs
@@ -64,13 +65,13 @@ class Claims:
         self._asked = tuple(asked)
         self._demand = demand_of(accounts, asked)
         self.rules = Rules(self.standing, self.standing.entitlements(self._demand, accounts.capacity))
-        self._allowed = [budget.allowed for budget in accounts.budgets.all]
         self._changes: list[tuple[Member, bool]] = []
         self._newcomers = 0
         self._gone: set[str] = set()
         self._evicted: list[Member] = []
         self._gang_members = by_gang(accounts.running.values())
         self._known_columns: tuple[set[str], GangColumns] | None = None
+        self.heeds_budgets = False
 
     def concerns(self, workload: Workload) -> bool:
         """Whether a workload asks a quota; one that is admitted does not ask again."""
@@ -119,7 +120,16 @@ class Claims:
         return decision
 
     def _decided(self, newcomer: Member, nodes: Nodes, candidates: Sequence[Member]) -> Decision:
-        """Return what is decided of one; where not all sets were looked at, the search for gangs helps."""
+        """Return what is decided of one, while budgets are kept if they are to be."""
+
+        def search(rest: Sequence[Member]) -> Decision:
+            return self._searched(newcomer, nodes, rest)
+
+        left = self._left_of_budgets() if self.heeds_budgets else None
+        return kept_by(*heeding(search, candidates, left), self._accounts.budgets)
+
+    def _searched(self, newcomer: Member, nodes: Nodes, candidates: Sequence[Member]) -> Decision:
+        """Return the same for candidates; where not all sets were looked at, the search for gangs helps."""
         steps_max, budgets = max(STEPS_MIN, self._steps_left), self._left_of_budgets()
         gangs = running_gangs(self._gang_members, self._gone)
         found = decide(
@@ -150,34 +160,38 @@ class Claims:
         columns = self._columns(room_for_all(self._trial, self._accounts.capacity, shapes))
         preempts = all(each.workload.preempts for each in wanted)
 
-        def search(*, spares: bool) -> GangSearch:
+        def search(candidates: Sequence[Member]) -> GangSearch:
             return gang_victims(
                 self.rules,
                 claim,
                 columns,
                 allowed=open_to(self._trial, shapes, columns.nodes),
-                candidates=columns.rows_of(self._candidates(spares=spares) if preempts else ()),
-                budgets=self._left_of_budgets(),
+                candidates=columns.rows_of(candidates),
+                budgets=left,
                 gangs=running_gangs(self._gang_members, self._gone),
                 kinds=[kinds[shape] for shape in shapes],
                 accepts=lambda victims, nodes: self._takes(shapes, nodes, victims),
             )
 
-        first = search(spares=True)
+        left = self._left_of_budgets()
+        candidates = self._candidates() if preempts else []
+        first, kept = heeding(search, candidates, left if self.heeds_budgets else None)
         spared: tuple[Member, ...] = ()
         if preempts and self._spares() and (first.found is None or first.found.victims):
-            other = search(spares=False).found
+            other = search(self._candidates(spares=False)).found
             spared = self._spared_of(other.victims if other is not None else ())
         found = self._carried_out(wanted, first.found) if first.found is not None else None
         if found is not None:
             verdict: Verdict = "preempt" if found.victims else "admit"
             decision = Decision(verdict, claim, victims=found.victims, cost=found.cost, proven=found.proven)
-            return decision._replace(spared=spared, victims_min=found.victims_min), found
+            decision = decision._replace(spared=spared, victims_min=found.victims_min)
+            return kept_by(decision, kept, self._accounts.budgets), found
         refusals = tuple(self.rules.refusals(claim.quota, claim.amounts))
         barred = why_barred(self.rules, claim, turns=first.turns)
         proven = first.proven and first.found is None
         refused = Decision("refuse", claim, proven=proven, refusals=refusals, barred=barred, spared=spared)
-        return (refused if preempts else asking_nobody(refused)), None
+        refused = refused if preempts else asking_nobody(refused)
+        return kept_by(refused, kept, self._accounts.budgets), None
 
     def evict(self, victims: Sequence[Member]) -> None:
         """Let victims leave."""
@@ -338,11 +352,7 @@ class Claims:
         return nodes._replace(verify=lambda node, victims: self._takes([shape], [node], victims))
 
     def _left_of_budgets(self) -> list[int]:
-        left = list(self._allowed)
-        for victim in self._evicted:
-            for budget in victim.budgets:
-                left[budget] = max(0, left[budget] - 1)
-        return left
+        return left_of(self._accounts.budgets, self._evicted)
 
     def _enter(self, member: Member) -> None:
         self.standing.add(member)

@@ -17,13 +17,14 @@ Barred = Literal[
     "above-guarantee",
     "above-entitlement",
     "asks-nobody",
+    "kept-by-budgets",
     "never-evicts",
     "nobody-to-take",
     "would-take-turns",
 ]
 """Why nobody is evicted: the claim has no right to it (by its mode), it is not to have anybody evicted, its
-quota never evicts those of others, no legal set makes enough room, or a victim could take the place back at
-once."""
+quota never evicts those of others, no legal set makes enough room, disruption budgets keep those who would
+have to go, or a victim could take the place back at once."""
 
 
 class Decision(NamedTuple):
@@ -31,7 +32,8 @@ class Decision(NamedTuple):
 
     `refusals` are the bounds it would pass as things stand; where there are none and it is refused, no node
     has room. `borrows` if its quota then uses more than its min. `spared` would have gone if they had run
-    for the minimum. No set of victims has fewer than `victims_min`; `steps` is what the search for them took.
+    for the minimum, `budgets` have kept some who would have. No set of victims has fewer than `victims_min`;
+    `steps` is what the search for them took.
     """
 
     verdict: Verdict
@@ -47,6 +49,7 @@ class Decision(NamedTuple):
     spared: tuple[Member, ...] = ()
     victims_min: int = 0
     steps: int = 0
+    budgets: tuple[str, ...] = ()
 
 
 def decide(

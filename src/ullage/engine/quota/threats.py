@@ -13,6 +13,7 @@ from ullage.engine.placement.outcome import Outcome, Threat
 from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import NO_QUOTA, Member
 from ullage.engine.quota.gpu_parts import on_nodes
+from ullage.engine.quota.heeded_budgets import left_of
 from ullage.engine.quota.rights import Rules
 from ullage.engine.quota.risk import Going, Risks, node_room
 from ullage.engine.quota.standing import OVER_QUOTA, Standing
@@ -63,7 +64,7 @@ class Threats:
             accounts.capacity,
             room=room,
             evictable=evictable,
-            budgets=_left_of_budgets(accounts, evicted),
+            budgets=left_of(accounts.budgets, evicted),
             gangs=by_gang([*runs, *newcomers]),
         )
         self._places: dict[str, tuple[Going, ...]] | None = None
@@ -158,11 +159,3 @@ def _count(room: dict[str, int], member: Member, accounts: Accounts, sign: int) 
     for name, amount in zip(accounts.book.resources, member.amounts, strict=True):
         if name in room and room[name] < INT64_MAX:
             room[name] = max(0, room[name] + sign * amount)
-
-
-def _left_of_budgets(accounts: Accounts, evicted: Sequence[Member]) -> list[int]:
-    left = [each.allowed for each in accounts.budgets.all]
-    for member in evicted:
-        for budget in member.budgets:
-            left[budget] = max(0, left[budget] - 1)
-    return left

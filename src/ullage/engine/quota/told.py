@@ -63,6 +63,9 @@ class Words:
         if decision.barred == "nobody-to-take":
             whom = "quota" if decision.claim.others_below is None else "other quota with lower priorities"
             return f"nobody is evicted for it: no {whom} uses enough beyond what is its own"
+        if decision.barred == "kept-by-budgets":
+            names = ", ".join(decision.budgets)
+            return f"nobody is evicted for it: disruption budget {names} keeps those who would have to go"
         if decision.barred == "asks-nobody":
             return "nobody is evicted for it: it is not to preempt others"
         if decision.barred == "never-evicts":
