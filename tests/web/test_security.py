@@ -1,6 +1,7 @@
 """Who is let in, how far, and what a browser cannot be tricked into."""
 
 import asyncio
+from urllib.parse import quote
 
 import pytest
 
@@ -133,12 +134,19 @@ def test_what_is_open_needs_no_token(tmp_path):
     assert guarded(tmp_path, work).data == {"who": "nobody", "scope": "read"}
 
 
-def test_people_are_sent_to_where_they_can_sign_in(tmp_path):
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        ("/read", "/read"),
+        ("/read?x=1&y=%C3%A4", "/read?x=1&y=%C3%A4"),
+    ],
+)
+def test_people_are_sent_to_where_they_can_sign_in_and_then_to_what_they_asked_for(tmp_path, path, wanted):
     async def work(server, _):
-        return await ask(server.address, "GET", "/read?x=1", {"Accept": "text/html,*/*"})
+        return await ask(server.address, "GET", path, {"Accept": "text/html,*/*"})
 
     reply = guarded(tmp_path, work)
-    assert (reply.status, reply.headers["location"]) == (303, "/login?next=/read")
+    assert (reply.status, reply.headers["location"]) == (303, f"/login?next={quote(wanted)}")
 
 
 @pytest.mark.parametrize(

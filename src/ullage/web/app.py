@@ -101,7 +101,8 @@ class App:
         except GoneError:
             return
         except Exception as error:  # noqa: BLE001 - whatever happens has an answer
-            answer = self._problem(error, path, incoming.headers)
+            asking = Asking(scope["method"], path, scope["query_string"], incoming.headers, incoming)
+            answer = self._problem(error, asking)
             found = self.routes.find(path)
             route = found.methods.get(scope["method"]) if found else None
             closes = not await incoming.pass_over() or not incoming.headers
@@ -179,7 +180,8 @@ class App:
             raise busy("too many are listening already", 10)
         return answer
 
-    def _problem(self, error: Exception, path: str, headers: Mapping[str, str]) -> Response:
+    def _problem(self, error: Exception, asking: Asking) -> Response:
+        path, headers = asking.path, asking.headers
         if isinstance(error, InputError):
             error = of_input(error)
         if not isinstance(error, Problem):
@@ -189,10 +191,8 @@ class App:
             self._server.log.say("met a defect", path=path, traceback=told[-8000:])
             error = defect(path)
         if error.status == 401 and _wants_page(headers) and path != "/login":
-            from urllib.parse import quote
-
-            return Response(303, headers=(("location", f"/login?next={quote(path)}"),), content=HTML)
-        response = self._told(error, path, headers)
+            return _to_sign_in(asking)
+        response = self._told(error, asking)
         extra = []
         if error.status == 401:
             extra.append(("www-authenticate", "Bearer"))
@@ -204,15 +204,15 @@ class App:
             extra.append(("allow", error.members["allow"]))
         return response._replace(headers=(*response.headers, *extra))
 
-    def _told(self, problem: Problem, path: str, headers: Mapping[str, str]) -> Response:
+    def _told(self, problem: Problem, asking: Asking) -> Response:
         """Return a problem for whoever asks: browsers show a page, unless only programs ask for that path."""
-        found = self.routes.find(path)
+        found = self.routes.find(asking.path)
         has_page = found is None or any(_HTML in route.media for route in found.methods.values())
-        if not has_page or not _wants_page(headers):
+        if not has_page or not _wants_page(asking.headers):
             return problem.response()
         from ullage.web.api.pages import told_to_browser
 
-        return told_to_browser(self._server, path, headers, problem)
+        return told_to_browser(self._server, asking.method, asking.path, asking.headers, problem)
 
     async def _send_stream(self, answer: Streamed, receive: Any, send: Any, *, has_body: bool) -> None:
         """Send parts as they come, until there are no more, whoever listens is gone, or the server ends."""
@@ -239,6 +239,18 @@ class App:
             if isinstance(outcome[0], Exception):
                 self._server.log.say("a stream failed", why=f"{type(outcome[0]).__name__}: {outcome[0]}")
             await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _to_sign_in(asking: Asking) -> Response:
+    """Send somebody to the page for signing in, and from there to what they asked for, or to its form."""
+    from urllib.parse import quote
+
+    from ullage.web.api.pages import form_page
+
+    wanted = form_page(asking.path) if asking.method == "POST" else asking.path
+    if asking.query and asking.query.isascii():
+        wanted = f"{wanted}?{asking.query.decode('ascii')}"
+    return Response(303, headers=(("location", f"/login?next={quote(wanted)}"),), content=HTML)
 
 
 async def _send_parts(answer: Streamed, send: Any) -> None:

@@ -140,6 +140,16 @@ def test_every_step_is_in_the_audit_log_also_one_that_was_refused(tmp_path):
     assert [entry.revision for entry in found] == sorted({entry.revision for entry in found})
 
 
+def test_a_step_that_is_asked_for_again_is_noted_as_repeated(tmp_path):
+    async def story(client):
+        for _ in range(2):
+            await client.ask("POST", f"{PATH}/reserve", RESERVE, {"idempotency-key": "k"})
+
+    told(tmp_path, story)
+    with closing(State(tmp_path)) as state:
+        assert [entry.outcome for _, entry in state.audited()] == ["accepted", "repeated, accepted"]
+
+
 def test_a_key_of_the_servers_own_is_refused_to_others(tmp_path):
     async def story(client):
         answer = await client.ask("POST", f"{PATH}/reserve", RESERVE, {"idempotency-key": "plan/0123"})

@@ -6,11 +6,15 @@ from urllib.parse import urlencode
 
 import pytest
 
-from ullage.web.api.pages import ROUTES, parameters_of, theme_of
+from ullage.web.api import pages, plan_pages, sessions
+from ullage.web.api.pages import ROUTES, form_page, parameters_of, refused, theme_of
+from ullage.web.api.table import routes
 from ullage.web.http import Principal, Problem, Request
+from ullage.web.pages.shell import Shell
 from web_client import Started, started, until_ready
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+FORM_HEADERS = {name.lower(): value for name, value in FORM.items()}
 PAGES = (
     *("/", "/nodes", "/nodes/n1", "/what-if", "/what-breaks", "/quotas", "/drives", "/balance"),
     *("/usage", "/history"),
@@ -140,6 +144,42 @@ def test_signing_in_shows_no_menu_and_never_leads_elsewhere(served):
     reply = served.ask("GET", "/login?next=//elsewhere.example&failed=1")
     assert b'name="next" value="/"' in reply.body
     assert b'aria-label="Pages"' not in reply.body
+
+
+def test_a_form_that_took_too_long_is_sent_again_as_it_was():
+    shell = Shell(path="/plans", back="/what-if", csrf="new")
+    fields = {"csrf": "old", "manifest": 'kind: "Pod"\n'}
+    request = Request(
+        "POST", "/plans", FORM_HEADERS, Principal("me", "plan"), body=urlencode(fields).encode()
+    )
+    html = refused(shell, Problem(504, "it took too long"), request).body.decode()
+    assert '<form class="actions" method="post" action="/plans">' in html
+    assert 'name="manifest" value="kind: &#34;Pod&#34;\n"' in html
+    assert 'name="csrf" value="new"' in html
+    assert "old" not in html
+    assert 'href="/plans"' not in html
+
+
+@pytest.mark.parametrize(
+    ("path", "page"),
+    [
+        ("/plans", "/what-if"),
+        ("/plans/1/commit", "/plans/1"),
+        ("/plans/1/discard", "/plans/1"),
+        ("/theme", "/"),
+        ("/logout", "/"),
+        ("/what-if", "/what-if"),
+    ],
+)
+def test_every_form_is_on_a_page(path, page):
+    assert form_page(path) == page
+    assert "GET" in routes().find(page).methods
+
+
+def test_every_path_of_a_form_that_is_no_page_is_known():
+    for module in (pages, plan_pages, sessions):
+        for route in module.ROUTES:
+            assert "GET" in routes().find(form_page(route.path.replace("{plan}", "1"))).methods
 
 
 def test_parameters_of_one_name_are_lines_and_what_the_path_says_counts():

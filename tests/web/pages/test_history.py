@@ -2,7 +2,7 @@
 
 import pytest
 
-from ullage.web.pages.history import history_page, time_text
+from ullage.web.pages.history import Commits, history_page, time_text
 from ullage.web.pages.shell import Shell
 from ullage.web.state import Audited
 
@@ -16,9 +16,8 @@ def test_the_plots_fetch_a_span_that_ends_now(span, start):
 
 
 def test_commits_are_told_with_who_and_when():
-    html = history_page(
-        SHELL, "", 0, audited=[Audited(0, "<me>", "a b", "commit", "plan/1", "held", 7)]
-    ).decode()
+    found = [Audited(0, "<me>", "a b", "commit", "plan/1", "held", 7)]
+    html = history_page(SHELL, "", 0, commits=Commits(found)).decode()
     assert "1970-01-01 00:00:00Z" in html
     assert "&lt;me&gt;" in html
 

@@ -1,6 +1,6 @@
 """Every page that has an address has a function."""
 
-from ullage.web.api.pages import ROUTES
+from ullage.web.api.table import MODULES
 from ullage.web.pages import PAGES
 from ullage.web.pages.table import NAMES
 
@@ -17,8 +17,8 @@ def test_a_page_of_another_name_is_not_there(draws):
 
 
 def test_every_link_of_every_page_has_a_route(draws):
-    paths = {route.path for route in ROUTES}
-    first = {path.split("/")[1] for path in paths} | {"docs", "v1"}
+    paths = {route.path for module in MODULES for route in module.ROUTES}
+    first = {path.split("/")[1] for path in paths}
     seen, waiting = set(), [("overview", {}), ("nodes", {}), ("node", {"node": "s1"}), ("quotas", {})]
     for name, parameters in waiting:
         seen |= {link.partition("?")[0].partition("#")[0] for link in draws(name, **parameters).links}

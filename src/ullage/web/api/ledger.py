@@ -246,7 +246,7 @@ async def _taken(server: "Server", request: Request, command: Bind | Extend | Re
             cluster,
             action,
             command.reservation[:AUDITED_CHARACTERS_MAX],
-            words_of(decision)[:AUDITED_CHARACTERS_MAX],
+            told_in_audit(outcome)[:AUDITED_CHARACTERS_MAX],
             outcome.revision,
         )
     )
@@ -282,6 +282,11 @@ async def submitted(
 def words_of(decision: Decision) -> str:
     """Return what came of a step, as the audit log has it."""
     return "accepted" if decision.accepted else f"refused: {decision.reason}"
+
+
+def told_in_audit(outcome: Outcome) -> str:
+    """Return what came of a step, and whether it was taken before, under the same key."""
+    return f"repeated, {words_of(outcome.decision)}" if outcome.repeated else words_of(outcome.decision)
 
 
 def refusal(outcome: Outcome) -> Problem:

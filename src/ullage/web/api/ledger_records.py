@@ -24,7 +24,7 @@ from ullage.web.api.ledger import (
     etag,
     key_of_client,
     planned_revision,
-    words_of,
+    told_in_audit,
 )
 from ullage.web.http import Problem, Request, Response
 from ullage.web.parameters import query_of
@@ -127,7 +127,7 @@ async def step(server: "Server", request: Request) -> Response:
     except InputError as error:
         raise of_input(error) from None
     words = type(command).__name__.lower()
-    told = words_of(outcome.decision)
+    told = told_in_audit(outcome)
     await server.state.note(
         Audited(now_seconds(), request.who.name, cluster, "ledger step", words, told, outcome.revision)
     )

@@ -5,11 +5,9 @@ there are) goes along, and the tag of a page covers it, so that nobody is sent a
 """
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from hashlib import blake2b
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlencode
@@ -22,12 +20,9 @@ from ullage.web.caching import is_known, tag
 from ullage.web.forms import FORM, form_fields
 from ullage.web.http import HTML, Principal, Problem, Request, Response
 from ullage.web.pages import plain
-from ullage.web.pages.history import history_page
-from ullage.web.pages.plan import plan_line
 from ullage.web.pages.shell import PARAMETER, Shell, Theme
 from ullage.web.routes import Route
 from ullage.web.security import cookie, forgery_token
-from ullage.web.state import Audited, read_only
 from ullage.web.work import Done, Work
 
 if TYPE_CHECKING:
@@ -40,8 +35,6 @@ LONG: Final = MappingProxyType({"balance": 300.0, "what_breaks": 60.0, "usage": 
 """Pages that may take longer on thousands of nodes, and how long: a browser waits, others are answered."""
 FORM_BYTES_MAX: Final = 4 << 20
 PARAMETERS_MAX: Final = 64
-COMMITS_SHOWN: Final = 100
-PLANS_SHOWN: Final = 50
 THEME_COOKIE: Final = "ullage_theme"
 THEME_SECONDS: Final = 365 * 24 * 3600
 FRESH_SECONDS: Final = 60
@@ -49,6 +42,8 @@ FRESH_SECONDS: Final = 60
 FOR_EVER: Final = ("cache-control", "public, max-age=31536000, immutable")
 MISDIRECTED: Final = 421
 VARIES: Final = ("vary", "cookie")
+_FORMS: Final = {"/plans": "/what-if", "/commit": "", "/discard": "", "/theme": "/", "/logout": "/"}
+"""How paths of forms end that are no pages, and on which page the form is; empty for what comes before."""
 
 
 def shell_for(server: "Server", request: Request, cluster: str = "") -> Shell:
@@ -56,12 +51,13 @@ def shell_for(server: "Server", request: Request, cluster: str = "") -> Shell:
     clusters = tuple(each.name for each in server.pool.clusters())
     revision = server.pool.revision(cluster) if cluster in clusters else 0
     query = urlencode(request.query)
+    page = form_page(request.path) if request.method == "POST" else request.path
     return Shell(
         cluster=cluster,
         clusters=clusters,
         revision=revision,
         path=request.path,
-        back=local_path(f"{request.path}?{query}" if query else request.path),
+        back=local_path(f"{page}?{query}" if query else page),
         theme=theme_of(request.headers),
         csrf=forgery_token(request.headers),
         who=request.who.name,
@@ -135,7 +131,7 @@ async def drawn(
         if done.status != 200:
             raise _problem_of(done)
     except Problem as problem:
-        return refused(shell, problem, looks_again=request.method == "GET")
+        return refused(shell, problem, request)
     return Response(200, done.body, HTML, headers)
 
 
@@ -144,14 +140,18 @@ def takes_long(name: str, parameters: Mapping[str, str], body: bytes) -> bool:
     return name in {"balance", "what_breaks", "usage"} or bool(body) or "risk" in parameters
 
 
-def refused(shell: Shell, problem: Problem, *, looks_again: bool = False) -> Response:
-    """Return a problem as a page; one that will pass may look again by itself."""
-    page = plain.problem(shell, problem.status, problem.title, problem.detail)
-    headers = (("refresh", "2"),) if looks_again and problem.status == 503 else ()
-    return Response(problem.status, page, HTML, headers)
+def refused(shell: Shell, problem: Problem, request: Request | None = None) -> Response:
+    """Return a problem as a page; one that will pass may look again by itself, or sends its form again."""
+    is_form = request is not None and request.method == "POST"
+    fields = form_fields(request.headers, request.body) if request and is_form else {}
+    page = plain.problem(shell, problem.status, problem.title, problem.detail, fields)
+    looks_again = request is not None and not is_form and problem.status == 503
+    return Response(problem.status, page, HTML, (("refresh", "2"),) if looks_again else ())
 
 
-def told_to_browser(server: "Server", path: str, headers: Mapping[str, str], problem: Problem) -> Response:
+def told_to_browser(
+    server: "Server", method: str, path: str, headers: Mapping[str, str], problem: Problem
+) -> Response:
     """Return a problem as a page for whoever asks with a browser, also where no page was asked for.
 
     Where the name of another was used for this server, a page of theirs may read it: it tells nothing else.
@@ -163,8 +163,16 @@ def told_to_browser(server: "Server", path: str, headers: Mapping[str, str], pro
     except Problem:
         visitor = None
     who = visitor.who if visitor else Principal("nobody", "read")
-    shell = shell_for(server, Request("GET", local_path(path), headers, who))
+    shell = shell_for(server, Request(method, local_path(path), headers, who))
     return refused(shell if visitor else msgspec.structs.replace(shell, who="", clusters=()), problem)
+
+
+def form_page(path: str) -> str:
+    """Return the page on which the form is that is sent to a path; the path itself where that is a page."""
+    for ending, page in _FORMS.items():
+        if path.endswith(ending):
+            return page or path.removesuffix(ending)
+    return path
 
 
 def _problem_of(done: Done) -> Problem:
@@ -204,31 +212,6 @@ async def what_if(server: "Server", request: Request) -> Response:
     fields = form_fields(request.headers, request.body)
     manifest = fields.pop("manifest", "").encode()
     return await drawn(server, request, "what_if", fields, manifest)
-
-
-async def history(server: "Server", request: Request) -> Response:
-    """Return what was."""
-    try:
-        cluster = chosen_cluster(server, request)
-    except Problem as problem:
-        return refused(shell_for(server, request), problem)
-    shell = shell_for(server, request, cluster)
-    audited = await asyncio.to_thread(commits_of, server.state.path, cluster)
-    span = dict(request.query).get("span", "")
-    plans = [plan_line(plan) for plan in await server.plans.listed(cluster, "", "", PLANS_SHOWN)]
-    page = history_page(shell, span, int(time.time()), audited=audited, plans=plans)
-    return Response(200, page, HTML)
-
-
-def commits_of(path: Path, cluster: str) -> list[Audited]:
-    """Return the last commits of a cluster, the latest first."""
-    with contextlib.closing(read_only(path)) as connection:
-        found = connection.execute(
-            "SELECT at_seconds, who, cluster, action, subject, outcome, revision FROM audit "
-            "WHERE cluster = ? ORDER BY number DESC LIMIT ?",
-            (cluster, COMMITS_SHOWN),
-        ).fetchall()
-    return [Audited(*row) for row in found]
 
 
 async def login(server: "Server", request: Request) -> Response:
@@ -282,7 +265,6 @@ ROUTES: Final = (
     _route("/usage", _page("usage"), "The page: what is really used."),
     _route("/explain/{kind}/{name}", explain, "The page: what stands behind a number."),
     _route("/explain/{kind}/{namespace}/{name}", explain, "The page: what stands behind a workload."),
-    _route("/history", history, "The page: what was."),
     Route("GET", "/login", login, None, "The page: signing in.", answers=_ANSWERS),
     _form("/theme", theme, "Choose light, dark, or as the system."),
     Route(

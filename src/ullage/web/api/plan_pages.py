@@ -34,12 +34,13 @@ async def make(server: "Server", request: Request) -> Response:
         parameters["replicas"] = int(fields["replicas"][:9])
     if fields.get("atomic"):
         parameters["atomic"] = True
+    shell = shell_for(server, request)
     try:
-        cluster = chosen_cluster(server, request)
-        kept = await server.plans.make(cluster, parameters, manifest, request.who)
+        shell = shell_for(server, request, chosen_cluster(server, request))
+        kept = await server.plans.make(shell.cluster, parameters, manifest, request.who)
     except Problem as problem:
-        return refused(shell_for(server, request), problem)
-    return _elsewhere(server, request, cluster, kept.told.id)
+        return refused(shell, problem, request)
+    return _elsewhere(server, request, shell.cluster, kept.told.id)
 
 
 async def show(server: "Server", request: Request) -> Response:

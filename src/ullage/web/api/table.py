@@ -8,6 +8,7 @@ from ullage.web.api import (
     clusters,
     events,
     history,
+    history_pages,
     jobs,
     ledger,
     ledger_records,
@@ -39,6 +40,7 @@ MODULES: Final = (
     history,
     metrics,
     pages,
+    history_pages,
     plan_pages,
 )
 

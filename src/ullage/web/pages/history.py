@@ -34,6 +34,37 @@ class PlanLine(NamedTuple):
     what: str
 
 
+class Made(NamedTuple):
+    """Plans, the latest first: those made before one that is named, and where older ones begin."""
+
+    plans: Sequence[PlanLine] = ()
+    before: str = ""
+    older: str = ""
+
+
+class Kind(NamedTuple):
+    """A kind of what is in the audit log, in words and by its actions."""
+
+    words: str
+    actions: tuple[str, ...]
+
+
+COMMITTED: Final[Mapping[str, Kind]] = {
+    "plans": Kind("plans", ("commit plan",)),
+    "ledger": Kind("steps of the ledger", ("reserve", "bind", "release", "extend", "ledger step")),
+}
+"""What may be shown apart, so that many of one kind push out none of another."""
+
+
+class Commits(NamedTuple):
+    """Some of the audit log, the latest first: of a kind, before a number, and where older ones begin."""
+
+    found: "Sequence[Audited]" = ()
+    kind: str = ""
+    before: int = 0
+    older: int = 0
+
+
 class Commit(NamedTuple):
     """Who committed what, with its time for people."""
 
@@ -46,23 +77,26 @@ class Commit(NamedTuple):
 
 
 def history_page(
-    shell: Shell,
-    span: str,
-    now_seconds: int,
-    *,
-    audited: "Sequence[Audited]" = (),
-    plans: Sequence[PlanLine] = (),
+    shell: Shell, span: str, now_seconds: int, *, commits: Commits | None = None, made: Made | None = None
 ) -> bytes:
-    """Return the page of a span of time that ends now; `audited` has the latest first."""
+    """Return the page of a span of time that ends now; without commits they are not for who looks."""
     span = span if span in SPANS else DEFAULT_SPAN
     source = f"/v1/clusters/{quote(shell.cluster, safe='')}/history?from={now_seconds - SPANS[span]}"
-    commits = [
+    audited = [
         Commit(time_text(each.at_seconds), each.who, each.action, each.subject, each.outcome, each.revision)
-        for each in audited
+        for each in (commits.found if commits else ())
     ]
-    used = source.replace("/history?", "/usage/series?measure=usage&")
     return draw(
-        "history", shell, spans=SPANS, span=span, source=source, used=used, audited=commits, plans=plans
+        "history",
+        shell,
+        spans=SPANS,
+        span=span,
+        source=source,
+        used=source.replace("/history?", "/usage/series?measure=usage&"),
+        made=made or Made(),
+        commits=commits,
+        kinds={"": "everything", **{name: kind.words for name, kind in COMMITTED.items()}},
+        audited=audited,
     )
 
 
