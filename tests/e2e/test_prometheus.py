@@ -177,8 +177,12 @@ CASES = {
         'ullage_cluster_limit{cluster="d",resource="cpu"}': "100x60",
     },
     "UllageSpareMissing": {
-        'ullage_cluster_free{cluster="c",resource="cpu"}': "4x60",
-        'ullage_cluster_spare{cluster="c",resource="cpu"}': "5x60",
+        'ullage_cluster_free{cluster="c",resource="cpu"}': "104x60",
+        'ullage_cluster_spare{cluster="c",resource="cpu"}': "10x60",
+        'ullage_group_free{cluster="c",group="short",resource="cpu"}': "4x60",
+        'ullage_group_spare{cluster="c",group="short",resource="cpu"}': "5x60",
+        'ullage_group_free{cluster="c",group="wide",resource="cpu"}': "100x60",
+        'ullage_group_spare{cluster="c",group="wide",resource="cpu"}': "5x60",
     },
     "UllageQuotaFull": {
         'ullage_quota_used{cluster="c",quota="q",resource="cpu"}': "96x60",
