@@ -101,6 +101,7 @@ WRONG_POLICIES = {
     "a ratio of a group below 0": 'spec: {groups: {g: {cpu-ratio: "-1"}}}',
     "a setting of a node that is none": "spec: {nodes: {n0: {no-such: many}}}",
     "a profile that is none": "spec: {inherits: nobody}",
+    "a file of the machine": "spec: {inherits: /etc/passwd}",
 }
 WRONG_TYPES = {
     "what is built in": "spec: {name: cpu, internalScaleExponent: 0}",
@@ -154,6 +155,25 @@ def test_a_wrong_type_that_is_there_is_left_out_and_named_and_a_second_one_is_re
     ) in not_simulated(*live)
     second = resource_type("b", name="example.com/seats", internalScaleExponent=2)
     assert "resource type example.com/seats is defined twice; keep one" in refusal(kube_cluster, second)
+
+
+def test_what_cannot_be_read_and_is_there_may_be_labelled_and_may_go(kube_cluster):
+    kube_cluster.namespaces("team")
+    kept = {"finalizers": ["example.com/kept"]}
+    made = [own_quota("x", namespaces=["team"], min={"cpu": "abc"}), elastic_quota("team/x", cpu="much")]
+    for each in made:
+        each["metadata"] |= kept
+        kube_cluster.plane.create(each)
+    kube_cluster.start_operator_with_webhook()
+    for path in (
+        "/apis/ullage.dev/v1/quotas/x",
+        "/apis/nos.nebuly.com/v1alpha1/namespaces/team/elasticquotas/x",
+    ):
+        kube_cluster.plane.patch(path, {"metadata": {"labels": {"a": "b"}}})
+        kube_cluster.plane.delete(path)
+        kube_cluster.plane.patch(path, {"metadata": {"finalizers": None}})
+        with pytest.raises(ApiError, match="not found"):
+            kube_cluster.plane.get(path)
 
 
 def test_a_parent_is_not_deleted_before_its_children(kube_cluster):

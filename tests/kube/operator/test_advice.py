@@ -6,7 +6,7 @@ import json
 import pytest
 
 from builders import quota, resources
-from kube.operator.test_webhook import review
+from kube.operator.test_webhook import changed, review
 from ullage.kube.operator.advice import LINE_LENGTH_MAX, LINES_MAX, Room, told
 from ullage.kube.operator.webhook import Webhook
 from ullage.model.cluster import Node
@@ -51,6 +51,24 @@ QUOTAS = {
         [MIXED],
     ),
 }  # fmt: skip
+
+
+UNREADABLE = {"namespaces": ["x"], "min": {"cpu": "abc"}}
+WRONG_POLICY = {"cluster": {"memory-ratio": "much"}}
+WRONG = {
+    "a quota that cannot be read": ("Quota", UNREADABLE, "spec.min.cpu: quantity 'abc': "),
+    "a quota of a namespace that has one": ("Quota", {"namespaces": ["team"]}, "team"),
+    "a policy": ("CapacityPolicy", WRONG_POLICY, "memory-ratio"),
+    "a type": ("ResourceType", {"name": "no name!"}, "spec: resource name 'no name!'"),
+}
+
+
+@pytest.mark.parametrize(("kind", "spec", "why"), WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("metadata", [{"labels": {"x": "y"}}, {"deletionTimestamp": "2026-01-01T00:00:00Z"}])
+def test_who_changes_something_else_of_what_is_wrong_is_warned_of_that(kind, spec, why, metadata):
+    (line,) = warnings(changed(kind, spec, spec, **metadata))
+    assert line.startswith("it is wrong as it was before: ")
+    assert why in line
 
 
 @pytest.mark.parametrize(("body", "expected"), QUOTAS.values(), ids=QUOTAS)

@@ -4,12 +4,13 @@ import json
 
 import pytest
 
-from ullage.model.policy import Layer
+from ullage.model.policy import PROFILE_NAMES, Layer
 from ullage.model.resources import ResourceTypes
 from ullage.model.settings import rules_for
 from ullage.sources.kubernetes.capacity_policies import Policies, installed_layer
 
 TYPES = ResourceTypes()
+NO_PROFILE = f"spec.inherits: '{{}}' is no profile; use {', '.join(PROFILE_NAMES)}"
 
 
 def document(name: str, **spec) -> bytes:
@@ -42,12 +43,28 @@ def test_layers_lie_on_each_other_in_the_order_of_their_names():
 
 
 WRONG = {
-    "a setting that is none": ({"cluster": {"memory-ratoi": "1"}}, "memory-ratoi"),
-    "a value that is none": ({"groups": {"g": {"memory-ratio": "often"}}}, "memory-ratio"),
-    "a value of a node that is none": ({"nodes": {"n": {"spare-nodes": "-1"}}}, "spare-nodes"),
-    "a profile that is none": ({"inherits": "nobody"}, "nobody"),
+    "a setting that is none": ({"cluster": {"memory-ratoi": "1"}}, "spec.cluster.memory-ratoi: "),
+    "a value that is none": (
+        {"groups": {"g": {"memory-ratio": "often"}}},
+        "spec.groups.g.memory-ratio: 'often'",
+    ),
+    "a value of a node that is none": (
+        {"nodes": {"n.1": {"spare-nodes": "-1"}}},
+        'spec.nodes["n.1"].spare-nodes: ',
+    ),
+    "a profile that is none": ({"inherits": "nobody"}, NO_PROFILE.format("nobody")),
+    "a file that is there": ({"inherits": "/etc/passwd"}, NO_PROFILE.format("/etc/passwd")),
     "a form that is none": ({"cluster": {"memory-ratio": ["1"]}}, "cannot be read"),
 }
+
+
+def test_no_file_is_inherited_even_if_it_is_a_policy(tmp_path):
+    file = tmp_path / "policy.yaml"
+    file.write_text("apiVersion: ullage.dev/v1\nkind: Policy\ncluster: {spare-nodes: 7}\n", encoding="utf-8")
+    found = Policies(TYPES)
+    for name in (str(file), str(tmp_path), str(tmp_path / "nothing")):
+        assert not found.put(document("wrong", inherits=name))
+        assert "is no profile; use kubernetes, " in found.problems["wrong"]
 
 
 @pytest.mark.parametrize(("spec", "word"), WRONG.values(), ids=WRONG)

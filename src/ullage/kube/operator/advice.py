@@ -73,7 +73,7 @@ def advice_on_policy(content: Any, types: ResourceTypes, snapshot: Snapshot) -> 
 def told(found: Iterable[Finding]) -> list[str]:
     """Return warnings as lines, the first few of many."""
     lines = [
-        _short(one_line(f"{each.message}; {each.remedy}" if each.remedy else each.message))
+        shortened(one_line(f"{each.message}; {each.remedy}" if each.remedy else each.message))
         for each in found
         if each.severity == "warning"
     ]
@@ -82,5 +82,6 @@ def told(found: Iterable[Finding]) -> list[str]:
     return lines
 
 
-def _short(line: str) -> str:
+def shortened(line: str) -> str:
+    """Return a line that the API server does not cut off."""
     return line if len(line) <= LINE_LENGTH_MAX else f"{line[: LINE_LENGTH_MAX - 1]}…"

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from ullage.engine.quota.validation import refuse_errors, refuse_going
-from ullage.kube.operator.advice import Room, advice_on_policy, advice_on_quota
+from ullage.kube.operator.advice import Room, advice_on_policy, advice_on_quota, shortened
 from ullage.kube.resource_types import RESOURCE_TYPE, TypeObjects
 from ullage.kube.serving import Response
 from ullage.model.cluster import Quota
@@ -124,9 +124,11 @@ class Webhook:
         return ""
 
     def warnings(self, kind: Kind, content: Raw) -> list[str]:
-        """Return what the author of an object that can hold should know, in lines."""
+        """Return what the author of an object that is allowed should know, in lines."""
         if self._room is None:
             return []
+        if why := self.refusal(kind, content):
+            return [shortened(f"it is wrong as it was before: {why}")]
         if kind in QUOTA_KINDS:
             quota = self._read(kind, content)
             return advice_on_quota(quota, self._quotas(), self._room.capacity(), self._types)

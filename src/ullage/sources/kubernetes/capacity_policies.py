@@ -5,19 +5,20 @@ which the arguments of their Deployments tell. The hard thing is a policy that i
 without it, and why it does not count is kept for its status.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
 from ullage.model.errors import InputError
-from ullage.model.policy import Layer, Policy
+from ullage.model.policy import PROFILE_NAMES, Layer, Policy
 from ullage.model.resources import ResourceTypes
 from ullage.model.settings import check_setting
 from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.object_kinds import OWN_GROUP
 from ullage.sources.kubernetes.wire import NULL, Named, Wire
 from ullage.sources.own_records import SettingValue
-from ullage.sources.places import one_line
+from ullage.sources.places import Path, one_line, path_text, shown
 from ullage.sources.policies import load_policy, texts
 
 CAPACITY_POLICY: Final = Kind(OWN_GROUP, "CapacityPolicy")
@@ -101,14 +102,14 @@ class Policies:
         self.problems.pop(name, None)
         spec, problems = self._read(found.spec)
         if problems:
-            self.problems[name] = problems[0]
+            self.problems[name] = str(problems[0])
         else:
             self._specs[name] = spec
         return self._specs.get(name) != before
 
     def problems_of(self, content: Any) -> list[str]:
         """Return all that is wrong with one, whether it is among these or not."""
-        return self._read(OBJECT.decode(content).spec)[1]
+        return [str(each) for each in self._read(OBJECT.decode(content).spec)[1]]
 
     def drop(self, name: str) -> None:
         """Forget one that is gone."""
@@ -144,25 +145,28 @@ class Policies:
         spec = self._specs.get(name)
         return None if spec is None else _layer(name, spec)
 
-    def _read(self, content: msgspec.Raw) -> tuple[_Spec, list[str]]:
-        """Return what one says, and which of its settings are none."""
+    def _read(self, content: msgspec.Raw) -> tuple[_Spec, list[InputError]]:
+        """Return what one says, and what is wrong with it, each with where it stands."""
         try:
             spec = _SPEC.decode(content) or _Spec()
         except (msgspec.DecodeError, RecursionError) as error:
-            return _Spec(), [f"it cannot be read: {one_line(str(error))}"]
-        problems: list[str] = []
-        every = [spec.cluster or {}, *(spec.groups or {}).values(), *(spec.nodes or {}).values()]
-        try:
-            if spec.inherits:
-                load_policy(spec.inherits, self._types)
-            named = [setting for settings in every for setting in texts(settings).items()]
-        except InputError as error:
-            return spec, [str(error)]
-        for key, text in named:
-            try:
-                check_setting(key, text, self._types)
-            except InputError as error:
-                problems.append(str(error))
+            return _Spec(), [InputError(f"it cannot be read: {one_line(str(error))}")]
+        problems: list[InputError] = []
+        if spec.inherits and spec.inherits not in PROFILE_NAMES:  # whoever wrote it may open no file of ours
+            remedy = f"use {', '.join(PROFILE_NAMES)}"
+            problems.append(
+                InputError(f"{shown(spec.inherits)!r} is no profile", where="spec.inherits", remedy=remedy)
+            )
+        places: list[tuple[Path, Mapping[str, SettingValue]]] = [(("spec", "cluster"), spec.cluster or {})]
+        places += [(("spec", "groups", name), settings) for name, settings in (spec.groups or {}).items()]
+        places += [(("spec", "nodes", name), settings) for name, settings in (spec.nodes or {}).items()]
+        for path, settings in places:
+            for key, text in texts(settings).items():
+                try:
+                    check_setting(key, text, self._types)
+                except InputError as error:
+                    where = path_text((*path, key))
+                    problems.append(InputError(error.what, where=where, remedy=error.remedy))
         return spec, problems
 
 
