@@ -21,7 +21,8 @@ from ullage.model.table import Table
 from ullage.service.advise_requests import RequestsQuestion, advise_requests
 from ullage.service.asked import Asked
 from ullage.sources.snapshot_file import save_snapshot_file
-from ullage.stores.usage import _PUT, Batch, Marks, _columns, append
+from ullage.stores.usage import Batch, Marks, _columns, append
+from ullage.stores.usage_fold import PUT
 
 SIZES: Final = (7_300, 50_000)
 REPLICAS: Final = 10
@@ -106,7 +107,7 @@ def record(path: Path, pods: int) -> None:
                 days += [(number, day, *columns) for day, columns in week]
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.executemany("INSERT INTO usage_streams VALUES (?, ?, ?, ?)", streams)
-        connection.executemany(_PUT, days)
+        connection.executemany(PUT, days)
         connection.commit()
 
 

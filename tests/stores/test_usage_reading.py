@@ -5,7 +5,7 @@ import os
 import sqlite3
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ullage.engine.usage.book import Book, Stream
@@ -136,8 +136,15 @@ def observe(folder, ledger, cluster, readings):
             usage_observe(asked, ObserveQuestion(str(table)), lambda _: None)
 
 
+RISING = [
+    ("agent.csv", True, 60, [(subject, "cpu", 0, str(value)) for subject in SUBJECTS[:4]])
+    for value in (1, 5, 9)
+]
+
+
 @settings(deadline=None, max_examples=25)
 @given(READINGS, st.integers(1, 4))
+@example(RISING, 4)
 def test_what_waits_is_seen_as_if_it_had_been_added_at_once(tmp_path_factory, readings, readings_max):
     folder = tmp_path_factory.mktemp("waiting")
     cluster = folder / "cluster.yaml"
