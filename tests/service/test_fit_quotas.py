@@ -49,7 +49,7 @@ def test_where_replicas_claim_in_turn_the_proof_speaks_of_each_turn():
 def test_who_borrows_is_told_who_could_claim_it_back():
     later = blocks(2)["May be evicted later"]
     assert [each.message for each in later.rows] == [
-        "1 of 2 replicas would be over quota; could claim it back: c (3 cpu)"
+        "1 of 2 replicas would be over quota a, which would borrow 1 cpu; could claim it back: c (3 cpu)"
     ]
     assert "May be evicted later" not in blocks(1)
 
@@ -261,7 +261,9 @@ def test_those_who_could_claim_only_together_are_named_together():
     kinds = [quota("a", {"cpu": "2"}, kind="ElasticQuota")]
     kinds += [quota(name, {"cpu": "1"}, {"cpu": "1"}, kind="ElasticQuota") for name in "bc"]
     (line,) = later_of(*kinds, replicas=3, cpu="1")
-    assert line == "1 of 3 replicas would be over quota; could claim it back: b, c together (2 cpu)"
+    who, claims = line.split("; ")
+    assert who == "1 of 3 replicas would be over quota a, which would borrow 1 cpu"
+    assert claims == "could claim it back: b, c together (2 cpu)"
 
 
 def test_nobody_claims_it_back_before_it_has_run_for_the_minimum():

@@ -23,6 +23,7 @@ from ullage.model.settings import rules_for
 from ullage.model.verdict import Verdict
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, placed_within, read_everybody
+from ullage.service.fit_payers import QuotaPays, payers_of
 from ullage.service.held import bench_of
 from ullage.service.wanted import Choice, Wanted, with_objects
 from ullage.service.words import plural
@@ -168,7 +169,8 @@ class FitReport(Record, frozen=True):
     """The answer to `ullage fit`.
 
     `queues_missing` are those that workloads name and the cluster does not have among its queues,
-    `queues_unseen` those that they name where the source knows no queues at all.
+    `queues_unseen` those that they name where the source knows no queues at all. `payers` are the quotas that
+    count what is asked for, with what they use before and after.
     """
 
     cluster: str
@@ -181,6 +183,7 @@ class FitReport(Record, frozen=True):
     not_simulated: tuple[str, ...]
     queues_missing: tuple[str, ...] = ()
     queues_unseen: tuple[str, ...] = ()
+    payers: tuple[QuotaPays, ...] = ()
 
 
 def fit(asked: Asked, question: FitQuestion) -> Answer:
@@ -279,6 +282,7 @@ def fit_report(bench: Bench, found: FitAnswer, wanted: Wanted) -> FitReport:
         ),
         queues_missing=missing if has_queues else (),
         queues_unseen=() if has_queues else missing,
+        payers=payers_of(bench, found.outcomes, wanted.batches),
     )
 
 

@@ -65,7 +65,7 @@ def fit_page(report: "FitReport", columns: Columns, asked: "Asked", *, shortened
     blocks.append(_outcome_table(report.outcomes, types, ROWS_SHOWN if shortened else len(report.outcomes)))
     main = len(blocks) - 1
     blocks += disk_blocks(report.outcomes, columns, ROWS_SHOWN if shortened else None)
-    blocks += quota_blocks(report.outcomes, types, ROWS_SHOWN if shortened else None)
+    blocks += quota_blocks(report.outcomes, report.payers, types, ROWS_SHOWN if shortened else None)
     placed = [each for each in report.outcomes if each.refusal is None and each.action != "keep"]
     for each in [*refused, *placed][:SUMS_MAX]:
         blocks += _sums(each, columns)

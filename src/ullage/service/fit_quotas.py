@@ -1,10 +1,11 @@
-"""The part of a fit page about quotas: who goes, who is waited for and spared, who could evict it later."""
+"""The part of a fit page about quotas: who pays, goes, is waited for, is spared; who could evict it later."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ullage.model.resources import ResourceTypes
 from ullage.render import view
+from ullage.service.fit_payers import QuotaPays, borrowing, payers_table
 from ullage.service.words import canonical_map, listed, nothing_cell, several, worth_naming
 
 if TYPE_CHECKING:
@@ -23,17 +24,20 @@ def evicting(outcomes: "Sequence[OutcomeReport]") -> str:
 
 
 def quota_blocks(
-    outcomes: "Sequence[OutcomeReport]", types: ResourceTypes, rows_max: int | None
+    outcomes: "Sequence[OutcomeReport]",
+    payers: Sequence[QuotaPays],
+    types: ResourceTypes,
+    rows_max: int | None,
 ) -> list[view.Block]:
-    """Return the tables of those that are waited for, evicted and spared, and what borrowers must expect."""
-    blocks: list[view.Block] = []
+    """Return the tables of who pays, is waited for, evicted and spared, and what borrowers must expect."""
+    blocks: list[view.Block] = [payers_table(payers, types, rows_max)] if payers else []
     if any(outcome.waits_for for outcome in outcomes):
         blocks.append(_waiting_table(outcomes, types, rows_max))
     if any(outcome.evicted for outcome in outcomes):
         blocks.append(_evicted_table(outcomes, types, rows_max))
     if any(outcome.spared for outcome in outcomes):
         blocks.append(_spared_table(outcomes, rows_max))
-    later = tuple(_later(outcomes, types))
+    later = tuple(_later(outcomes, payers, types))
     if later:
         blocks.append(view.Findings("May be evicted later", later))
     return blocks
@@ -137,11 +141,13 @@ def _cut(rows: Sequence[object], rows_max: int | None) -> str:
     return f"the first {rows_max} of {len(rows)}, -o wide shows all; " if hidden else ""
 
 
-def _later(outcomes: "Sequence[OutcomeReport]", types: ResourceTypes) -> Iterator[view.Finding]:
+def _later(
+    outcomes: "Sequence[OutcomeReport]", payers: Sequence[QuotaPays], types: ResourceTypes
+) -> Iterator[view.Finding]:
     told: set[str] = set()
     for outcome in outcomes:
         if outcome.over_quota or outcome.later_claims:
-            yield _of_placed(outcome, types)
+            yield _of_placed(outcome, borrowing(payers, outcome.workload, types), types)
         others = [each for each in outcome.pushed if each not in told]
         told |= set(others)
         if others:
@@ -151,12 +157,12 @@ def _later(outcomes: "Sequence[OutcomeReport]", types: ResourceTypes) -> Iterato
             yield view.Finding("info", outcome.workload, message, RISK)
 
 
-def _of_placed(outcome: "OutcomeReport", types: ResourceTypes) -> view.Finding:
+def _of_placed(outcome: "OutcomeReport", quota: str, types: ResourceTypes) -> view.Finding:
     """Return which of those placed are over quota, and who could claim them back."""
     alone = outcome.placed == 1
     if outcome.over_quota:
         who = "it" if alone else f"{outcome.over_quota} of {outcome.placed} replicas"
-        message = f"{who} would be over quota"
+        message = f"{who} would be over quota{quota}"
     else:
         message = f"{'it' if alone else 'they'} would be in-quota"
     if not outcome.later_claims:

@@ -19,6 +19,16 @@ def test_a_manifest_that_fits_goes_to_nodes_and_may_be_kept_as_a_plan(draws):
     assert EXAMPLE.strip() in page.html.replace("&#34;", '"')
 
 
+def test_who_pays_is_named_and_its_numbers_lead_to_the_quota(draws):
+    page = draws("what_if", body=EXAMPLE.encode(), namespace="web")
+    assert "Who pays" in page.words
+    assert "/explain/quota/web" in page.links
+    assert "Nobody pays" not in page.words
+    page = draws("what_if", body=EXAMPLE.encode(), namespace="elsewhere")
+    assert "Nobody pays: no quota counts it" in page.words
+    assert "Who pays" not in page.words
+
+
 def test_who_may_not_plan_is_offered_no_plan(draws):
     reader = Shell(cluster="cluster", clusters=("cluster",), scope="read")
     assert "Keep it as a plan" not in draws("what_if", body=EXAMPLE.encode(), shell=reader).words

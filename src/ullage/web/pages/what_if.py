@@ -55,6 +55,7 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:
     asking = msgspec.structs.replace(asked, namespace=namespace)
     question = question_of(parameters, body)
     found, answer, problem = answered(lambda: fit(asking, question)) if question else (None, None, "")
+    told = answer.data() if answer else {"outcomes": ()}
     if question is None and SENT in parameters:
         problem = NOTHING_ASKED
     return draw(
@@ -65,7 +66,8 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:
         page=found,
         problem=problem,
         fits=answer is not None and answer.yes,
-        places=tuple(places_of(answer.data())) if answer else (),
+        places=tuple(places_of(told)),
+        nobody_pays=bool(told["outcomes"]) and len(snapshot.quotas) > 0 and not told.get("payers"),
         manifest=body.decode(errors="replace"),
         is_manifest=bool(body.strip()),
         shape=parameters.get("shape", ""),
