@@ -10,8 +10,9 @@ from placement_strategies import clusters, workloads
 from quota_worlds import crowded_cluster
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import fit
+from ullage.engine.placement.gangs import HELD_BACK
 from ullage.engine.placement.node_verdicts import SCORE_BEST, UNKNOWN_NODE, NodeVerdicts
-from ullage.engine.placement.scheduling import HELD_BACK, schedule
+from ullage.engine.placement.scheduling import schedule
 from ullage.model.cluster import Batch, Snapshot, Workload
 from ullage.model.constraints import Constraints
 from ullage.model.delta import Delta, apply

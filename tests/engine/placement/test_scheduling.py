@@ -67,17 +67,6 @@ def test_each_of_many_that_are_alike_is_told_what_would_help_it_alone(quotas):
     assert "z" not in explain(Columns(cluster(node("n1", cpu=1), *pods, other)), [*pods, other], 1)
 
 
-def test_all_of_a_gang_are_told_what_would_help_those_of_it_who_have_no_place():
-    pods = [waiting(f"g{index}", cpu=2, gang="g", gang_min=3) for index in range(3)]
-    lonely = waiting("lonely", cpu=9)
-    asked = cluster(node("n0", cpu=2), node("n1", cpu=3), *pods, lonely)
-    told = explain(Columns(asked), [lonely, *pods], 2)
-    assert sorted(told) == ["g0", "g1", "g2", "lonely"]
-    assert all("add a node with 2 of cpu" in told[each.key].remedy for each in pods)
-    assert told["g0"].reason.startswith("the others of its gang have no place: g2: 0/2 nodes")
-    assert [told[each.key].subject for each in pods] == ["g0", "g1", "g2"]
-
-
 def test_of_one_that_would_have_a_place_by_itself_nothing_is_told():
     one = waiting("one", cpu=1)
     assert explain(Columns(cluster(node("n0", cpu=1), one)), [one], 5) == {"one": None}

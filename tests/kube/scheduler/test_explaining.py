@@ -53,3 +53,16 @@ def test_who_is_forgotten_is_told_again():
     explaining.keep(lambda _: False)
     asyncio.run(explaining.tell(COLUMNS, one, ASKED))
     assert len(said) == 2
+
+
+def test_one_of_a_gang_is_told_by_itself_what_would_help_all_of_it():
+    gang = [waiting(f"web/g{index}", cpu=2 + index, gang="g", gang_min=3) for index in range(3)]
+    columns = Columns(cluster(node("n0", cpu=1), *gang))
+    unplaced = schedule(columns, gang, names_remedies=False).unplaced
+    said: dict[str, str] = {}
+    explaining = Explaining(lambda key, message: not said.update({key: message}))
+    asyncio.run(explaining.tell(columns, unplaced[:1], {each.key: each for each in gang}))
+    ((key, message),) = said.items()
+    assert key == unplaced[0].workload
+    assert "needs 3 and has" not in message
+    assert "all 3 of its gang then fit" in message

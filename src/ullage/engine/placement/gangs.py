@@ -5,11 +5,12 @@ that run, and for the workload itself where it is asked for again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ullage.engine.placement.running import Running
 from ullage.model.cluster import MEMBERS_UNSAID, Batch, Workload
 
+HELD_BACK: Final = "the others of its gang have no place"
 GangKey = tuple[str, str]
 """Namespace and name: what the members of a gang have in common."""
 

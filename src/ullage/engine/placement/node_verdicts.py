@@ -18,11 +18,11 @@ from ullage.engine.columns import Columns
 from ullage.engine.placement.before import BeforePlacement
 from ullage.engine.placement.chosen_volumes import with_volumes
 from ullage.engine.placement.device_claims import without_device_claims
-from ullage.engine.placement.gangs import gang_key
+from ullage.engine.placement.gangs import HELD_BACK, gang_key
 from ullage.engine.placement.outcome import Outcome
 from ullage.engine.placement.reasons import RESERVED, reasons_of
 from ullage.engine.placement.running import Running
-from ullage.engine.placement.scheduling import HELD_BACK, Bound, schedule
+from ullage.engine.placement.scheduling import Bound, schedule
 from ullage.engine.placement.shapes import Integers, Shape
 from ullage.engine.quota.admitted_use import NOTHING_AGAINST, AdmittedUse
 from ullage.engine.trial import Mark, Trial

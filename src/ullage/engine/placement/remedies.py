@@ -147,7 +147,7 @@ class Remedies:
         then = self._batch.then
         for code in np.unique(closed.codes[closed.codes > 0]).tolist():
             reason = closed.reasons[code]
-            constraints = self._without(reason)
+            constraints = constraints_without(self._asked.constraints, reason)
             if constraints is None or not self._has_room_behind(code):
                 continue
             counts = self._where(self._batch.variant(constraints=constraints))
@@ -170,22 +170,6 @@ class Remedies:
         closed = np.flatnonzero((shape.closed.codes == code) & ~self._trial.lost)
         rows = np.union1d(rows_allowed(self._trial, shape), closed)
         return AtMost(self._trial, shape, rows).by_room(shape.amounts) >= self._batch.replicas
-
-    def _without(self, reason: str) -> Constraints | None:
-        """Return the constraints under which nodes closed for a reason are open; None where none would."""
-        asked = self._asked.constraints
-        if reason == "cordoned":
-            tolerations = (*asked.tolerations, Toleration(CORDON.key, "Exists"))
-            return msgspec.structs.replace(asked, tolerations=tolerations)
-        if reason.startswith(TAINT):
-            return msgspec.structs.replace(asked, tolerations=(*asked.tolerations, _toleration(reason)))
-        if reason == "node selector":
-            return msgspec.structs.replace(asked, node_selector={})
-        if reason == "node affinity" and asked.affinity is not None and asked.affinity.node_affinity:
-            kept = NodeAffinity(preferred=asked.affinity.node_affinity.preferred)
-            affinity = msgspec.structs.replace(asked.affinity, node_affinity=kept)
-            return msgspec.structs.replace(asked, affinity=affinity)
-        return None
 
     # Room that is kept
 
@@ -231,6 +215,22 @@ class Remedies:
         fits = all_fit(trial, self._shape, self._batch.replicas)
         trial.undo(mark)
         return fits
+
+
+def constraints_without(asked: Constraints, reason: str) -> Constraints | None:
+    """Return the constraints under which nodes closed for a reason are open; None where none would."""
+    if reason == "cordoned":
+        tolerations = (*asked.tolerations, Toleration(CORDON.key, "Exists"))
+        return msgspec.structs.replace(asked, tolerations=tolerations)
+    if reason.startswith(TAINT):
+        return msgspec.structs.replace(asked, tolerations=(*asked.tolerations, _toleration(reason)))
+    if reason == "node selector":
+        return msgspec.structs.replace(asked, node_selector={})
+    if reason == "node affinity" and asked.affinity is not None and asked.affinity.node_affinity:
+        kept = NodeAffinity(preferred=asked.affinity.node_affinity.preferred)
+        affinity = msgspec.structs.replace(asked.affinity, node_affinity=kept)
+        return msgspec.structs.replace(asked, affinity=affinity)
+    return None
 
 
 def _toleration(reason: str) -> Toleration:

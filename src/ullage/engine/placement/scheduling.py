@@ -8,14 +8,16 @@ until they have it. So is who was placed into the rest of what those leave (able
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from ullage.engine.columns import Columns
 from ullage.engine.placement.able_now import able_now
+from ullage.engine.placement.bench import Bench
 from ullage.engine.placement.fit import fit
-from ullage.engine.placement.gangs import GangKey, gang_key
+from ullage.engine.placement.gang_remedies import explained_gang, is_lacking
+from ullage.engine.placement.gangs import HELD_BACK, GangKey, gang_key
 from ullage.engine.placement.nominations import at_places, early, kept_places
 from ullage.engine.placement.outcome import ChosenVolume, Evicted, Outcome, Served
 from ullage.engine.placement.running import Running
@@ -23,8 +25,6 @@ from ullage.engine.quota.book import NO_QUOTA, Book
 from ullage.engine.quota.validation import in_force
 from ullage.model.cluster import Batch, Workload
 from ullage.model.plan import Refusal
-
-HELD_BACK: Final = "the others of its gang have no place"
 
 
 class Bound(NamedTuple):
@@ -121,29 +121,29 @@ def schedule(
 
 
 def explain(columns: Columns, refused: Sequence[Workload], kinds_max: int) -> dict[str, Refusal | None]:
-    """Return why workloads have no place, and what would help each of them by itself.
+    """Return why workloads have no place, and what would help each of them by itself, or all of its gang.
 
-    It is None of who would have a place then. Those that are alike are told the same, a gang what those of it
-    lack who have no place. Only so many kinds are looked at: the others are not in the answer.
+    It is None of who would have a place then. Those that are alike are told the same. Only so many kinds are
+    looked at: the others are not in the answer. Of a gang all are to be given that wait.
     """
+    bench = Bench(columns)
     gangs: dict[GangKey | None, list[Workload]] = {}
-    for each in refused:
+    for each in sorted(refused, key=_turn):
         gangs.setdefault(gang_key(each), []).append(each)
-    alone = sorted(gangs.pop(None, []), key=_turn)
-    looked_at = [*_alike(alone, Book(()), ()), *gangs.values()][:kinds_max]
-    asked = [one for members in looked_at for one in (members if members[0].gang else members[:1])]
-    found = {each.workload: each.refusal for each in schedule(columns, asked).unplaced}
+    alone = gangs.pop(None, [])
+    lacking = [members for members in gangs.values() if is_lacking(bench, members)]
+    alone += [each for members in gangs.values() if members not in lacking for each in members]
+    kinds = list(_alike(alone, Book(()), ()))[:kinds_max]
+    found = {
+        each.workload: each.refusal for each in schedule(columns, [members[0] for members in kinds]).unplaced
+    }
     told: dict[str, Refusal | None] = {}
-    for members in looked_at:
-        refusals = [found[each.key] for each in members if each.key in found]
-        lacking = next((each for each in refusals if each.reason != HELD_BACK), None)
-        for member in members:
-            own = found.get(member.key, lacking)
-            if own is not None and own.reason == HELD_BACK and lacking is not None:
-                own = msgspec.structs.replace(
-                    lacking, reason=f"{HELD_BACK}: {lacking.subject}: {lacking.reason}"
-                )
-            told[member.key] = own and msgspec.structs.replace(own, subject=member.key)
+    for members in kinds:
+        own = found.get(members[0].key)
+        for each in members:
+            told[each.key] = own and msgspec.structs.replace(own, subject=each.key)
+    for members in lacking[: kinds_max - len(kinds)]:
+        told |= explained_gang(bench, members)
     return told
 
 

@@ -1,7 +1,8 @@
 """What pods without a place have been told: why, and what would help.
 
 What would help is looked for for so many kinds of pods in a cycle. The others are told why at once, and the
-rest when their turn comes: nobody is told the same twice meanwhile.
+rest when their turn comes: nobody is told the same twice meanwhile. What would help one of a gang is found
+with all of it that waits, though it may be told alone.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from ullage.engine.columns import Columns
+from ullage.engine.placement.gangs import gang_key
 from ullage.engine.placement.scheduling import Unplaced, explain
 from ullage.kube.scheduler.messages import why_not
 from ullage.model.cluster import Workload
@@ -38,7 +40,13 @@ class Explaining:
         }
         if not news:
             return
-        refused = [asked[key] for key in news]
+        gangs = {gang_key(asked[key]) for key in news} - {None}
+        runs = columns.snapshot.workloads
+        refused = [
+            each
+            for key, each in asked.items()
+            if key in news or (gang_key(each) in gangs and not (key in runs and runs[key].node))
+        ]
         explained = await asyncio.to_thread(explain, columns, refused, KINDS_MAX)
         for key, refusal in news.items():
             self._tell(key, refusal, explained.get(key), len(columns.nodes))
