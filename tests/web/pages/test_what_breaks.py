@@ -2,7 +2,7 @@
 
 import pytest
 
-from ullage.web.pages.what_breaks import DRIVES_SHOWN, LOST_MAX
+from ullage.web.pages.what_breaks import DRIVES_SHOWN, LOST_MAX, NEAR_SHOWN, OFFERED
 
 
 def test_a_rack_that_fails_shows_who_moves_where(draws):
@@ -49,6 +49,31 @@ def test_of_many_nodes_domains_are_offered(draws):
     page = draws("what_breaks", "synthetic:nodes=600,seed=3")
     assert "/what-breaks?lose=domain%2Frack-0001#answer" in page.links
     assert 'class="cell' not in page.html
+
+
+@pytest.mark.parametrize("named", ["node/{}", "{}", " {} "])
+def test_any_node_can_be_named_however_many_there_are(draws, named):
+    many = "synthetic:nodes=600,seed=3"
+    name = "training-0575"
+    page = draws("what_breaks", many, lose=named.format(name))
+    assert f"Loss of node {name}" in page.words
+    assert f"--lose node/{name}" in page.words
+
+
+def test_a_part_of_a_name_offers_the_nodes_that_have_it(draws):
+    page = draws("what_breaks", "synthetic:nodes=600,seed=3", lose="ing-05")
+    assert "Which of these nodes?" in page.words
+    assert "/what-breaks?lose=node%2Ftraining-0575#answer" in page.links
+    assert 1 < sum("lose=node%2F" in link for link in page.links) <= NEAR_SHOWN
+    assert "Loss of" not in page.words
+
+
+def test_the_field_proposes_names_and_of_many_nodes_the_rest_is_found_elsewhere(draws):
+    page = draws("what_breaks", "synthetic:nodes=600,seed=3")
+    assert sum(tag == "option" and told["value"].startswith("node/") for tag, told in page.tags) == OFFERED
+    assert "600 are too many to click here" in page.words
+    assert "/nodes" in page.links
+    assert "too many to click" not in draws("what_breaks").words
 
 
 def test_of_many_drives_the_first_are_offered_and_the_rest_is_found_elsewhere(draws):

@@ -1,7 +1,7 @@
 """What breaks: fail nodes, a domain or drives; who is left without a place, and where the rest goes."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ullage.model.errors import InputError
@@ -26,6 +26,9 @@ LOST_MAX: Final = 50
 ROWS_SHOWN: Final = 500
 DOMAINS_SHOWN: Final = 400
 DRIVES_SHOWN: Final = 60
+NEAR_SHOWN: Final = 60
+OFFERED: Final = 400
+"""Nodes whose names the field proposes; any other can be written into it."""
 EXACT_SECONDS: Final = 2
 ANY_NODE: Final = "check --nodes-lost 1"
 
@@ -34,7 +37,10 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
     """Return what can fail, and what would come of it."""
     shell = shell_of(parameters)
     snapshot, report = kept_status(asked)
-    lose = tuple(dict.fromkeys(filter(None, parameters.get("lose", "").split("\n"))))[:LOST_MAX]
+    named = filter(None, (each.strip() for each in parameters.get("lose", "").split("\n")))
+    lose, near = meant(
+        tuple(dict.fromkeys(named))[:LOST_MAX], snapshot, {each.name for each in report.domains}
+    )
     is_any = bool(parameters.get("any"))
     problem, found = "", None
     if lose or is_any:
@@ -54,7 +60,10 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
         verdict=verdict_of(found) if found else None,
         blocks_=tuple(blocks_of(found)) if found else (),
         not_simulated=tuple(map(in_plain_words, found.not_simulated)) if found else (),
+        near=near[:NEAR_SHOWN],
+        near_more=max(0, len(near) - NEAR_SHOWN),
         domains=[each.name for each in report.domains][:DOMAINS_SHOWN],
+        offered=[each.name for each in report.nodes][:OFFERED],
         tiles=tiles_of(report.nodes, measured_resources(report.total, names), lambda _: "")
         if len(report.nodes) <= LINKS_MAX
         else (),
@@ -62,6 +71,33 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
         drives_more=max(0, len(drives) - DRIVES_SHOWN),
         command=terminal(shell, command_words(lose)),
     )
+
+
+def meant(
+    lose: Sequence[str], snapshot: "Snapshot", domains: Collection[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what is to fail, in full; and the nodes whose names have what was written in them.
+
+    A node or a domain may be named alone. What is no name of either, but a part of names of nodes, fails
+    nothing: these nodes can be chosen from.
+    """
+    found, near = [], []
+    for each in lose:
+        kind, slash, name = each.partition("/")
+        if each in snapshot.nodes:
+            found.append(f"node/{each}")
+        elif each in domains:
+            found.append(f"domain/{each}")
+        elif (not slash or kind == "node") and (like := _like(name if slash else each, snapshot)):
+            near += like
+        else:
+            found.append(each)
+    return tuple(dict.fromkeys(found)), tuple(dict.fromkeys(near))
+
+
+def _like(part: str, snapshot: "Snapshot") -> list[str]:
+    """Return the nodes whose names have a part; none where that is the whole name of one."""
+    return [] if part in snapshot.nodes else [node.name for node in snapshot.nodes if part in node.name]
 
 
 def command_words(lose: Sequence[str]) -> str:
