@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import msgspec
 import psutil
@@ -39,6 +40,13 @@ HELLO = msgspec.msgpack.Decoder(Hello)
 ANSWERED = msgspec.msgpack.Decoder(Answered)
 SECONDS_MAX = 60.0
 NODE = {"name": "n1", "capacity": {"cpu": "4", "memory": "8Gi"}}
+GANETI = Path(__file__).resolve().parents[2] / "examples" / "ganeti.data"
+KUBERNETES_NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "n1"},
+    "status": {"capacity": {"cpu": "4", "memory": "8Gi", "pods": "9"}},
+}
 DOCUMENT = {"apiVersion": "ullage.dev/v1", "kind": "Snapshot", "nodes": [NODE]}
 
 
@@ -70,12 +78,30 @@ def test_a_document_that_was_sent_is_called_what_its_cluster_is(tmp_path, packed
     assert read(order(document=str(path))).snapshot.name == "own"
 
 
-def test_complaints_about_a_document_name_no_path(tmp_path):
+@pytest.mark.parametrize(
+    "document",
+    [
+        msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": [KUBERNETES_NODE]}),
+        GANETI.read_bytes(),
+    ],
+    ids=["kubectl", "Ganeti"],
+)
+def test_what_names_no_cluster_is_called_what_it_was_uploaded_under(tmp_path, document):
+    path = tmp_path / "upload"
+    path.write_bytes(document)
+    held = read(order(document=str(path)))
+    assert (held.name, held.snapshot.name) == ("mine", "mine")
+    assert "standard input" not in repr(held.snapshot)
+
+
+def test_complaints_about_a_document_name_its_cluster_and_no_path(tmp_path):
     path = tmp_path / "upload"
     path.write_bytes(b"{")
     with pytest.raises(InputError) as refused:
         read(order(document=str(path)))
     assert str(tmp_path) not in str(refused.value)
+    assert str(refused.value).startswith("mine")
+    assert "standard input" not in str(refused.value)
 
 
 def test_a_document_is_bounded_once_it_is_unpacked(tmp_path, monkeypatch):

@@ -95,19 +95,26 @@ def _read_document(order: ToRead) -> "Held":
     from ullage.service.asked import read_types, with_types
     from ullage.service.held import Held
     from ullage.sources.given import giving
+    from ullage.sources.input_files import STANDARD_INPUT
     from ullage.sources.limits import Limits
     from ullage.sources.opening import Options, open_source
 
     types = read_types(order.types)
     options = Options(types=types, limits=Limits(file_bytes_max=UPLOAD_BYTES_MAX))
     with Path(order.document).open("rb") as stream, giving({}):
-        source = open_source("-", options=options, stdin=stream)
-        snapshot = with_types(source.read(), types)
-        return Held(
-            order.cluster,
-            msgspec.structs.replace(snapshot, name=snapshot.name or order.cluster),
-            source.profile,
-        )
+        try:
+            source = open_source("-", options=options, stdin=stream)
+            snapshot = with_types(source.read(), types)
+        except InputError as error:
+            where = error.where.replace(STANDARD_INPUT, order.cluster)
+            raise InputError(error.what, where=where, remedy=error.remedy) from None
+    name = snapshot.name if snapshot.name not in {"", STANDARD_INPUT} else order.cluster
+    layers = tuple(
+        msgspec.structs.replace(layer, origin=layer.origin.replace(STANDARD_INPUT, name))
+        for layer in snapshot.policy.layers
+    )
+    policy = msgspec.structs.replace(snapshot.policy, layers=layers)
+    return Held(order.cluster, msgspec.structs.replace(snapshot, name=name, policy=policy), source.profile)
 
 
 def prepare(held: "Held") -> None:
