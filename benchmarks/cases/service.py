@@ -39,6 +39,8 @@ CONNECTIONS = (32, 400)
 READY_SECONDS_MAX = 120.0
 ROUNDS = 5
 CLUSTER = "/v1/clusters/bench"
+WITHIN_MIN, BORROWS = "team-001", "team-000"
+"""A team whose quota has room within its min, and one that uses more than it."""
 OK, BUSY = 200, 503
 LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd"
 ADDRESS = re.compile(r"http://([\d.]+):(\d+)/")
@@ -82,9 +84,15 @@ def bars(figures: dict[str, object]) -> dict[str, list[object]]:
 
 
 async def pages(address: Address) -> dict[str, object]:
-    """Return how long the overview takes, and all numbers of the cluster as JSON."""
+    """Return how long the overview takes, all numbers of the cluster as JSON, and fits of teams with quotas."""
     figures: dict[str, object] = {}
-    for name, path in (("overview", "/"), ("status as JSON", f"{CLUSTER}/status")):
+    fit = f"{CLUSTER}/fit?shape={shape_of(0)}&namespace="
+    for name, path in (
+        ("overview", "/"),
+        ("status as JSON", f"{CLUSTER}/status"),
+        ("fit within a min", f"{fit}{WITHIN_MIN}"),
+        ("fit of a team that borrows", f"{fit}{BORROWS}"),
+    ):
         took = [await asked_once(address, path) for _ in range(1 + ROUNDS)]
         assert {each.status for each in took} == {OK}
         figures[f"ms, first {name}"] = took[0].seconds * 1000

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import NO_QUOTA, Book, Terms
-from ullage.engine.quota.risk import node_room, risks_of
+from ullage.engine.quota.risk import risks_of
 from ullage.engine.quota.room import quota_room
 from ullage.engine.quota.shares import QuotaShare, beyond, guaranteed, lent, parent_of, shares, unused
 from ullage.engine.quota.standing import Standing
@@ -157,7 +157,7 @@ def quota_explanation(accounts: Accounts, name: str) -> QuotaExplanation:
 
 def _admissible(accounts: Accounts, place: int) -> Admissible:
     book = accounts.book
-    room = quota_room(accounts.rules, place, node_room(accounts.columns))
+    room = quota_room(accounts.rules, place, accounts.room)
     return Admissible(
         max=_bounded(book, room.max),
         borrowing_limit=_bounded(book, room.borrowing_limit),

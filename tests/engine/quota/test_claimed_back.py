@@ -41,7 +41,7 @@ class World:
             name: amount - taken for (name, amount), taken in zip(self.capacity.items(), used, strict=True)
         }
 
-    def back(self):
+    def back(self, **settings):
         return ClaimedBack(
             self.rules(),
             (),
@@ -50,6 +50,7 @@ class World:
             candidates=self.running,
             budgets=self.allowed,
             gangs=by_gang(self.running),
+            **settings,
         )
 
     def decided(self, name, resource, amount, key="new"):
@@ -278,9 +279,8 @@ def test_what_is_guaranteed_beyond_a_min_is_not_ones_own():
     assert back.order([0], 0, own=True).gone == ()
 
 
-def test_orders_end_after_a_stated_number_of_looks(monkeypatch):
-    monkeypatch.setattr(claimed_back, "LOOKS_MAX", 5)
-    back = small().back()
+def test_orders_end_after_a_stated_number_of_looks():
+    back = small().back(looks_max=5)
     assert 0 < len(back.order([0], 0).gone) < 3
     assert back.cut_short
 

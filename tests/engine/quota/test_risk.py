@@ -8,8 +8,9 @@ from builders import cluster, node, pod, quota
 from ullage.engine.columns import Columns
 from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import Book, Member
+from ullage.engine.quota.cluster_capacity import node_room
 from ullage.engine.quota.rights import Rules
-from ullage.engine.quota.risk import Risks, node_room, risks
+from ullage.engine.quota.risk import Risks, risks
 from ullage.engine.quota.standing import Standing
 from ullage.model.quantity import INT64_MAX
 from ullage.model.resources import NOTHING, Resources

@@ -5,20 +5,23 @@ hard thing is GPU memory: it is added container by container before these are su
 size of a GPU where the workload runs.
 """
 
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from operator import attrgetter, itemgetter
 from typing import Final
 
 import msgspec
 
 from ullage.engine.columns import Columns
+from ullage.engine.placement.running import sets_of
 from ullage.engine.quota.book import Amounts, Book, Member
-from ullage.engine.quota.cluster_capacity import shared_capacity
+from ullage.engine.quota.cluster_capacity import node_room, shared_capacity
 from ullage.engine.quota.gpu_sizes import GpuSizes
 from ullage.engine.quota.rights import Rules
 from ullage.engine.quota.run_time import RunTime
 from ullage.engine.quota.standing import Standing
 from ullage.engine.quota.validation import in_force
-from ullage.engine.quota.victim_gangs import gang_of
+from ullage.engine.quota.victim_gangs import by_gang, gang_of
 from ullage.engine.redundancy.budgets import Budgets
 from ullage.engine.redundancy.daemons import is_daemon
 from ullage.engine.requests import WHOLE_GPU, effective_request, gpu_gigabytes, with_gpu_memory
@@ -96,6 +99,27 @@ class Accounts:
         left_seconds = self.run_time.left_seconds(workload)
         if left_seconds:
             self.spared[workload.key] = left_seconds
+
+    @cached_property
+    def room(self) -> Mapping[str, int]:
+        """What the nodes that take workloads have left in all."""
+        return node_room(self.columns)
+
+    @cached_property
+    def gangs(self) -> Mapping[str, Sequence[Member]]:
+        """Those who run, by their gangs."""
+        return by_gang(self.running.values())
+
+    @cached_property
+    def replicas(self) -> Mapping[tuple[str, str], int]:
+        """How many workloads of each set run or wait, by namespace and set."""
+        counts: dict[tuple[str, str], int] = {}
+        for workload in self.columns.snapshot.workloads:
+            if workload.owner and (workload.key in self.running or workload.key in self.waiting):
+                for owner in sets_of(workload.owner):
+                    key = (workload.namespace, owner)
+                    counts[key] = counts.get(key, 0) + 1
+        return counts
 
     def member_of(self, workload: Workload) -> Member:
         """Return a workload as its quota counts it."""

@@ -40,6 +40,9 @@ NO_LIMIT: Final = INT64_MAX >> 2
 """What is claimed beyond this is taken to have no bound."""
 
 
+Takes = tuple[tuple[str, int], ...]
+
+
 class Gone(NamedTuple):
     """A workload that goes when more is claimed than `claimed_first`; `claimants` have claimed by then.
 
@@ -71,6 +74,7 @@ class ClaimedBack:
         candidates: Iterable[Member],
         budgets: Sequence[int] = (),
         gangs: ByGang = NONE_RUN,
+        looks_max: int = LOOKS_MAX,
     ) -> None:
         self._standing = SummedStanding(rules.standing)
         self.rules = Rules(self._standing, rules.entitlements)
@@ -79,7 +83,7 @@ class ClaimedBack:
         self._fair = "fair" in rules.book.modes
         self._capacity = capacity
         self._waiting = tuple(waiting)
-        self._looks = LOOKS_MAX
+        self._looks = looks_max
         self._steps = STEPS_IN_ALL
         self._cost_left = SEARCHES_COST
         counted = [each for each in candidates if each.quota != NO_QUOTA]
@@ -89,10 +93,15 @@ class ClaimedBack:
         self._guessed = bool(self.gangs) and not self.searches
         if self._guessed:
             counted = self.gangs.may_go(counted)
-        shares = {id(each.takes): self._share(each.takes) for each in counted}
+        known: dict[Takes, Fraction] = {}
         self.candidates = sorted(
             counted,
-            key=lambda each: (shares[id(each.takes)], each.priority, -each.created_seconds, each.key),
+            key=lambda each: (
+                self._share(tuple(each.takes.items()), known),
+                each.priority,
+                -each.created_seconds,
+                each.key,
+            ),
         )
         self.places = {member.key: place for place, member in enumerate(self.candidates)}
         self.kinds: dict[int, list[Member]] = {}
@@ -108,9 +117,13 @@ class ClaimedBack:
             if member.priority < self.lowest.setdefault(member.quota, member).priority:
                 self.lowest[member.quota] = member
 
-    def _share(self, takes: Resources) -> Fraction:
-        parts = (Fraction(amount, self._capacity.get(name) or 1) for name, amount in takes.items())
-        return max(parts, default=Fraction(0))
+    def _share(self, takes: Takes, known: dict[Takes, Fraction]) -> Fraction:
+        """Return the largest part of the cluster that is taken; many take the same."""
+        found = known.get(takes)
+        if found is None:
+            parts = (Fraction(amount, self._capacity.get(name) or 1) for name, amount in takes)
+            found = known[takes] = max(parts, default=Fraction(0))
+        return found
 
     @property
     def cut_short(self) -> bool:

@@ -37,7 +37,7 @@ from ullage.engine.quota.gpu_parts import Part, on_nodes, parts_of
 from ullage.engine.quota.heeded_budgets import heeding, kept_by, left_of
 from ullage.engine.quota.rights import Rules, is_above
 from ullage.engine.quota.standing import Standing
-from ullage.engine.quota.victim_gangs import by_gang, running_gangs
+from ullage.engine.quota.victim_gangs import running_gangs
 from ullage.engine.quota.victims import Nodes
 from ullage.engine.trial import Mark, Trial
 from ullage.model.cluster import Batch, Quota, Workload
@@ -69,7 +69,7 @@ class Claims:
         self._newcomers = 0
         self._gone: set[str] = set()
         self._evicted: list[Member] = []
-        self._gang_members = by_gang(accounts.running.values())
+        self._gang_members = accounts.gangs
         self._known_columns: tuple[set[str], GangColumns] | None = None
         self.heeds_budgets = False
 

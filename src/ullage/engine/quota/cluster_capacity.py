@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from ullage.engine.columns import Columns, Integers
 from ullage.engine.quota.gpu_sizes import GpuSizes
-from ullage.engine.requests import gpu_gigabytes
+from ullage.engine.requests import gpu_gigabytes, with_gpu_memory
 from ullage.model.quantity import INT64_MAX
-from ullage.model.resources import GPU_MEMORY
+from ullage.model.resources import GPU_MEMORY, Resources
 
 ANY_SIZE: Final = 1
 
@@ -58,3 +58,21 @@ def _gpu_memory(columns: Columns, amounts: Integers, rows: list[int], gpus: list
                 size = sizes.of(columns.nodes[row])
                 gigabytes += int(amounts[row, column]) * (gpu_gigabytes(name, size) or 0)
     return min(gigabytes, INT64_MAX)
+
+
+def node_room(columns: Columns) -> dict[str, int]:
+    """Return what the nodes that take workloads have left in all, GPU memory included."""
+    total: dict[str, int] = {}
+    free, bounded = columns.free, columns.bounded
+    sizes = GpuSizes(columns.snapshot)
+    for row, node in enumerate(columns.nodes):
+        if node.state != "ready":
+            continue
+        left = {
+            name: int(free[row, column]) if bounded[row, column] else INT64_MAX
+            for name, column in columns.resource_index.items()
+            if name in node.capacity
+        }
+        for name, amount in with_gpu_memory(Resources(left), sizes.of(node)).items():
+            total[name] = min(INT64_MAX, total.get(name, 0) + amount)
+    return total

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from ullage.engine.placement.running import sets_of
 from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import Member
 from ullage.model.cluster import Batch, Workload
@@ -20,7 +19,6 @@ def demand_of(accounts: Accounts, asked: Sequence[Batch], counted: Sequence[Coun
     for each in counted:
         parts.setdefault(each[0].key, []).append(each)
     waiting = dict(accounts.waiting)
-    there = _replicas_there(accounts) if asked else {}
     more_of_them = []
     for batch in asked:
         workload = batch.workload
@@ -28,7 +26,7 @@ def demand_of(accounts: Accounts, asked: Sequence[Batch], counted: Sequence[Coun
         if workload.key in waiting:
             waiting[workload.key] = accounts.member_of(last)
         itself = workload.key in waiting or workload.key in accounts.running
-        known = there.get((workload.namespace, f"{workload.kind}/{workload.name}"), 0)
+        known = accounts.replicas.get((workload.namespace, f"{workload.kind}/{workload.name}"), 0)
         more = batch.replicas - (1 if itself else known)
         for part, count in (*others, (last, more)):
             if more > 0:
@@ -37,14 +35,3 @@ def demand_of(accounts: Accounts, asked: Sequence[Batch], counted: Sequence[Coun
                 more_of_them.append(member._replace(amounts=amounts))
                 more -= number
     return [*waiting.values(), *more_of_them]
-
-
-def _replicas_there(accounts: Accounts) -> dict[tuple[str, str], int]:
-    """Return how many workloads of each set run or wait."""
-    counts: dict[tuple[str, str], int] = {}
-    for workload in accounts.columns.snapshot.workloads:
-        if workload.owner and (workload.key in accounts.running or workload.key in accounts.waiting):
-            for owner in sets_of(workload.owner):
-                key = (workload.namespace, owner)
-                counts[key] = counts.get(key, 0) + 1
-    return counts

@@ -294,6 +294,7 @@ class QuotaJudging:
             )
             for outcome in outcomes
         ]
+        threats.undo()
         return [outcome._replace(threats_complete=threats.complete) for outcome in found]
 
     def under(self, claims: Claims) -> "QuotaJudging":

@@ -10,25 +10,21 @@ order once everybody may go.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-from ullage.engine.columns import Columns
 from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import NO_QUOTA, Amounts, Member, Terms
 from ullage.engine.quota.claimable import claimable, everything, evicts
-from ullage.engine.quota.claimed_back import NO_LIMIT, ClaimedBack
+from ullage.engine.quota.claimed_back import LOOKS_MAX, NO_LIMIT, ClaimedBack
 from ullage.engine.quota.claimed_gangs import NONE_RUN, ByGang
-from ullage.engine.quota.gpu_sizes import GpuSizes
 from ullage.engine.quota.rights import Rules
 from ullage.engine.quota.room import quota_room
 from ullage.engine.quota.shares import unused
 from ullage.engine.quota.single_claims import single_claims
-from ullage.engine.quota.standing import OVER_QUOTA
-from ullage.engine.quota.victim_gangs import by_gang
-from ullage.engine.requests import with_gpu_memory
 from ullage.model.quantity import INT64_MAX
-from ullage.model.resources import Resources
 
 NOBODY_SPARED: Final[Mapping[str, int]] = {}
 
+LATER_LOOKS_MAX: Final = 50_000
+"""How many are looked at for what a preview leaves behind: whoever asks it waits for the answer."""
 Way = Literal["in-order", "together", "one-claim"]
 """Whose claims take a workload: small ones of each claimant, of all claimants one after the other, or one
 claim that is larger than what is claimed first."""
@@ -95,11 +91,11 @@ def risks_of(accounts: Accounts) -> "Risks":
         accounts.rules,
         accounts.waiting.values(),
         accounts.capacity,
-        room=node_room(accounts.columns),
+        room=accounts.room,
         evictable=accounts.evictable,
         budgets=[each.allowed for each in accounts.budgets.all],
         spared=accounts.spared,
-        gangs=by_gang(accounts.running.values()),
+        gangs=accounts.gangs,
     )
 
 
@@ -132,8 +128,8 @@ class Risks:
         self._gangs = gangs
         self.later_complete = True
         standing = rules.standing
-        labels = [standing.labels(place) for place in range(len(self._book.quotas))]
-        self._over = {each.key for each in self._evictable if labels[each.quota][each.key] == OVER_QUOTA}
+        places = range(len(self._book.quotas))
+        self._over = {key for place in places for key in standing.over_quota(place)}
         self._over_gangs = {each.gang for each in self._evictable if each.gang and each.key in self._over}
         exposed = claimable(standing, self._waiting, capacity)
         self._borrowers = {place for place, amounts in enumerate(exposed) if any(amounts)}
@@ -158,10 +154,10 @@ class Risks:
 
     def later(self, names: frozenset[str]) -> dict[str, tuple[Going, ...]]:
         """Return the places of some workloads once everybody has run for the minimum."""
-        names &= {each.key for each in self._evictable if self._may_go(each)}
+        names = frozenset(each.key for each in self._evictable if each.key in names and self._may_go(each))
         if not names:
             return {}
-        walks = self._walks(self._evictable, names)
+        walks = self._walks(self._evictable, names, LATER_LOOKS_MAX)
         found = walks.places()
         self.later_complete = not walks.back.cut_short
         return {key: places for key, places in found.items() if key in names}
@@ -186,7 +182,12 @@ class Risks:
         ]
         return pods, not walks.back.cut_short
 
-    def _walks(self, candidates: Sequence[Member], names: frozenset[str] = frozenset()) -> "_Walks":
+    def _walks(
+        self,
+        candidates: Sequence[Member],
+        names: frozenset[str] = frozenset(),
+        looks_max: int = LOOKS_MAX,
+    ) -> "_Walks":
         """Return the orders in which candidates go; with names, as far as these go."""
         back = ClaimedBack(
             self._rules,
@@ -196,6 +197,7 @@ class Risks:
             candidates=[each for each in candidates if self._may_go(each)],
             budgets=self._budgets,
             gangs=self._gangs,
+            looks_max=looks_max,
         )
         walks = _Walks(back, self.claimants() if candidates else (), names)
         walks.alone()
@@ -351,21 +353,3 @@ def _in_order(pod: PodRisk) -> tuple[object, ...]:
     ranks = [each.rank for each in pod.goes if each.rank]
     first = min(ranks) if ranks else INT64_MAX
     return not pod.goes, pod.spared_seconds > 0, first, pod.member.quota, pod.member.key
-
-
-def node_room(columns: Columns) -> dict[str, int]:
-    """Return what the nodes that take workloads have left in all, GPU memory included."""
-    total: dict[str, int] = {}
-    free, bounded = columns.free, columns.bounded
-    sizes = GpuSizes(columns.snapshot)
-    for row, node in enumerate(columns.nodes):
-        if node.state != "ready":
-            continue
-        left = {
-            name: int(free[row, column]) if bounded[row, column] else INT64_MAX
-            for name, column in columns.resource_index.items()
-            if name in node.capacity
-        }
-        for name, amount in with_gpu_memory(Resources(left), sizes.of(node)).items():
-            total[name] = min(INT64_MAX, total.get(name, 0) + amount)
-    return total

@@ -7,6 +7,7 @@ Who could claim is told by the same orders that tell risks.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from ullage.engine.placement.outcome import Outcome, Threat
@@ -15,8 +16,8 @@ from ullage.engine.quota.book import NO_QUOTA, Member
 from ullage.engine.quota.gpu_parts import on_nodes
 from ullage.engine.quota.heeded_budgets import left_of
 from ullage.engine.quota.rights import Rules
-from ullage.engine.quota.risk import Going, Risks, node_room
-from ullage.engine.quota.standing import OVER_QUOTA, Standing
+from ullage.engine.quota.risk import Going, Risks
+from ullage.engine.quota.standing import OVER_QUOTA
 from ullage.engine.quota.victim_gangs import by_gang
 from ullage.model.cluster import Workload
 from ullage.model.quantity import INT64_MAX
@@ -27,47 +28,75 @@ REPLICAS_MAX: Final = 200
 
 
 class Threats:
-    """The cluster after everything that was placed runs, and who could claim it back."""
+    """The cluster after everything that was placed runs, and who could claim it back.
+
+    Until `undo` the standing of the accounts is the one after. It is `complete` if everybody was looked at.
+    """
 
     def __init__(
         self, accounts: Accounts, outcomes: Sequence[Outcome], asked: Mapping[str, Workload]
     ) -> None:
         self._newcomers: dict[str, list[Member]] = {}
         self._rests: dict[str, list[tuple[Member, int]]] = {}
+        self._accounts = accounts
         self._book = accounts.book
+        self.standing = accounts.standing
         placed = [outcome for outcome in outcomes if outcome.action == "place"]
-        evicted = [accounts.running[each.workload] for outcome in outcomes for each in outcome.evicted]
-        gone = {each.key for each in evicted}
+        self._evicted = [accounts.running[each.workload] for outcome in outcomes for each in outcome.evicted]
+        gone = {each.key for each in self._evicted}
         gone |= {each.workload for outcome in outcomes for each in outcome.waits_for}
         gone |= {each.subject for each in placed if each.placed or each.subject not in accounts.waiting}
-        everyone = {**accounts.running, **accounts.leaving}
-        staying = [member for key, member in everyone.items() if key not in gone]
-        room = node_room(accounts.columns)
-        for key in sorted(gone & everyone.keys()):
-            _count(room, everyone[key], accounts, 1)
-        for outcome in placed:
-            members = self._place(accounts, outcome, asked[outcome.subject])
-            staying += members
-            for member in members:
-                _count(room, member, accounts, -1)
-        self.standing = Standing(accounts.book, staying, accounts.standing.order)
-        self._before = accounts.standing
-        waiting = [member for key, member in accounts.waiting.items() if key not in gone] + evicted
-        rules = Rules(self.standing, self.standing.entitlements(waiting, accounts.capacity))
-        evictable = [member for member in accounts.evictable if member.key not in gone]
+        self._gone = gone
+        leave = [
+            member
+            for key in sorted(gone)
+            if (member := accounts.running.get(key) or accounts.leaving.get(key)) is not None
+        ]
+        come = [
+            member for outcome in placed for member in self._place(accounts, outcome, asked[outcome.subject])
+        ]
+        quotas = {member.quota for member in come} - {NO_QUOTA}
+        self._before = {quota: self.standing.labels(quota) for quota in quotas}
+        self._room = dict(accounts.room)
+        for member in leave:
+            self.standing.remove(member)
+            _count(self._room, member, accounts, 1)
+        for member in come:
+            self.standing.add(member)
+            _count(self._room, member, accounts, -1)
+        self._moved = leave, come
+        self._places: dict[str, tuple[Going, ...]] | None = None
+        self.complete = True
+
+    def undo(self) -> None:
+        """Leave the standing as it was."""
+        leave, come = self._moved
+        for member in come:
+            self.standing.remove(member)
+        for member in leave:
+            self.standing.add(member)
+
+    @cached_property
+    def _risks(self) -> Risks:
+        accounts, gone = self._accounts, self._gone
+        waiting = [member for key, member in accounts.waiting.items() if key not in gone] + self._evicted
         newcomers = [member for members in self._newcomers.values() for member in members]
-        evictable += newcomers
-        runs = [member for key, member in accounts.running.items() if key not in gone]
-        self._risks = Risks(
-            rules,
+        gangs = accounts.gangs
+        if gangs or any(member.gang for member in newcomers):
+            runs = (member for key, member in accounts.running.items() if key not in gone)
+            gangs = by_gang([*runs, *newcomers])
+        return Risks(
+            Rules(self.standing, self.standing.entitlements(waiting, accounts.capacity)),
             waiting,
             accounts.capacity,
-            room=room,
-            evictable=evictable,
-            budgets=left_of(accounts.budgets, evicted),
-            gangs=by_gang([*runs, *newcomers]),
+            room=self._room,
+            evictable=[
+                *(member for member in accounts.evictable if member.key not in gone),
+                *newcomers,
+            ],
+            budgets=left_of(accounts.budgets, self._evicted),
+            gangs=gangs,
         )
-        self._places: dict[str, tuple[Going, ...]] | None = None
 
     def _place(self, accounts: Accounts, outcome: Outcome, workload: Workload) -> list[Member]:
         """Return the replicas of a batch that have a place, each as a member of its quota.
@@ -117,21 +146,29 @@ class Threats:
         members = self._newcomers.get(subject)
         if not members or members[0].quota == NO_QUOTA:
             return ()
-        before, after = (each.labels(members[0].quota) for each in (self._before, self.standing))
+        quota = members[0].quota
+        before, after = self._before[quota], self.standing.labels(quota)
         return tuple(
             key for key, label in after.items() if label == OVER_QUOTA and before.get(key, label) != label
         )
 
-    @property
-    def complete(self) -> bool:
-        """Whether everybody who could claim was looked at."""
-        return self._risks.later_complete
+    def _may_go(self, member: Member) -> bool:
+        """Whether anybody might claim it back at all: in mode nos not who is within the min of its quota."""
+        if member.quota == NO_QUOTA:
+            return False
+        within = self.standing.labels(member.quota)[member.key] != OVER_QUOTA
+        return not within or bool(member.gang) or self._book.modes[member.quota] != "nos"
 
     def to(self, subject: str) -> tuple[Threat, ...]:
         """Return the quotas that could evict replicas of a batch: each alone, or several together."""
         if self._places is None:
-            names = (each.key for members in self._newcomers.values() for each in members)
-            self._places = self._risks.later(frozenset(names))
+            names = frozenset(
+                each.key for members in self._newcomers.values() for each in members if self._may_go(each)
+            )
+            self._places = self._risks.later(names) if names else {}
+            self.complete = not names or self._risks.later_complete
+        if not self._places:
+            return ()
         most = {each.quota: each.at_most for each in self._risks.claimants()}
         found: dict[tuple[int, ...], set[int]] = {}
         for member in self._newcomers.get(subject, ()):
