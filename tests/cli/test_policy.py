@@ -65,6 +65,56 @@ def test_a_check_lists_every_problem(ask, files):
     assert "colour" in result.out
 
 
+OBJECT = """\
+apiVersion: ullage.dev/v1
+kind: CapacityPolicy
+metadata: {{name: ours}}
+spec: {spec}
+"""
+
+
+def checked(ask, tmp_path, spec: str, *words: str):
+    path = tmp_path / "policy.yaml"
+    path.write_text(OBJECT.format(spec=spec), encoding="utf-8")
+    return ask("policy", "check", "--policy", path, "-o", "json", *words)
+
+
+def test_an_object_of_a_cluster_is_checked_before_it_is_applied(ask, tmp_path):
+    spec = '{inherits: kubernetes, cluster: {memory-ratio: "0.9"}, groups: {batch: {spare-nodes: 1}}}'
+    result = checked(ask, tmp_path, spec)
+    assert (result.code, json.loads(result.out)["settings"]) == (0, 2)
+    shown = ask("policy", "check", "--policy", tmp_path / "policy.yaml").out
+    assert "✓ policy ours can be used: 2 settings, all understood" in shown
+    assert "Next: kubectl apply -f " in shown
+    (found,) = json.loads(checked(ask, tmp_path, spec, "-c", "demo").out)["findings"]
+    assert found["message"] == "CapacityPolicy ours: group/batch: the cluster has no such group"
+
+
+WRONG_OBJECTS = {
+    "a value of a group": ("{groups: {b: {spare-nodes: -1}}}", "spec.groups.b.spare-nodes: "),
+    "a file": ("{inherits: /etc/passwd}", "spec.inherits: '/etc/passwd' is no profile"),
+    "a field": ("{clusters: {memory-ratio: 1}}", "spec.clusters: a policy has no field 'clusters'"),
+    "a form": ("{cluster: 5}", "spec: it cannot be read: "),
+}
+
+
+@pytest.mark.parametrize(("spec", "why"), WRONG_OBJECTS.values(), ids=WRONG_OBJECTS)
+def test_what_is_wrong_with_an_object_is_told_with_where_it_stands(ask, tmp_path, spec, why):
+    result = checked(ask, tmp_path, spec)
+    (found,) = json.loads(result.out)["findings"]
+    assert (result.code, found["severity"]) == (2, "error")
+    assert found["message"].startswith(f"CapacityPolicy ours: {why}")
+
+
+def test_objects_of_one_name_and_of_none_are_refused(ask, tmp_path):
+    path = tmp_path / "policy.yaml"
+    one = OBJECT.format(spec="{}")
+    path.write_text(f"{one}---\n{one}", encoding="utf-8")
+    assert "CapacityPolicy ours is there twice" in ask("policy", "check", "--policy", path).err
+    path.write_text(one.replace("{name: ours}", "{}"), encoding="utf-8")
+    assert "metadata" in ask("policy", "check", "--policy", path).err
+
+
 def test_a_check_with_a_cluster_finds_names_that_it_does_not_have(ask, files):
     assert ask("policy", "check", "--policy", files / "ours.yaml").code == 0
     result = ask("policy", "check", "--policy", files / "ours.yaml", "-c", "demo")

@@ -142,6 +142,9 @@ def test_a_policy_is_refused_in_the_words_of_the_command_line(kube_cluster, tmp_
         said = refusal(kube_cluster, yaml.safe_load(text)).rpartition("denied the request: ")[2].strip()
         manifest.write_text(text, encoding="utf-8")
         assert f"not used: CapacityPolicy x: {said}" in not_simulated("-c", str(manifest)), name
+        checked = json.loads(ullage("policy", "check", "--policy", str(manifest), "-o", "json").stdout)
+        (found,) = checked["findings"]
+        assert f"{found['message']}; {found['remedy']}" == f"CapacityPolicy x: {said}", name
 
 
 def test_a_wrong_type_that_is_there_is_left_out_and_named_and_a_second_one_is_refused(kube_cluster):

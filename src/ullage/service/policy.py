@@ -1,5 +1,6 @@
 """The rules that apply: each setting with its value, its origin and its meaning; and changing them."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from ullage.model.cluster import Snapshot
@@ -148,6 +149,7 @@ def parse_changes(changes: Sequence[str]) -> Mapping[str, str | None]:
 
 def check_policy(asked: Asked) -> Answer:
     """Answer whether a policy can be used, and whether the groups and nodes that it names exist."""
+    from ullage.sources.kubernetes.policy_objects import check_objects
     from ullage.sources.policies import load_policy
 
     if not asked.cluster and not asked.policy:
@@ -155,6 +157,11 @@ def check_policy(asked: Asked) -> Answer:
     snapshot = read_whole(asked.under_own_policy()) if asked.cluster else None
     types = read_types(asked.types) if snapshot is None else snapshot.resource_types
     if asked.policy:
+        objects = check_objects(asked.policy, types, snapshot)
+        if objects is not None:
+            named = ", ".join(objects.names)
+            then = "" if objects.findings else f"kubectl apply -f {shlex.quote(asked.policy)}"
+            return _checked(PolicyCheck(named, objects.settings, objects.findings), types, asked, then)
         return check_policy_of(load_policy(asked.policy, types, checked=False), types, snapshot, asked)
     assert snapshot is not None  # noqa: S101 - one of the two is named
     return check_policy_of(snapshot.policy, types, snapshot, asked)
@@ -162,7 +169,6 @@ def check_policy(asked: Asked) -> Answer:
 
 def check_policy_of(policy: Policy, types: ResourceTypes, snapshot: Snapshot | None, asked: Asked) -> Answer:
     """Answer whether a policy that was read already can be used with a cluster."""
-    from ullage.service.policy_page import check_page
     from ullage.sources.policy_files import policy_findings
 
     findings = tuple(policy_findings(policy, types, snapshot))
@@ -172,8 +178,16 @@ def check_policy_of(policy: Policy, types: ResourceTypes, snapshot: Snapshot | N
         for settings in (layer.cluster, *layer.groups.values(), *layer.nodes.values())
     )
     report = PolicyCheck(policy.name, count, findings)
+    return _checked(report, types, asked, asked.command("policy show"))
+
+
+def _checked(report: PolicyCheck, types: ResourceTypes, asked: Asked, then: str) -> Answer:
+    from ullage.service.policy_page import check_page
+
     return Answer(
-        lambda: check_page(report, asked), lambda: versioned("PolicyCheck", report, types), not findings
+        lambda: check_page(report, asked, then),
+        lambda: versioned("PolicyCheck", report, types),
+        not report.findings,
     )
 
 

@@ -65,8 +65,8 @@ def profiles_page(report: "ProfileList") -> view.Page:
     )
 
 
-def check_page(report: "PolicyCheck", asked: "Asked") -> view.Page:
-    """Return what a check of a policy found."""
+def check_page(report: "PolicyCheck", asked: "Asked", then: str) -> view.Page:
+    """Return what a check of a policy found; `then` is what to do next."""
     found = len(report.findings)
     verdict = f"policy {report.policy} can be used: {plural(report.settings, 'setting')}, all understood"
     if found:
@@ -77,5 +77,5 @@ def check_page(report: "PolicyCheck", asked: "Asked") -> view.Page:
         verdict=view.Verdict(verdict, "no" if found else "yes"),
         blocks=(findings_block("Findings", report.findings),),
         not_simulated=without,
-        next_command=asked.command("policy show"),
+        next_command=then,
     )

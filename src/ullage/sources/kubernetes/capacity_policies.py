@@ -37,6 +37,10 @@ class _Spec(Wire):
     nodes: dict[str, dict[str, SettingValue]] | None = None
 
 
+FIELDS: Final = frozenset(_Spec.__struct_encode_fields__)
+"""What a CapacityPolicy may say."""
+
+
 class PolicyObject(Wire):
     """A CapacityPolicy; what it says is read on its own, so that a wrong one still has a name."""
 
@@ -109,7 +113,11 @@ class Policies:
 
     def problems_of(self, content: Any) -> list[str]:
         """Return all that is wrong with one, whether it is among these or not."""
-        return [str(each) for each in self._read(OBJECT.decode(content).spec)[1]]
+        return [str(each) for each in self.errors_of(content)]
+
+    def errors_of(self, content: Any) -> list[InputError]:
+        """Return the same as errors."""
+        return self._read(OBJECT.decode(content).spec)[1]
 
     def drop(self, name: str) -> None:
         """Forget one that is gone."""
@@ -150,7 +158,7 @@ class Policies:
         try:
             spec = _SPEC.decode(content) or _Spec()
         except (msgspec.DecodeError, RecursionError) as error:
-            return _Spec(), [InputError(f"it cannot be read: {one_line(str(error))}")]
+            return _Spec(), [InputError(f"it cannot be read: {one_line(str(error))}", where="spec")]
         problems: list[InputError] = []
         if spec.inherits and spec.inherits not in PROFILE_NAMES:  # whoever wrote it may open no file of ours
             remedy = f"use {', '.join(PROFILE_NAMES)}"
