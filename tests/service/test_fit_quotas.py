@@ -3,8 +3,9 @@
 import pytest
 
 from builders import batch, cluster, node, pod, quota, resources, waiting
-from ullage.model.admission import PriorityClass
+from ullage.model.admission import DisruptionBudget, PriorityClass
 from ullage.model.cluster import Quota
+from ullage.model.constraints import LabelSelector
 from ullage.model.policy import Layer, Policy
 from ullage.service.asked import Asked
 from ullage.service.fit import NO_QUESTION, FitQuestion, fit_of
@@ -52,6 +53,24 @@ def test_who_borrows_is_told_who_could_claim_it_back():
         "1 of 2 replicas would be over quota a, which would borrow 1 cpu; could claim it back: c (3 cpu)"
     ]
     assert "May be evicted later" not in blocks(1)
+
+
+def test_a_budget_that_keeps_who_is_to_go_is_named():
+    labels = {"app": "b"}
+    snapshot = cluster(
+        node("n1", cpu="2").holding(*(pod(f"b/p{number}", cpu="1", labels=labels) for number in range(2))),
+        quota("a", {"cpu": "2"}),
+        quota("b", {"cpu": "0"}),
+        DisruptionBudget("keep", "b", LabelSelector(labels), "1", disruptions_allowed=1),
+    )
+    wanted = Wanted((batch(1, waiting("a/new", cpu="2")),), atomic=False, types=snapshot.resource_types)
+    answer = fit_of(snapshot, wanted, Asked(cluster="x"))
+    told = answer.page().verdict.text
+    assert told.endswith("evicting b/p0, b/p1, which disruption budget b/keep does not allow now")
+    kept = next(each for each in answer.page().blocks if each.title == "Kept by disruption budgets")
+    assert [each.subject for each in kept.rows] == ["b/p1"]
+    (outcome,) = answer.data()["outcomes"]
+    assert [tuple(each.get("breaks", ())) for each in outcome["evicted"]] == [(), ("b/keep",)]
 
 
 def test_the_report_carries_the_same_for_machines():

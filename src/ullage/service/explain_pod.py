@@ -55,8 +55,8 @@ class PodExplanation(Record, frozen=True):
     `held_back` is what stops it before any node is looked at; `verdict` has the terms of the node that would
     be chosen, or that is nearest, where that lacks resources. For a workload that runs, nodes are judged as
     if it had left its own. `evicts` are those that its quota gives it the right to take the place of,
-    `waits_for` those on their way out in whose place it runs once they are gone. `used` is told where usage
-    is asked for.
+    `breaks` the disruption budgets that do not let them go now, `waits_for` those on their way out in whose
+    place it runs once they are gone. `used` is told where usage is asked for.
     """
 
     cluster: str
@@ -82,6 +82,7 @@ class PodExplanation(Record, frozen=True):
     remedy: str
     not_simulated: tuple[str, ...]
     evicts: tuple[str, ...] = ()
+    breaks: tuple[str, ...] = ()
     standby: str = ""
     waits_for: tuple[str, ...] = ()
     used: tuple[UsedPart, ...] = ()
@@ -260,6 +261,7 @@ def _with_remedies(report: PodExplanation, columns: Columns, workload: Workload)
         remedies=refusal.remedies if refusal else (),
         remedy=_remedy(refusal, gated, claimed),
         evicts=tuple(each.workload for each in outcome.evicted),
+        breaks=tuple(sorted({name for each in outcome.evicted for name in each.breaks})),
         waits_for=tuple(each.workload for each in outcome.waits_for),
     )
 

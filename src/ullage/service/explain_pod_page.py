@@ -10,6 +10,7 @@ from ullage.model.resources import Resources, ResourceTypes
 from ullage.model.verdict import Severity, Terms
 from ullage.render import view
 from ullage.service.explain_pod import FINAL_STATES, NodeJudged, PodExplanation
+from ullage.service.fit_quotas import against
 from ullage.service.used_page import pod_use_blocks
 from ullage.service.wanted import PODS
 from ullage.service.words import amount_cell, canonical_map, listed, nothing_cell, plural, several
@@ -93,7 +94,7 @@ def _ways(report: PodExplanation) -> list[str]:
         be = "is" if len(report.waits_for) == 1 else "are"
         ways.append(f"it runs once {several(report.waits_for)} {be} gone")
     if report.evicts:
-        ways.append(f"its quota lets it take the place of {several(report.evicts)}")
+        ways.append(f"its quota lets it take the place of {several(report.evicts)}{against(report.breaks)}")
     return ways
 
 

@@ -77,7 +77,7 @@ class NodeCount(Record, frozen=True):
 class Eviction(Record, frozen=True):
     """A running workload that is evicted for another: where it runs, in which quota, and what it frees.
 
-    Its `gang` is named where all of it goes.
+    Its `gang` is named where all of it goes; `breaks` are the disruption budgets that do not let it go now.
     """
 
     workload: str
@@ -86,6 +86,7 @@ class Eviction(Record, frozen=True):
     label: str
     requests: Resources
     gang: str = ""
+    breaks: tuple[str, ...] = ()
 
 
 class SparedWorkload(Record, frozen=True):

@@ -1,6 +1,6 @@
 """The part of a fit page about quotas: who pays, goes, is waited for, is spared; who could evict it later."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ullage.model.resources import ResourceTypes
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ullage.service.fit import OutcomeReport
 
 NOT_ALL_LOOKED_AT: Final = "not everybody who might claim it back was looked at; of the others nobody could"
+BUDGETS: Final = "ullage check lists budgets and what they allow"
 RISK: Final = "ullage quota risk shows the order in which they go"
 
 
@@ -20,7 +21,15 @@ def evicting(outcomes: "Sequence[OutcomeReport]") -> str:
     victims = [each.workload for outcome in outcomes for each in outcome.evicted]
     gone = [each.workload for outcome in outcomes for each in outcome.waits_for]
     waiting = f", once {several(gone)} {'is' if len(gone) == 1 else 'are'} gone" if gone else ""
-    return f"{waiting}, evicting {several(victims)}" if victims else waiting
+    if not victims:
+        return waiting
+    broken = {name for outcome in outcomes for each in outcome.evicted for name in each.breaks}
+    return f"{waiting}, evicting {several(victims)}{against(broken)}"
+
+
+def against(budgets: Collection[str]) -> str:
+    """Return which disruption budgets do not let somebody go; nothing where there are none."""
+    return f", which disruption budget {several(sorted(budgets))} does not allow now" if budgets else ""
 
 
 def quota_blocks(
@@ -37,6 +46,9 @@ def quota_blocks(
         blocks.append(_evicted_table(outcomes, types, rows_max))
     if any(outcome.spared for outcome in outcomes):
         blocks.append(_spared_table(outcomes, rows_max))
+    broken = tuple(_broken(outcomes))
+    if broken:
+        blocks.append(view.Findings("Kept by disruption budgets", broken))
     later = tuple(_later(outcomes, payers, types))
     if later:
         blocks.append(view.Findings("May be evicted later", later))
@@ -70,6 +82,18 @@ def _evicted_table(
     names = f"gang {gangs[0]} goes" if len(gangs) == 1 else f"gangs {several(gangs)} go, each"
     whole = f"; {names} as one" if gangs else ""
     return view.Table("Evicted", columns, rows, f"{_cut(pairs, rows_max)}{_certificate(outcomes)}{whole}")
+
+
+def _broken(outcomes: "Sequence[OutcomeReport]") -> Iterator[view.Finding]:
+    """Yield who of those that are to go is kept by a disruption budget."""
+    for outcome in outcomes:
+        for each in outcome.evicted:
+            if each.breaks:
+                message = (
+                    f"disruption budget {several(each.breaks)} does not let it go now: a cluster refuses "
+                    f"to evict it, and {outcome.workload} waits"
+                )
+                yield view.Finding("warning", each.workload, message, BUDGETS)
 
 
 def _certificate(outcomes: "Sequence[OutcomeReport]") -> str:

@@ -20,7 +20,7 @@ class Threat(NamedTuple):
 class Evicted(NamedTuple):
     """A running workload that goes so that another can run; its quota, and whether it was over its min.
 
-    Its `gang` is named where all of it goes.
+    Its `gang` is named where all of it goes; `breaks` are the disruption budgets that do not let it go.
     """
 
     workload: str
@@ -29,6 +29,7 @@ class Evicted(NamedTuple):
     label: str
     requests: Resources
     gang: str = ""
+    breaks: tuple[str, ...] = ()
 
     @property
     def reason(self) -> str:

@@ -5,9 +5,11 @@ is not to be, those whom a budget keeps are no candidates, and it is searched ag
 at most, so that of those under it the first that were found may go.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 
+from ullage.engine.placement.outcome import Outcome
+from ullage.engine.quota.accounts import Accounts
 from ullage.engine.quota.book import Member
 from ullage.engine.quota.decision import Barred, Decision
 from ullage.engine.quota.gang_victims import GangSearch
@@ -52,6 +54,24 @@ def kept_by(decision: Decision, kept: Collection[int], budgets: Budgets) -> Deci
     barred: Barred = "kept-by-budgets" if decision.verdict == "refuse" else ""
     names = tuple(sorted(budgets.all[each].key for each in kept))
     return decision._replace(proven=False, barred=barred, budgets=names)
+
+
+def with_broken(outcomes: Iterable[Outcome], accounts: Accounts) -> list[Outcome]:
+    """Return outcomes that say of each who goes which budgets do not let it, as those before it go."""
+    if not accounts.budgets.all:
+        return list(outcomes)
+    left = left_of(accounts.budgets, ())
+    found = []
+    for outcome in outcomes:
+        told = []
+        for victim in outcome.evicted:
+            under = accounts.running[victim.workload].budgets
+            breaks = tuple(accounts.budgets.all[each].key for each in under if left[each] <= 0)
+            told.append(victim._replace(breaks=breaks))
+            for each in under:
+                left[each] -= 1
+        found.append(outcome._replace(evicted=tuple(told)))
+    return found
 
 
 def _victims_of(found: Decision | GangSearch) -> Sequence[Member]:

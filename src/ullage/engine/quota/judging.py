@@ -15,6 +15,7 @@ from ullage.engine.quota.claim_rooms import Wanted, summed
 from ullage.engine.quota.claims import Claims
 from ullage.engine.quota.decision import Decision
 from ullage.engine.quota.gpu_parts import Part, on_nodes
+from ullage.engine.quota.heeded_budgets import with_broken
 from ullage.engine.quota.ordering import by_entitlement
 from ullage.engine.quota.threats import Threats
 from ullage.engine.quota.told import Words
@@ -283,8 +284,9 @@ class QuotaJudging:
         return f"{names} ran for less than {least} s and would be evicted for it in {left} s"
 
     def with_threats(self, outcomes: Sequence[Outcome], asked: Mapping[str, Workload]) -> list[Outcome]:
-        """Return outcomes with who of them is over quota in the end, and who could evict them later."""
+        """Return outcomes with budgets they break, who is over quota in the end, and who could evict them."""
         self.claims.undo(0)
+        outcomes = with_broken(outcomes, self.claims.accounts)
         threats = Threats(self.claims.accounts, outcomes, asked)
         found = [
             outcome._replace(
