@@ -27,6 +27,13 @@ def test_the_formula_has_its_numbers(asked, read):
     assert text.splitlines()[-1] == "Next: ullage quota risk -c small.json"
 
 
+def test_when_a_workload_was_made_is_told_as_a_time(asked):
+    page = explain_quota(shared(), "a", asked).page()
+    (table,) = [block for block in page.blocks if block.title == "Its workloads"]
+    created = {row[0].text: row[-1].text for row in table.rows}
+    assert (created["a/p00"], created["a/p49"]) == ("-", "1970-01-01T00:00:49Z")
+
+
 def test_a_max_below_what_is_guaranteed_is_told(asked, read):
     free = cluster(
         node("n", cpu="8"),

@@ -45,6 +45,13 @@ def test_every_parameter_says_what_it_is():
     assert not silent
 
 
+def test_a_token_may_be_sent_and_need_not_be_on_the_same_machine():
+    paths = description()["paths"]
+    told = [each["security"] for methods in paths.values() for each in methods.values() if "security" in each]
+    assert told
+    assert all(each == [{"token": []}, {}] for each in told)
+
+
 def test_whatever_is_referred_to_is_there():
     text = json.dumps(description())
     names = set(re.findall(r'"#/components/schemas/([^"]+)"', text))

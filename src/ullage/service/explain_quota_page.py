@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from ullage.model.resources import Resources, ResourceTypes
 from ullage.render import view
+from ullage.service.clock import told_time
 from ullage.service.words import (
     amount_cell,
     amount_or_nothing,
@@ -266,7 +267,7 @@ def _members(report: "QuotaExplanation", types: ResourceTypes, rows_max: int | N
             ),
             view.Cell(each.label, tone="warn" if each.label == "over-quota" else "ok"),
             view.Cell(str(each.priority)),
-            view.Cell(str(each.created_seconds)),
+            _created(each.created_seconds),
         )
         for each in kept
     )
@@ -274,3 +275,8 @@ def _members(report: "QuotaExplanation", types: ResourceTypes, rows_max: int | N
     if len(kept) < len(report.members):
         caption += f"; the first {len(kept)} of {len(report.members)}, -o wide shows all"
     return view.Table("Its workloads", columns, rows, caption)
+
+
+def _created(seconds: int) -> view.Cell:
+    """Return when a workload was made; who does not say so counts as the oldest."""
+    return view.Cell(told_time(seconds), value=str(seconds)) if seconds else nothing_cell()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ullage.engine.capacity.devices import SIZES
 from ullage.model.cluster import FORTHCOMING
 from ullage.model.quantity import readable_bytes
-from ullage.model.resources import ResourceTypes
+from ullage.model.resources import Resources, ResourceTypes
 from ullage.render import view
 from ullage.service.bars import resource_bars
 from ullage.service.used_page import used_cell
@@ -89,9 +89,9 @@ def _parts(
     parts["resource"] = resource_bars("How full", report.total, names, types)
     parts["node"] = _node_table(report.nodes, names, types, nodes_max)
     if len(report.groups) > 1:
-        parts["group"] = _summary_table("Groups", "group", report.groups, names, types)
+        parts["group"] = _summary_table("group", report.groups, names, types, report.total.spare)
     if report.domains:
-        parts["domain"] = _summary_table("Domains", "domain", report.domains, names, types)
+        parts["domain"] = _summary_table("domain", report.domains, names, types, report.total.spare)
     if report.quotas:
         parts["quota"] = _quota_table(report.quotas, types)
     if report.devices:
@@ -224,7 +224,7 @@ def _fullness(node: "NodeStatus") -> Fraction:
 
 
 def _summary_table(
-    title: str, word: str, summaries: "Sequence[Summary]", names: Sequence[str], types: ResourceTypes
+    word: str, summaries: "Sequence[Summary]", names: Sequence[str], types: ResourceTypes, spare: Resources
 ) -> view.Table:
     shown = [name for name in names if any(each.limit.of(name) for each in summaries)]
     columns = [view.Column(word, priority=9), view.Column("ready", "right", priority=5)]
@@ -242,11 +242,18 @@ def _summary_table(
             cells += [used if present else nothing_cell(), _ullage_cell(each, name, types)]
         rows.append(tuple(cells))
     return view.Table(
-        title,
+        f"{word.capitalize()}s",
         tuple(columns),
         tuple(rows),
-        "committed, its share of the limit, and what can still be promised",
+        f"committed, its share of the limit, and {_left_words(word, spare)}",
     )
+
+
+def _left_words(word: str, spare: Resources) -> str:
+    """Return what the ullage of a table is: of a domain, which has no spare of its own, all that is free."""
+    if word == "domain" and any(spare.values()):
+        return "what is free, of which groups keep spare for lost nodes"
+    return "what can still be promised"
 
 
 def _ullage_cell(summary: "Summary", name: str, types: ResourceTypes) -> view.Cell:

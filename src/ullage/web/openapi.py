@@ -85,7 +85,7 @@ def _operation(route: Route, schemas: Schemas) -> dict[str, Any]:
     if route.body is not None:
         found["requestBody"] = _body(route, schemas)
     if route.scope is not None:
-        found["security"] = [{"token": []}]
+        found["security"] = [{"token": []}, {}]
         found["x-ullage-scope"] = route.scope
     return found
 

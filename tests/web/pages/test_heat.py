@@ -36,6 +36,11 @@ def test_a_shade_is_a_tenth_of_the_limit_or_says_what_is_special(committed, limi
     assert shade_of(one, share_of(one, ("cpu",))) == shade
 
 
+def test_a_node_that_takes_nothing_new_is_called_closed_whatever_closes_it():
+    steps = steps_of([node("a", state="cordoned"), node("b", state="not-ready")], ("cpu",))
+    assert [(step.label, step.nodes) for step in steps if step.nodes] == [("closed", 2)]
+
+
 def test_the_fullest_resource_counts():
     one = node(committed=50)
     assert share_of(one, ("cpu", "memory")) == Share(50, 100)

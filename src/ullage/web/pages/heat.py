@@ -26,7 +26,7 @@ STEPS: Final = 10
 OVER, CLOSED, UNBOUNDED = "h10", "hx", "hn"
 SHADES: Final[Mapping[str, str]] = MappingProxyType(
     {f"h{step}": f"{step * 10}-{step * 10 + 10}%" for step in range(STEPS)}
-    | {OVER: "over", CLOSED: "not ready", UNBOUNDED: "no bound"}
+    | {OVER: "over", CLOSED: "closed", UNBOUNDED: "no bound"}
 )
 """What each shade of the map means."""
 _LARGEST: Final = 46

@@ -84,6 +84,7 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
         groups=_rows(report.groups, measured, types, links, "group") if len(report.groups) > 1 else (),
         domains=shown,
         domains_more=len(domains) - len(shown),
+        has_spare=any(report.total.spare.values()),
         nodes=fullest_nodes(report.nodes, measured)[:NODES_SHOWN],
         share=node_share,
         types=types,
