@@ -15,6 +15,7 @@ from web_client import started, until_ready
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "guides" / "service.md"
 REFERENCE = ROOT / "docs" / "reference" / "http.md"
+SYSTEMD = ROOT / "deploy" / "systemd"
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 ADDRESS = "localhost:8480"
 
@@ -74,11 +75,24 @@ def test_examples_print_what_is_shown(tmp_path, page):
             assert done.stdout.rstrip("\n") == printed, command
 
 
-def test_systemd_can_read_the_unit():
+def test_systemd_can_read_the_unit_with_a_certificate_or_without(tmp_path):
     if not shutil.which("systemd-analyze"):
         pytest.skip("systemd is not installed")
-    unit = ROOT / "deploy" / "systemd" / "ullage.service"
-    done = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, check=False
-    )
-    assert "ullage.service" not in done.stderr, done.stderr
+    unit = tmp_path / "ullage.service"
+    shutil.copy(SYSTEMD / "ullage.service", unit)
+    for _ in range(2):
+        done = subprocess.run(
+            ["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, check=False
+        )
+        assert "ullage.service" not in done.stderr, done.stderr
+        (tmp_path / "ullage.service.d").mkdir(exist_ok=True)
+        shutil.copy(SYSTEMD / "tls.conf", tmp_path / "ullage.service.d")
+
+
+def test_the_service_is_handed_the_key_that_only_root_may_read():
+    unit, tls = [(SYSTEMD / name).read_text(encoding="utf-8") for name in ("ullage.service", "tls.conf")]
+    assert "DynamicUser=yes" in unit
+    assert "$ULLAGE_TLS" in unit
+    handed = dict(re.findall(r"^LoadCredential=([a-z-]+):(/\S+)$", tls, re.MULTILINE))
+    assert handed == {"tls-cert": "/etc/ullage/cert.pem", "tls-key": "/etc/ullage/key.pem"}
+    assert 'Environment="ULLAGE_TLS=--tls-cert %d/tls-cert --tls-key %d/tls-key"' in tls
