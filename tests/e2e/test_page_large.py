@@ -13,6 +13,8 @@ PATIENCE_SECONDS = 400
 TALL_PIXELS_MAX = 9000
 LENDER = "team-002"
 """A quota that lends GPUs: no node has three of them free, so that somebody has to go for its owner."""
+BORROWER = "team-000"
+"""A quota that uses more than its min: its owner is told who could claim it back."""
 
 
 @pytest.fixture(scope="module")
@@ -69,11 +71,12 @@ def test_a_rack_fails_and_its_losers_have_another_place(seen):
     page.locator("main table a[href*='/explain/pod/']").first.wait_for()
 
 
-def test_a_manifest_is_pasted_kept_committed_and_in_the_history(seen):
+@pytest.mark.parametrize("team", [LENDER, BORROWER])
+def test_a_manifest_is_pasted_kept_committed_and_in_the_history(seen, team):
     seen.go("/what-if")
     page = seen.page
     page.get_by_role("button", name="Example").click()
-    page.get_by_label("Namespace").fill(LENDER)
+    page.get_by_label("Namespace").fill(team)
     page.get_by_role("button", name="Does it fit?").click()
     page.get_by_text("fits: 3 replicas").wait_for()
     page.get_by_role("button", name="Keep it as a plan").click()
@@ -81,7 +84,7 @@ def test_a_manifest_is_pasted_kept_committed_and_in_the_history(seen):
     page.get_by_text("the ledger holds the room").wait_for()
     page.get_by_role("link", name="All plans").click()
     page.wait_for_url(re.compile("/history"))
-    assert f"{LENDER}/api" in page.inner_text("#plans")
+    assert f"{team}/api" in page.inner_text("#plans")
     assert "commit plan" in page.inner_text("#commits")
     page.locator(".plot canvas").first.wait_for()
 
