@@ -29,6 +29,24 @@ def test_what_the_cluster_has_has_an_address_and_what_it_has_not_has_none(links,
     assert links.named(kind, "nothing/there") == ""
 
 
+def test_amounts_that_are_written_as_a_list_lead_to_what_their_row_is_about(links):
+    columns = (Column("evicted"), Column("node"), Column("frees"), Column("label"))
+    row = (Cell("ml/notebook-4"), Cell("g2"), Cell("4 cpu, 48Gi memory"), Cell("over-quota"))
+    table = Table("Evicted", columns, (row,))
+    assert links.cell(table, row, 2) == "/explain/pod/ml/notebook-4"
+    assert links.cell(table, row, 3) == ""
+
+
+def test_a_column_or_a_fact_of_a_page_is_explained_where_the_page_says():
+    links = Links(
+        Shell(cluster="demo", clusters=("demo",)), read_cluster(Asked("demo")), {"drives": "#disks"}
+    )
+    table = Table(
+        "Node", (Column("what"), Column("is")), ((Cell("drives"), Cell("2")), (Cell("swap"), Cell("0")))
+    )
+    assert [links.cell(table, row, 1) for row in table.rows] == ["#disks", ""]
+
+
 def test_an_unknown_kind_has_no_address(links):
     assert links.named("planet", "n1") == ""
 
@@ -71,3 +89,19 @@ def test_names_in_a_sentence_are_links_and_everything_else_is_escaped(links):
         'node <a href="/nodes/s1">s1</a>: &lt;b&gt; of quota nothing, '
         '<a href="/explain/pod/ml/train-0">ml/train-0</a> and x/y'
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "link"),
+    [
+        ("overview", {}, "#findings"),
+        ("quotas", {"risk": "1"}, "#found"),
+        ("quotas", {"risk": "1"}, "#order"),
+        ("node", {"node": "n3"}, "#disks"),
+        ("what_if", {"waiting": "1"}, "#sums"),
+    ],
+)
+def test_numbers_of_a_page_lead_to_a_place_that_is_on_it(draws, name, parameters, link):
+    page = draws(name, **parameters)
+    assert link in page.links
+    assert f'id="{link[1:]}"' in page.html

@@ -40,6 +40,12 @@ _KINDS: Final = {
 """What the texts of a column are names of, by its title."""
 _ANCHORS: Final = {"entitled to": "entitlement", "total": "capacity"}
 """What a term is called where it is explained, if that is another word."""
+_AMOUNTS: Final = frozenset(
+    ("frees", "holds", "counts", "lends", "borrows", "free for it", "within its min", "at most, alone")
+)
+"""Columns of amounts that are written as a list, and stand left for it."""
+FACT: Final = "is"
+"""The column of facts that have their names beside them."""
 _CLASSES: Final = frozenset((*get_args(LocalClass), *get_args(DriveClass)))
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 _NAMED: Final = re.compile(
@@ -52,7 +58,7 @@ _NAMED: Final = re.compile(
 class Links:
     """The addresses of one cluster.
 
-    `columns` says where the numbers of a column of this page are explained, and `otherwise` where those are
+    `columns` says where a column of this page, or a fact of it, is explained, and `otherwise` where those are
     that belong to nothing which has a name.
     """
 
@@ -145,10 +151,13 @@ class Links:
         """Return where a cell is explained: by its own name, or a number by what its row is about."""
         title = table.columns[index].title
         own = self.named(_KINDS.get(title, ""), row[index].text)
-        if own or table.columns[index].align != "right" or row[index].text in {"", "-"}:
+        if own or row[index].text in {"", "-"}:
             return own
-        if title in self._columns:
-            return self._columns[title]
+        fact = row[0].text if title == FACT else title
+        if fact in self._columns:
+            return self._columns[fact]
+        if table.columns[index].align != "right" and title not in _AMOUNTS:
+            return ""
         resource = title if title in self._resources else _of_row(table, row)
         named = (
             self.named(_KINDS.get(column.title, ""), cell.text, resource)

@@ -2,9 +2,9 @@
 
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from ullage.render.view import BarRow, Bars, Segment, Terms, Tone
+from ullage.render.view import BarRow, Bars, Page, Segment, Terms, Tone
 from ullage.service.asked import read_cluster
 from ullage.service.explain import explain_node
 from ullage.service.used import usage_of
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ullage.model.resources import ResourceTypes
     from ullage.service.asked import Asked
     from ullage.service.status import NodeStatus
+
+
+DISKS: Final = "Disks"
 
 
 def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  # noqa: ARG001 - as all pages
@@ -36,7 +39,7 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
     return draw(
         "node",
         shell,
-        links=Links(shell, snapshot),
+        links=Links(shell, snapshot, facts_of(found)),
         page=found,
         node=status,
         findings=findings_block("", mine),
@@ -46,6 +49,12 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
         legend=node_bars(status, snapshot.resource_types).legend,
         command=terminal(shell, f"explain {shlex.quote(f'node/{name}')}"),
     )
+
+
+def facts_of(page: Page) -> dict[str, str]:
+    """Return where facts of a node are explained: its drives where its disks are told."""
+    has_disks = any(block.title == DISKS for block in page.blocks)
+    return dict.fromkeys(("drives", "volume groups"), "#disks") if has_disks else {}
 
 
 def node_marks(book: "Book", node: "NodeStatus", types: "ResourceTypes") -> list[UseMarks]:

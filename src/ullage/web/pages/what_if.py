@@ -16,6 +16,7 @@ from ullage.web.pages.links import Links
 from ullage.web.pages.shell import draw, shell_of, terminal
 
 if TYPE_CHECKING:
+    from ullage.render.view import Page
     from ullage.service.asked import Asked
 
 MANIFEST_BYTES_MAX: Final = 1 << 20
@@ -56,12 +57,19 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:
     question = question_of(parameters, body)
     found, answer, problem = answered(lambda: fit(asking, question)) if question else (None, None, "")
     told = answer.data() if answer else {"outcomes": ()}
+    sums = first_sum(found) if found else -1
     if question is None and SENT in parameters:
         problem = NOTHING_ASKED
     return draw(
         "what_if",
         shell,
-        links=Links(shell, snapshot, otherwise="#verdict"),
+        links=Links(
+            shell,
+            snapshot,
+            {"each asks for": "#sums" if sums >= 0 else "#verdict", "nodes": "#verdict"},
+            "#verdict",
+        ),
+        sums=sums,
         report=report,
         page=found,
         problem=problem,
@@ -97,6 +105,11 @@ def question_of(parameters: Mapping[str, str], body: bytes) -> FitQuestion | Non
     else:
         return None
     return FitQuestion(paths, shape, count, atomic=bool(parameters.get("atomic")))
+
+
+def first_sum(page: "Page") -> int:
+    """Return the place of the first block with the arithmetic of a node; -1 where there is none."""
+    return next((place for place, block in enumerate(page.blocks) if " on node " in block.title), -1)
 
 
 def command_words(question: FitQuestion | None, namespace: str) -> str:
