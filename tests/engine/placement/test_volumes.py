@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from builders import claim, cluster, node, persistent_volume, pod, size, volume, waiting
 from ullage.engine.columns import Columns
 from ullage.engine.placement.batches import place_replicas
+from ullage.engine.placement.scheduling import schedule
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Volume
 from ullage.model.constraints import LabelSelector, NodeSelector, NodeSelectorTerm, Requirement
@@ -386,3 +387,42 @@ def test_what_was_looked_at_all_the_time_is_what_is_seen_when_looked_at_once(ask
             plain.place(plain.shape_of(each), row)
     for each in asked:
         assert open_to(watched, each) == open_to(plain, each)
+
+
+@pytest.mark.parametrize("priority", [0, 1])
+def test_who_uses_a_claim_for_one_pod_is_the_one_to_go(priority):
+    one = claim("web/data", "1Gi", bound=True, access_modes=("ReadWriteOncePod",))
+    parts = [server("n1").holding(runs("a"), runs("user", "data")), server("n2").holding(runs("b")), one]
+    asked = asks("data", priority=priority)
+    done = schedule(Columns(cluster(*parts, asked)), [asked])
+    if priority:
+        assert [each.workload for each in done.nominated[0].evicted] == ["web/user"]
+    else:
+        assert "evict web/user: it then fits" in done.unplaced[0].refusal.remedy
+
+
+def test_who_uses_a_claim_for_one_pod_may_go_though_another_node_is_taken_then():
+    one = claim("web/data", "1Gi", bound=True, access_modes=("ReadWriteOncePod",))
+    parts = [node("n1", cpu="1").holding(runs("user", "data")), node("n2", cpu="4"), one]
+    asked = asks("data", cpu=2)
+    (found,) = schedule(Columns(cluster(*parts, asked)), [asked]).unplaced
+    assert "evict web/user: it then fits" in found.refusal.remedy
+
+
+@pytest.mark.parametrize(
+    ("published", "told"),
+    [
+        (("4Gi", "6Gi"), "no volume for claim data (10Gi asked, at most 6Gi can be made)"),
+        ((), "no volume for claim data (10Gi asked, nothing can be made)"),
+    ],
+)
+def test_a_volume_larger_than_any_that_can_be_made_is_told_with_both_sizes(published, told):
+    driver = StorageDriver(DRIVER, checks_capacity=True)
+    rooms = [
+        StorageCapacity(str(index), storage_class="fast", topology=LabelSelector(), capacity_bytes=size(each))
+        for index, each in enumerate(published)
+    ]
+    asked = asks("data")
+    there = cluster(*TWO, FAST, driver, *rooms, waits("data", storage_class="fast"), asked)
+    (found,) = schedule(Columns(there), [asked]).unplaced
+    assert told in found.refusal.reason

@@ -4,7 +4,9 @@ import pytest
 
 from builders import cluster, node, pod, waiting
 from ullage.engine.columns import Columns
+from ullage.engine.placement.gang_remedies import NOTHING_HELPS as NO_GANG_RUNS
 from ullage.engine.placement.outcome import Evicted
+from ullage.engine.placement.remedies import NOTHING_HELPS
 from ullage.engine.placement.scheduling import Nominated, schedule
 from ullage.kube.scheduler.messages import MESSAGE_CHARACTERS_MAX, why_evicted, why_later, why_not, why_waits
 from ullage.model.cluster import Volume
@@ -15,7 +17,22 @@ from ullage.model.resources import NOTHING
 def test_a_refusal_says_how_many_nodes_why_and_what_would_help():
     refusal = Refusal("a", 1, "quota q is full", remedy="raise its max to 5")
     assert why_not(refusal, 40) == "0/40 nodes: quota q is full; smallest change: raise its max to 5"
-    assert why_not(refusal, 40, tried=False) == "0/40 nodes: quota q is full; raise its max to 5"
+
+
+@pytest.mark.parametrize("names_remedies", [True, False])
+def test_only_what_would_help_is_called_a_change(names_remedies):
+    there = Columns(cluster(node("n1", cpu="4").holding(pod("web/r", cpu="3"))))
+    (found,) = schedule(there, [waiting("web/a", cpu="2")], names_remedies=names_remedies).unplaced
+    told = why_not(found.refusal, 1)
+    if names_remedies:
+        assert "; smallest change: lower the request of cpu to 1: it then fits; or evict web/r" in told
+    else:
+        assert told.endswith("; missing on node n1: 1 of cpu")
+
+
+@pytest.mark.parametrize("nothing", [NOTHING_HELPS, NO_GANG_RUNS, "no node takes it while this holds: x"])
+def test_that_nothing_helps_is_no_change(nothing):
+    assert why_not(Refusal("a", 1, "full", remedy=nothing), 1) == f"0/1 nodes: full; {nothing}"
 
 
 @pytest.mark.parametrize(

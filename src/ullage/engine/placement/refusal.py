@@ -21,6 +21,9 @@ from ullage.model.plan import Refusal
 from ullage.model.resources import ResourceTypes
 from ullage.model.verdict import Shortfall
 
+MISSING: Final = "missing on node "
+KEPT_OFF: Final = "no node takes it while this holds: "
+"""How facts begin that stand for a remedy where none was tried."""
 DISKS_LOOKED_AT: Final = 20
 """Nodes whose disks are looked at to find the one that lacks least."""
 
@@ -111,7 +114,7 @@ def _kept_for_failover(trial: Trial, shape: Shape, openly: Flags) -> str:
 def _what_keeps_off(kept_off: Mapping[str, Flags], openly: Flags) -> str:
     """Return which rule keeps a shape off every open node, if one does."""
     everywhere = [reason for reason, flags in kept_off.items() if (flags | ~openly).all()]
-    return f"no node takes it while this holds: {everywhere[0]}" if everywhere else ""
+    return f"{KEPT_OFF}{everywhere[0]}" if everywhere else ""
 
 
 def _resources(shape: Shape) -> list[str]:
@@ -202,7 +205,7 @@ def _shortfalls(place: Place, asked: Workload) -> tuple[Shortfall, ...]:
 
 def _what_is_missing(place: Place, shortfalls: Sequence[Shortfall]) -> str:
     missing = [(each.resource, each.missing.value) for each in shortfalls]
-    return f"missing on node {place.node}: {_amounts(missing, place.types)}"
+    return f"{MISSING}{place.node}: {_amounts(missing, place.types)}"
 
 
 def resize_remedy(shortfalls: Sequence[Shortfall], types: ResourceTypes) -> str:

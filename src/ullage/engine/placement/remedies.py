@@ -193,7 +193,9 @@ class Remedies:
         batch, trial, shape = self._batch, self._trial, self._shape
         if batch.rest > REST_MAX or not self._around.victims.could_help(shape, batch.rest):
             return []
-        gone: list[Workload] = []
+        gone = self._around.victims.users(shape, self._asked.priority, batch.own.keys)
+        for user in gone:
+            trial.evict(user)
         for _ in range(batch.rest):
             row = trial.pick(shape) if gone else -1
             if row < 0:

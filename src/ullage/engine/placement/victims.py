@@ -9,7 +9,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from ullage.engine.placement.node_columns import Flags
 from ullage.engine.placement.shapes import SIZE_STEPS, Integers, Shape
+from ullage.engine.placement.volume_binding import SinglePod
 from ullage.engine.redundancy.budgets import Budgets
 from ullage.engine.redundancy.daemons import is_daemon
 from ullage.engine.trial import Trial
@@ -57,6 +59,24 @@ class Victims:
         vectors = [sized[id(each.requests), each.kind][1] for each in self._workloads]
         self._vectors: Integers = np.array(vectors, np.int64).reshape(len(known), len(wholes))
 
+    def users(self, shape: Shape, priority_max: int, kept: Collection[str]) -> list[Workload]:
+        """Return those up to a priority who use claims that keep a shape off every node."""
+        claims = claims_in_use(shape)
+        using = self._using(claims).tolist() if claims else []
+        return [
+            each
+            for each, uses in zip(self._workloads, using, strict=False)
+            if uses and each.priority <= priority_max and each.key not in kept
+        ]
+
+    def _using(self, claims: Collection[str]) -> Flags:
+        """Return who uses one of some claims."""
+        users = [
+            any(f"{each.namespace}/{volume.claim}".removeprefix("/") in claims for volume in each.volumes)
+            for each in self._workloads
+        ]
+        return np.array(users, np.bool_)
+
     def _budgets_of(self, place: int) -> tuple[int, ...]:
         return self._budgets.of(self._workloads[place])
 
@@ -94,6 +114,8 @@ class Victims:
         wide = trial.wide_open(shape)
         if wide is not None and (wide[self._rows] & may_go).any():
             may_go &= wide[self._rows]
+        if claims := claims_in_use(shape):
+            may_go &= self._using(claims)
         for key in (*kept, *(victim.key for victim in gone)):
             if key in self._place_of:
                 may_go[self._place_of[key]] = False
@@ -177,6 +199,12 @@ class Victims:
         fits = bool(trial.feasible(shape)[row])
         trial.undo(mark)
         return fits
+
+
+def claims_in_use(shape: Shape) -> frozenset[str]:
+    """Return the claims that keep a shape off every node, as they take one pod only: their users must go."""
+    rules = (rule for rule in shape.wide_rules if isinstance(rule, SinglePod))
+    return frozenset(rule.claim for rule in rules if rule.is_in_use)
 
 
 def _size_of(vector: Sequence[int], wholes: Sequence[int]) -> int:

@@ -30,13 +30,14 @@ class Offer(NamedTuple):
     """What there is for an open claim.
 
     `pool` has free volumes, `meant` is a volume that names the claim already; `provided` are the nodes for
-    which `driver` can make a volume, None for all of them.
+    which `driver` can make a volume, None for all of them; `too_large` says that it can be made for none.
     """
 
     pool: Pool | None
     meant: PersistentVolume | None
     provided: Flags | None
     driver: str
+    too_large: str = ""
 
 
 class OpenClaim:
@@ -66,6 +67,11 @@ class OpenClaim:
         self.volume: PersistentVolume | None = None
         self._places = places
         self._is_pinned = False
+
+    @property
+    def told(self) -> str:
+        """Its name, and where it is so that it asks for more than can be made."""
+        return f"{self.name} ({self.offer.too_large})" if self.offer.too_large else self.name
 
     @property
     def attached(self) -> Attached:
@@ -147,7 +153,7 @@ class Binding:
         self.claims = sorted(claims, key=lambda claim: claim.wanted.size_bytes)
         self._shape = shape
         self._count = count
-        self.reason = f"no volume for claim {', '.join(claim.name for claim in self.claims)}"
+        self.reason = f"no volume for claim {', '.join(claim.told for claim in self.claims)}"
 
     def allows(self, rows: Rows) -> Flags:
         """Return the nodes on which each claim gets a free volume, or one can be made for it."""
@@ -204,14 +210,19 @@ class SinglePod:
 
     def __init__(self, uses: ClaimUse, claim: str, count: int) -> None:
         self.reason = f"claim {claim} is in use and takes one pod only"
+        self.claim = claim
         self._uses = uses
-        self._claim = claim
         self._count = count
 
     def allows(self, rows: Rows) -> Flags:
         """Return all nodes or none."""
-        flags: Flags = np.full(self._count, self._uses.users.get(self._claim, 0) <= 0)[rows]
+        flags: Flags = np.full(self._count, not self.is_in_use)[rows]
         return flags
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether somebody uses the claim."""
+        return self._uses.users.get(self.claim, 0) > 0
 
 
 class VolumeHold:

@@ -15,6 +15,7 @@ from ullage.engine.placement.rules import Rows
 from ullage.engine.placement.selectors import requirements_of
 from ullage.model.cluster import Snapshot
 from ullage.model.constraints import NodeSelector, NodeSelectorTerm, Requirement
+from ullage.model.quantity import readable_bytes
 from ullage.model.storage import PersistentVolume, StorageClass
 
 Integers = npt.NDArray[np.int64]
@@ -186,16 +187,28 @@ class Places:
                 found |= self._meet_all(term.requirements)
         return found
 
+    def too_large(self, storage: StorageClass, size_bytes: int) -> str:
+        """Say that a volume is larger than any that a class can make; nothing where it is not."""
+        room = self._published(storage)
+        largest = int(room.max(initial=-1)) if room is not None else size_bytes
+        if largest >= size_bytes:
+            return ""
+        most = f"at most {readable_bytes(largest)} can be made" if largest > 0 else "nothing can be made"
+        return f"{readable_bytes(size_bytes)} asked, {most}"
+
     def _with_room(self, storage: StorageClass, size_bytes: int) -> Flags | None:
         """Return the nodes with published capacity for a volume; None where its driver publishes none."""
+        room = self._published(storage) if size_bytes > 0 else None
+        return None if room is None else room >= size_bytes
+
+    def _published(self, storage: StorageClass) -> Integers | None:
+        """Return the largest volume that a class can make for each node; None where nobody publishes that."""
         driver = self._snapshot.storage_drivers.get(storage.provisioner)
-        if driver is None or not driver.checks_capacity or size_bytes <= 0:
+        if driver is None or not driver.checks_capacity:
             return None
-        room = self._rooms.get(storage.name)
-        if room is None:
-            room = self._rooms[storage.name] = self._room(storage.name)
-        flags: Flags = room >= size_bytes
-        return flags
+        if storage.name not in self._rooms:
+            self._rooms[storage.name] = self._room(storage.name)
+        return self._rooms[storage.name]
 
     def _room(self, class_name: str) -> Integers:
         """Return the largest volume that a class can make for each node, -1 where it publishes nothing."""

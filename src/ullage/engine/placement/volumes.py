@@ -215,6 +215,7 @@ class Volumes:
             meant[0] if meant else None,
             self._provided(storage, wanted),
             _driver_of_class(storage),
+            self._places.too_large(storage, wanted.size_bytes) if storage is not None else "",
         )
 
     def _provided(self, storage: StorageClass | None, wanted: Wanted) -> Flags | None:
@@ -231,7 +232,7 @@ class Volumes:
                 changing.append(claim)
                 claim.dependents.append(shape)
             elif claim.offer.provided is not None:
-                yield Fixed(claim.offer.provided, f"no volume for claim {claim.name}")
+                yield Fixed(claim.offer.provided, f"no volume for claim {claim.told}")
         if changing:
             yield Binding(changing, shape, self._count)
 

@@ -56,7 +56,7 @@ class Explaining:
     def _tell(self, key: str, refusal: Refusal, explained: Refusal | None, nodes: int) -> None:
         if explained is None and self._known.get(key) == refusal.reason:
             return
-        if self._say(key, why_not(explained or refusal, nodes, tried=explained is not None)):
+        if self._say(key, why_not(explained or refusal, nodes)):
             self._known[key] = refusal.reason
             self._owed.add(key)
 

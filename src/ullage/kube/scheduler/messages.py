@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
+from ullage.engine.placement.gang_remedies import NOTHING_HELPS as NO_GANG_RUNS
+from ullage.engine.placement.refusal import KEPT_OFF, MISSING
+from ullage.engine.placement.remedies import NOTHING_HELPS
 from ullage.engine.placement.scheduling import Nominated
 from ullage.model.cluster import Workload
 from ullage.model.plan import Refusal
@@ -12,13 +15,16 @@ from ullage.model.plan import Refusal
 _OF_NODES: Final = re.compile(
     r"0/\d+ nodes (?:have room|may take it) (?P<bracket>\()|none of \d+ nodes may take it; "
 )
+_NO_CHANGES: Final = (MISSING, KEPT_OFF, NOTHING_HELPS, NO_GANG_RUNS)
+"""How what stands for a remedy begins where there is none."""
 MESSAGE_CHARACTERS_MAX: Final = 1000
 NAMED_MAX: Final = 5
 
 
-def why_not(refusal: Refusal, nodes: int, *, tried: bool = True) -> str:
-    """Return why a pod has no place; where nothing was tried that would help, only what is missing."""
-    change = f"; {'smallest change: ' if tried else ''}{refusal.remedy}" if refusal.remedy else ""
+def why_not(refusal: Refusal, nodes: int) -> str:
+    """Return why a pod has no place, and what would help; where nothing is known to, what is missing."""
+    helps = "" if refusal.remedy.startswith(_NO_CHANGES) else "smallest change: "
+    change = f"; {helps}{refusal.remedy}" if refusal.remedy else ""
     return shortened(f"0/{nodes} nodes: {_counted_once(refusal.reason)}{change}")
 
 
