@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from ullage.engine.usage.book import Book, Samples
+from ullage.engine.usage.summaries import Figures, Summaries
 from ullage.model.usage import USAGE
 
 Observed = Sequence[tuple[int, int | None]]
@@ -39,3 +40,12 @@ def book(streams: Mapping[tuple[str, ...], Observed]) -> Book:
 def every(seconds: int, amounts: Iterable[int | None], start: int = 0) -> Observed:
     """Amounts that were observed one after the other, so many seconds apart."""
     return [(start + place * seconds, amount) for place, amount in enumerate(amounts)]
+
+
+def joined(several: Iterable[Figures]) -> Figures:
+    """What figures come to together."""
+    found = Summaries()
+    found.grow(1)
+    for each in several:
+        found.put(0, each)
+    return found.of(np.array([0]))

@@ -21,8 +21,8 @@ from ullage.model.table import Table
 from ullage.service.advise_requests import RequestsQuestion, advise_requests
 from ullage.service.asked import Asked
 from ullage.sources.snapshot_file import save_snapshot_file
-from ullage.stores.usage import Batch, Marks, _columns, append
-from ullage.stores.usage_fold import PUT
+from ullage.stores.usage import Batch, Marks, append
+from ullage.stores.usage_rows import PUT, rows_of
 
 SIZES: Final = (7_300, 50_000)
 REPLICAS: Final = 10
@@ -84,7 +84,7 @@ def drawn(kind: str, name: str, generator: np.random.Generator) -> Rows:
     moments = START + np.arange(points) * STEP
     subject = f"{kind}/a/b" + ("/c" if kind == "container" else "")
     book.add(Samples(name, "usage", [subject], np.zeros(points, np.int64), moments, amounts))
-    return [(row.day, _columns(row)) for row in book.rows()]
+    return [(day, columns) for _, day, columns in rows_of(book)]
 
 
 def record(path: Path, pods: int) -> None:

@@ -143,16 +143,16 @@ def test_an_interruption_leaves_all_of_a_batch_or_nothing(ledger, monkeypatch, s
 
 def test_what_others_record_meanwhile_is_added_up_too(ledger, monkeypatch):
     record(ledger, {NODE[:2]: [(50, 1)]})
-    added = module._added
+    stored = module._stored
     meanwhile = iter([lambda: record(ledger, {NODE[:2]: [(50, 4)]}, source="other")])
 
     def slow(*arguments):
-        found = added(*arguments)
-        monkeypatch.setattr(module, "_added", added)
+        found = [*stored(*arguments)]
+        monkeypatch.setattr(module, "_stored", stored)
         next(meanwhile, lambda: None)()
         return found
 
-    monkeypatch.setattr(module, "_added", slow)
+    monkeypatch.setattr(module, "_stored", slow)
     append(ledger, Batch("test", book({NODE[:2]: [(60, 2)]}), Marks(1, {NODE: 60}), NOW))
     assert read_book(ledger).figures(NODE).total == 7
 

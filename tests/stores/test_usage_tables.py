@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.engine.usage.book import Book
-from ullage.stores import usage_tables
-from ullage.stores.usage import _columns, row_of
+from ullage.stores import usage_rows, usage_tables
+from ullage.stores.usage import row_of
+from ullage.stores.usage_rows import rows_of
 from ullage.stores.usage_tables import put_rows
 from usage_builders import DAY, book, every
 
@@ -28,7 +29,20 @@ def content(found: Book):
 
 
 def stored(found: Book):
-    return [(row.stream, row.day, _columns(row)) for row in found.rows()]
+    return [*rows_of(found)]
+
+
+@given(OBSERVED, st.integers(1, 5))
+def test_rows_that_are_packed_together_are_those_of_the_book(observed, at_once):
+    whole = book(observed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(usage_rows, "AT_ONCE", at_once)
+        rows = stored(whole)
+    plain = Book()
+    for row in rows:
+        plain.put(row_of(*row))
+    assert content(plain) == content(whole)
+    assert len(rows) == len(content(whole))
 
 
 @given(OBSERVED, OBSERVED, st.integers(1, 5))

@@ -8,24 +8,28 @@ file grows with the number of streams, and not with time.
 import contextlib
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from ullage.engine.usage.book import Book, DayRow, Stream, joined_rows, slots_of
+import msgspec
+
+from ullage.engine.usage.book import Book, DayRow, Stream, slots_of
 from ullage.engine.usage.levels import DAY_SECONDS
 from ullage.engine.usage.summaries import Figures
 from ullage.model.usage import kind_of
 from ullage.stores.database_file import failures
 from ullage.stores.opening import check, open_to_read, open_to_write
 from ullage.stores.protocol import StoreBusyError
-from ullage.stores.usage_codec import histogram_bytes, peaks_bytes, to_histogram, to_peaks
-from ullage.stores.usage_fold import COLUMNS, LOW_BITS, LOW_MASK, PUT, has_waiting, settle
+from ullage.stores.usage_codec import to_histogram, to_peaks
+from ullage.stores.usage_fold import has_waiting, settle
 from ullage.stores.usage_known import batches_of
 from ullage.stores.usage_reading import Recorder
+from ullage.stores.usage_rows import COLUMNS, LOW_BITS, PUT, rows_of
 from ullage.stores.usage_sources import counted
-from ullage.stores.usage_sums import forget_sums, kept_rows
-from ullage.stores.usage_tables import put_rows
+from ullage.stores.usage_sums import forget_sums, unkept_sums
+from ullage.stores.usage_tables import StoredRow, put_rows
 from ullage.stores.usage_waiting import waiting_book, waiting_of
 
 KEPT_DAYS: Final[Mapping[str, int]] = MappingProxyType(
@@ -34,7 +38,6 @@ KEPT_DAYS: Final[Mapping[str, int]] = MappingProxyType(
 """How many days are kept of what there is much of."""
 OTHERS_KEPT_DAYS: Final = 400
 TRIES_MAX: Final = 5
-_Added = tuple[Stream, int, tuple[object, ...]]
 
 
 class Marks(NamedTuple):
@@ -82,10 +85,10 @@ def append(path: Path, batch: Batch, *, create: bool = True) -> int:
             written = batches_of(connection)
             waits = has_waiting(connection)
             streams = _numbers(connection)
-            kept, with_sums = kept_rows(
+            unkept, with_sums = unkept_sums(
                 connection, batch.source, batch.book, batch.marks.last_seconds, batch.first_seconds
             )
-            added = [_added(connection, streams.get(row.stream), row) for row in kept]
+            added = [*rows_of(batch.book, unkept, partial(_stored, connection, streams))]
             connection.execute("ROLLBACK")
             connection.execute("BEGIN IMMEDIATE")
             if not waits and batches_of(connection) == written:
@@ -115,7 +118,7 @@ def read_book(path: Path) -> Book:
     return book
 
 
-def day_rows(connection: sqlite3.Connection) -> Iterator[tuple[Stream, int, Sequence[Any]]]:
+def day_rows(connection: sqlite3.Connection) -> Iterator[StoredRow]:
     """Yield the days of streams as they are stored, without what waits: each with its columns."""
     found = connection.execute(
         f"SELECT subject, resource, measure, day, {COLUMNS} FROM usage_days "  # noqa: S608 - our own names
@@ -125,11 +128,10 @@ def day_rows(connection: sqlite3.Connection) -> Iterator[tuple[Stream, int, Sequ
         yield Stream(subject, resource, measure), day, columns
 
 
-def stored_rows(connection: sqlite3.Connection) -> Iterator[tuple[Stream, int, Sequence[Any]]]:
+def stored_rows(connection: sqlite3.Connection) -> Iterator[StoredRow]:
     """Yield all that is recorded, as rows; what waits comes in rows of its own, which are to be added."""
     yield from day_rows(connection)
-    for row in waiting_book(connection).rows():
-        yield row.stream, row.day, _columns(row)
+    yield from rows_of(waiting_book(connection))
 
 
 @contextlib.contextmanager
@@ -143,19 +145,19 @@ def _numbers(connection: sqlite3.Connection) -> dict[Stream, int]:
     return {Stream(*names): number for number, *names in connection.execute("SELECT * FROM usage_streams")}
 
 
-def _added(connection: sqlite3.Connection, stream: int | None, row: DayRow) -> _Added:
-    """Return a row with what is recorded of its stream and day already, as it is to be kept."""
-    if stream is not None:
-        found = connection.execute(
-            f"SELECT {COLUMNS} FROM usage_days WHERE stream = ? AND day = ?",  # noqa: S608 - our own names
-            (stream, row.day),
-        ).fetchone()
-        if found is not None:
-            row = joined_rows(row_of(row.stream, row.day, found), row)
-    return row.stream, row.day, _columns(row)
+def _stored(
+    connection: sqlite3.Connection, numbers: Mapping[Stream, int], meant: Sequence[tuple[Stream, int]]
+) -> Iterator[Sequence[Any]]:
+    """Yield what is recorded of streams on days: the place of each that is, and its columns."""
+    wanted = [(place, numbers[stream], day) for place, (stream, day) in enumerate(meant) if stream in numbers]
+    yield from connection.execute(
+        f"SELECT json_extract(value, '$[0]'), {COLUMNS} FROM json_each(?) "  # noqa: S608 - our own names
+        "CROSS JOIN usage_days ON stream = json_extract(value, '$[1]') AND day = json_extract(value, '$[2]')",
+        (msgspec.json.encode(wanted).decode(),),
+    )
 
 
-def _write(connection: sqlite3.Connection, batch: Batch, added: Sequence[_Added], path: Path) -> None:
+def _write(connection: sqlite3.Connection, batch: Batch, added: Sequence[StoredRow], path: Path) -> None:
     marks = batch.marks
     number = counted(connection, batch.source, marks.batches, batch.at_seconds, path)
     streams = _numbers(connection)
@@ -174,22 +176,6 @@ def _write(connection: sqlite3.Connection, batch: Batch, added: Sequence[_Added]
     _forget(connection, added, batch.at_seconds // DAY_SECONDS)
 
 
-def _columns(row: DayRow) -> tuple[object, ...]:
-    figures = row.figures
-    return (
-        figures.points,
-        figures.total >> LOW_BITS,
-        figures.total & LOW_MASK,
-        figures.low,
-        figures.high,
-        figures.dropped,
-        figures.first_seconds,
-        figures.last_seconds,
-        histogram_bytes(figures.buckets, figures.counts),
-        None if row.slots is None else peaks_bytes(row.slots),
-    )
-
-
 def row_of(stream: Stream, day: int, columns: Sequence[Any]) -> DayRow:
     """Return a row from its columns; a msgspec.DecodeError where they are not as we write them."""
     points, high, low, least, most, dropped, first, last, histogram, peaks = columns
@@ -200,7 +186,7 @@ def row_of(stream: Stream, day: int, columns: Sequence[Any]) -> DayRow:
     return DayRow(stream, day, figures, slots)
 
 
-def _forget(connection: sqlite3.Connection, added: Sequence[_Added], today: int) -> None:
+def _forget(connection: sqlite3.Connection, added: Sequence[StoredRow], today: int) -> None:
     """Delete days that are older than is kept of their kind, and streams of which nothing is left.
 
     They are old by the newest day of their kind that was added and has come: an observation of the far future

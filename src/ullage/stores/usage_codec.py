@@ -115,11 +115,6 @@ def _upper_end(unpacked: bytes, points: int) -> list[tuple[int, int]]:
     return list(zip(buckets[end:], counts[end:], strict=True))
 
 
-def peaks_bytes(slots: Integers) -> bytes:
-    """Return the peaks of a day as bytes."""
-    return zlib.compress(_by_weight(slots), _LEVEL)
-
-
 def many_peaks_bytes(slots: Integers) -> list[bytes]:
     """Return the peaks of many days as bytes, a row of slots for each."""
     rows, size = len(slots), slots.shape[1] * _AMOUNT.itemsize

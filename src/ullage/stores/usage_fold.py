@@ -8,28 +8,17 @@ not wait for it. Nobody sees a difference, whenever it is done.
 import contextlib
 import sqlite3
 from pathlib import Path
-from typing import Final
 
 import msgspec
 import numpy as np
 
-from ullage.engine.usage.book import Stream, slot_seconds_of, slots_of
-from ullage.engine.usage.levels import MISSING, Levels
-from ullage.engine.usage.summaries import Summaries
+from ullage.engine.usage.book import Stream
 from ullage.stores.database_file import failures
 from ullage.stores.opening import open_to_write
-from ullage.stores.usage_codec import histograms_bytes, many_peaks_bytes, to_many_peaks
 from ullage.stores.usage_points import Points, to_points
-from ullage.stores.usage_tables import table_of
+from ullage.stores.usage_rows import AT_ONCE, COLUMNS, PUT, Rows
 from ullage.stores.usage_waiting import Group, groups, points_of
 
-LOW_BITS: Final = 32
-LOW_MASK: Final = (1 << LOW_BITS) - 1
-FIGURES: Final = "points, total_high, total_low, low, high, dropped, first_seconds, last_seconds, histogram"
-COLUMNS: Final = f"{FIGURES}, peaks"
-PUT: Final = "INSERT OR REPLACE INTO usage_days VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-AT_ONCE: Final = 1 << 13
-"""Streams that are added up together."""
 _Row = tuple[object, ...]
 
 
@@ -110,51 +99,14 @@ def _rows(connection: sqlite3.Connection, group: Group, points: Points) -> list[
 
 def _part(connection: sqlite3.Connection, group: Group, streams: list[int], points: Points) -> list[_Row]:
     """Return the rows of some streams."""
-    stream = Stream(f"{group.kind}/", group.resource, group.measure)
-    summaries, levels = Summaries(), Levels(slot_seconds_of(stream.subject), slots_of(stream))
-    summaries.grow(len(streams))
-    levels.grow(len(streams))
+    rows = Rows(Stream(f"{group.kind}/", group.resource, group.measure), len(streams))
     owners = np.searchsorted(streams, points.streams)
-    summaries.add(owners, points.at_seconds, points.amounts)
+    rows.summaries.add(owners, points.at_seconds, points.amounts)
     good = points.amounts >= 0
-    levels.raise_to(owners[good], points.at_seconds[good], points.amounts[good])
+    rows.levels.raise_to(owners[good], points.at_seconds[good], points.amounts[good])
     found = connection.execute(
-        f"SELECT stream, {COLUMNS} FROM json_each(?) CROSS JOIN usage_days ON stream = value AND day = ?",  # noqa: S608 - our own names
+        f"SELECT key, {COLUMNS} FROM json_each(?) CROSS JOIN usage_days ON stream = value AND day = ?",  # noqa: S608 - our own names
         (msgspec.json.encode(streams).decode(), group.day),
-    ).fetchall()
-    if found:
-        numbers, *columns, histograms, peaks = zip(*found, strict=True)
-        places = np.searchsorted(streams, numbers)
-        summaries.put_table(places, table_of(columns, histograms))
-        known = [place for place, data in enumerate(peaks) if data is not None]
-        if known:
-            slots = to_many_peaks([peaks[each] for each in known], levels.slots)
-            np.maximum.at(levels.table, places[known], slots)
-    return _columns(group.day, streams, summaries, levels)
-
-
-def _columns(day: int, streams: list[int], summaries: Summaries, levels: Levels) -> list[_Row]:
-    """Return rows as they are kept."""
-    count = len(streams)
-    table = summaries.table(np.arange(count))
-    known = table.points > 0
-    extremes = (np.where(known, each, 0).tolist() for each in (table.low, table.high))
-    moments = (np.where(known, each, 0).tolist() for each in (table.first_seconds, table.last_seconds))
-    sizes = np.bincount(table.owners, minlength=count)
-    has_peaks = (levels.table[:count] != MISSING).any(axis=1)
-    peaks = iter(many_peaks_bytes(levels.table[:count][has_peaks]))
-    return [
-        *zip(
-            streams,
-            [day] * count,
-            table.points.tolist(),
-            (table.sum_high + (table.sum_low >> LOW_BITS)).tolist(),
-            (table.sum_low & LOW_MASK).tolist(),
-            *extremes,
-            table.dropped.tolist(),
-            *moments,
-            histograms_bytes(sizes, table.buckets, table.counts),
-            [next(peaks) if has else None for has in has_peaks.tolist()],
-            strict=True,
-        )
-    ]
+    )
+    rows.put_stored(found)
+    return [*zip(streams, [group.day] * len(streams), *rows.columns(), strict=True)]

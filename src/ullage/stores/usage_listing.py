@@ -13,8 +13,8 @@ import msgspec
 
 from ullage.engine.usage.book import Book, Stream
 from ullage.model.usage import kind_of
-from ullage.stores.usage_fold import FIGURES
 from ullage.stores.usage_parts import looking
+from ullage.stores.usage_rows import FIGURES
 from ullage.stores.usage_tables import put_rows
 from ullage.stores.usage_waiting import waiting_book, waiting_of
 

@@ -21,9 +21,10 @@ from ullage.model.usage import COMMITTED, MAX_USAGE, USAGE
 from ullage.stores.database_file import failures
 from ullage.stores.opening import open_to_read
 from ullage.stores.usage import row_of
-from ullage.stores.usage_fold import COLUMNS, LOW_BITS, has_waiting
+from ullage.stores.usage_fold import has_waiting
 from ullage.stores.usage_known import batches_of
 from ullage.stores.usage_meters import version_of_meters
+from ullage.stores.usage_rows import COLUMNS, LOW_BITS
 from ullage.stores.usage_tables import put_peaks
 from ullage.stores.usage_waiting import waiting_book
 

@@ -9,7 +9,9 @@ import sqlite3
 from collections.abc import Collection
 from typing import Final
 
-from ullage.engine.usage.book import Book, DayRow, Stream
+import msgspec
+
+from ullage.engine.usage.book import Book, Stream
 from ullage.model.usage import USAGE, kind_of
 from ullage.stores.usage_known import MEMBERS
 
@@ -25,18 +27,17 @@ _SUMS: Final = (
 )
 
 
-def kept_rows(
+def unkept_sums(
     connection: sqlite3.Connection, source: str, book: Book, told: Collection[Stream], first_seconds: int
-) -> tuple[list[DayRow], bool]:
-    """Return the rows of a book that are to be recorded, and whether sums go on being kept.
+) -> tuple[set[Stream], bool]:
+    """Return the sums of a book that are not to be recorded, and whether sums go on being kept.
 
     `told` are the streams that the source has told, from a moment on; others of the book are sums.
     """
     has_members = any(each.measure == USAGE and kind_of(each.subject) in MEMBERS for each in told)
     sums = {each for each in book.streams(measure=USAGE) if each not in told and book.days(each)}
     holds = not has_members or _hold(connection, source, first_seconds, has_sums=bool(sums))
-    unwanted = {each for each in sums if not holds or _is_told(connection, each)}
-    return [row for row in book.rows() if row.stream not in unwanted], holds
+    return (_told(connection, sums) if holds else sums), holds
 
 
 def forget_sums(connection: sqlite3.Connection) -> None:
@@ -72,11 +73,11 @@ def do_sums_hold(
     return last_seconds is None or (had_sums and first_seconds >= last_seconds - LATE_SECONDS)
 
 
-def _is_told(connection: sqlite3.Connection, stream: Stream) -> bool:
-    """Whether any source has told a stream as such."""
+def _told(connection: sqlite3.Connection, streams: Collection[Stream]) -> set[Stream]:
+    """Return those of some streams that any source has told as such."""
     found = connection.execute(
-        "SELECT 1 FROM usage_streams JOIN usage_marks ON stream = number "
-        "WHERE subject = ? AND resource = ? AND measure = ? LIMIT 1",
-        stream,
+        "SELECT DISTINCT subject, resource, measure FROM json_each(?) CROSS JOIN usage_streams "
+        "ON subject = value JOIN usage_marks ON stream = number",
+        (msgspec.json.encode({each.subject for each in streams}).decode(),),
     )
-    return found.fetchone() is not None
+    return {Stream(*each) for each in found}.intersection(streams)

@@ -1,7 +1,6 @@
 """What was observed of a container over its replicas, and what was not."""
 
 from fractions import Fraction
-from functools import reduce
 from random import Random
 
 import pytest
@@ -11,11 +10,10 @@ from ullage.engine.usage.book import Stream
 from ullage.engine.usage.decaying import decayed
 from ullage.engine.usage.evidence import Part, observed_pods, seen_of
 from ullage.engine.usage.owners import Crew, Owner
-from ullage.engine.usage.summaries import joined
 from ullage.engine.usage.summary import percentile
 from ullage.model.cluster import Container
 from ullage.model.usage import MAX_USAGE, OOM_KILLS, RESTARTS
-from usage_builders import DAY, book, every
+from usage_builders import DAY, book, every, joined
 
 MEDIAN = Fraction(1, 2)
 PART = Container("c")
@@ -209,7 +207,7 @@ def plainly(whole, part, resource, share, decays):
     last = max(whole.days(each)[-1] for each in seen)
     weighed = [decayed(whole, each, last) if decays else whole.figures(each) for each in seen]
     counted = [each for each in weighed if each.points]
-    found = [percentile(reduce(joined, counted), share)] if len(seen) > 1 and counted else [0]
+    found = [percentile(joined(counted), share)] if len(seen) > 1 and counted else [0]
     for stream, each in zip(seen, weighed, strict=True):
         if each.points and (whole.figures(stream).points >= 20 or len(seen) == 1):
             found.append(percentile(each, share))

@@ -1,7 +1,6 @@
 """Percentiles of many histograms are those of each, and of what several come to together."""
 
 from fractions import Fraction
-from functools import reduce
 
 import numpy as np
 from hypothesis import given
@@ -9,9 +8,8 @@ from hypothesis import strategies as st
 
 from ullage.engine.usage.book import Stream
 from ullage.engine.usage.percentiles import Histograms, merged, percentiles
-from ullage.engine.usage.summaries import NO_FIGURES, joined
 from ullage.engine.usage.summary import percentile
-from usage_builders import book, every
+from usage_builders import book, every, joined
 
 AMOUNTS = st.lists(st.one_of(st.none(), st.integers(0, 1 << 61)), min_size=1, max_size=30)
 SHARES = st.fractions(0, 1)
@@ -28,11 +26,7 @@ def test_percentiles_of_many_are_those_of_each_and_of_all_of_one_owner(drawn, sh
     one_by_one = [whole.figures(Stream(f"pod/n/p{place}", "cpu")) for place in range(len(drawn))]
     assert percentiles(each, share).tolist() == [percentile(figures, share) for figures in one_by_one]
     together = [
-        reduce(
-            joined,
-            (figures for figures, own in zip(one_by_one, owners, strict=True) if own == owner),
-            NO_FIGURES,
-        )
+        joined([figures for figures, own in zip(one_by_one, owners, strict=True) if own == owner])
         for owner in range(4)
     ]
     assert percentiles(merged(each, owners, 4), share).tolist() == [

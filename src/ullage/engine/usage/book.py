@@ -14,7 +14,7 @@ import numpy as np
 
 from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.levels import DAY_SECONDS, MISSING, Levels
-from ullage.engine.usage.summaries import AMOUNT_MAX, Figures, Summaries, Table, joined
+from ullage.engine.usage.summaries import AMOUNT_MAX, Figures, Summaries, Table
 from ullage.model.errors import InputError
 from ullage.model.usage import KINDS, Promised, ResourceStatus, kind_of
 
@@ -217,14 +217,14 @@ class Book:
         return found.reshape(-1)
 
     def peaks_of(self, streams: Sequence[Stream]) -> OfPeaks:
-        """Return the peaks of streams of one kind, day by day; days on which there are none are left out."""
+        """Return the peaks of streams that have slots of one length; days without any are left out."""
         of_days = [self._days[self._numbers[stream]] for stream in streams]
         owners = np.repeat(np.arange(len(streams)), [len(each) for each in of_days])
         days = np.array([day for each in of_days for day in each], np.int64)
         rows = np.array([row for each in of_days for row in each.values()], np.int64)
         levels = np.array(self._level_of, np.int64)[rows]
         known = levels >= 0
-        table = self._levels[self.slot_seconds(streams[0])].table
+        table = self._levels[slot_seconds_of(streams[0].subject)].table
         return OfPeaks(owners[known], days[known], table[levels[known]])
 
     def days_of(self, numbers: Integers) -> tuple[Integers, Integers, Integers]:
@@ -374,16 +374,6 @@ def kept_day(stream: Stream, day: int) -> int:
     """Return the day under which a day of a stream is kept."""
     span = _span_days(stream.subject)
     return day // span * span
-
-
-def joined_rows(one: DayRow, other: DayRow) -> DayRow:
-    """Return what two rows of the same stream and day come to."""
-    slots = one.slots
-    if slots is None:
-        slots = other.slots
-    elif other.slots is not None:
-        slots = np.maximum(slots, other.slots)
-    return DayRow(one.stream, one.day, joined(one.figures, other.figures), slots)
 
 
 def _span_days(subject: str) -> int:

@@ -290,25 +290,6 @@ def spans(begins: Integers, sizes: Integers) -> Integers:
     return np.repeat(begins - before, sizes) + np.arange(int(sizes.sum()))
 
 
-def joined(one: Figures, other: Figures) -> Figures:
-    """Return what two figures come to together."""
-    dropped = one.dropped + other.dropped
-    if not one.points or not other.points:
-        return (one if one.points else other)._replace(dropped=dropped)
-    buckets, counts = summed([(one.buckets, one.counts), (other.buckets, other.counts)])
-    return Figures(
-        one.points + other.points,
-        one.total + other.total,
-        min(one.low, other.low),
-        max(one.high, other.high),
-        dropped,
-        min(one.first_seconds, other.first_seconds),
-        max(one.last_seconds, other.last_seconds),
-        buckets,
-        counts,
-    )
-
-
 def amount_at(figures: Figures, rank: int) -> int:
     """Return the amount that stands at a rank from 1 on, within 1/128 of the true one."""
     if rank <= 1:
