@@ -95,6 +95,8 @@ def test_a_gang_that_has_room_by_itself_is_told_nothing():
 def test_whose_request_is_to_be_lowered_is_told_where_members_differ():
     (remedy,) = set(told([node("n0", cpu=4)], members(1, 5)).values())
     assert "lower the request of cpu to 3 (g1): all 2 of its gang then fit" in remedy
+    (remedy,) = set(told([node("n0", cpu=4)], members(1, 5, 5)).values())
+    assert "lower the request of cpu to 1.5 (g1 and 1 like it): all 3 of its gang then fit" in remedy
 
 
 def test_where_nothing_that_was_tried_lets_all_run_that_is_told(monkeypatch):

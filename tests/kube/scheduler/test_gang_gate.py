@@ -144,23 +144,31 @@ def test_who_is_gone_unnoticed_does_not_count_when_the_last_comes():
     asyncio.run(run())
 
 
-def test_of_those_who_fail_together_nobody_waits_again_before_all_do():
+def test_those_who_fail_together_are_given_back_in_one_step_with_the_last():
     async def run() -> None:
         gate = gate_of(2, 2)
+        given_back: list[str] = []
         assert gate.lost("p0", "no disk") == ["p0", "p1"]
-        gate.leave("p0")
-        first = asyncio.create_task(gate.given_up())
-        await asyncio.sleep(0)
-        assert not first.done()
+        gate.leave("p0", lambda: given_back.append("p0"))
         assert gate.is_open
         gate.join("late")
         with pytest.raises(NotDoneError, match="p0: no disk"):
             gate.refuse_failed()
-        gate.leave("p1")
-        await asyncio.sleep(0)
-        assert not first.done()
-        gate.leave("late")
-        await asyncio.wait_for(first, 1)
+        gate.leave("p1", lambda: given_back.append("p1"))
+        assert given_back == []
+        gate.leave("late", lambda: given_back.append("late"))
+        assert given_back == ["p0", "p1", "late"]
         assert not gate.is_open
+
+    asyncio.run(run())
+
+
+def test_who_fails_while_enough_are_left_is_given_back_at_once():
+    async def run() -> None:
+        gate = gate_of(3, 2)
+        given_back: list[str] = []
+        gate.lost("p0", "no disk")
+        gate.leave("p0", lambda: given_back.append("p0"))
+        assert given_back == ["p0"]
 
     asyncio.run(run())

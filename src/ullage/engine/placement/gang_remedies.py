@@ -118,7 +118,7 @@ def _until_it_runs(state: _State, subject: str, remedy: Remedy) -> list[str]:
         after = _applied(state, subject, remedy)
         if after is None:
             return []
-        whose = f" ({subject})" if after.bench is state.bench else ""
+        whose = f" ({_names(state, subject)})" if after.bench is state.bench else ""
         steps.append(f"{remedy.text.rpartition(': ')[0]}{whose}")
         found = after.refused()
         if not found:
@@ -128,6 +128,12 @@ def _until_it_runs(state: _State, subject: str, remedy: Remedy) -> list[str]:
             return []
         state, remedy = after, refusal.remedies[0]
     return []
+
+
+def _names(state: _State, subject: str) -> str:
+    """Return whom a change is for that one of a batch stands for."""
+    others = next(batch.replicas for batch in state.batches if batch.key == subject) - 1
+    return f"{subject} and {others} like it" if others else subject
 
 
 def _applied(state: _State, subject: str, remedy: Remedy) -> _State | None:

@@ -132,23 +132,15 @@ class Binders:
         key, gate = binding.bound.workload, binding.gate
         if self._unwanted.get(key) == binding.uid:
             del self._unwanted[key]
-        try:
-            if gate is not None:
-                for other in gate.lost(key, str(error)):
-                    if self._preparing is not None:
-                        self._preparing.stop(other, gate.why)
-            await self._undo(binding)
-        finally:
-            self._hooks.given_back(binding, error)
-
-    async def _undo(self, binding: Binding) -> None:
-        """Undo what was made ready; of a gang that fails nobody is through with it before all are."""
-        gate = binding.gate
+        if gate is not None:
+            for other in gate.lost(key, str(error)):
+                if self._preparing is not None:
+                    self._preparing.stop(other, gate.why)
         try:
             if self._preparing is not None and binding.workload.volumes:
                 await self._preparing.give_back(binding.workload, binding.bound)
         finally:
             if gate is not None:
-                gate.leave(binding.bound.workload)
-        if gate is not None:
-            await gate.given_up()
+                gate.leave(key, lambda: self._hooks.given_back(binding, error))
+            else:
+                self._hooks.given_back(binding, error)

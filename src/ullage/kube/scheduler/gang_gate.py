@@ -30,7 +30,7 @@ class GangGate:
         self._ready: dict[str, Callable[[], None]] = {}
         self.why = ""
         self._changed = asyncio.Event()
-        self._empty = asyncio.Event()
+        self._given_back: list[Callable[[], None]] = []
         self.is_passed = needed <= 0
         self.has_failed = False
 
@@ -86,16 +86,14 @@ class GangGate:
         self.look()
         return sorted(self._members)
 
-    def leave(self, key: str) -> None:
-        """Be no member any more."""
+    def leave(self, key: str, given_back: Callable[[], None]) -> None:
+        """Be no member any more, and be given back: where too few were left all at once, with the last."""
         self._members.discard(key)
-        if not self._members:
-            self._empty.set()
-
-    async def given_up(self) -> None:
-        """Wait until nobody is a member any more, where too few were left."""
-        if self.has_failed:
-            await self._empty.wait()
+        self._given_back.append(given_back)
+        if self._members and self.has_failed:
+            return
+        while self._given_back:
+            self._given_back.pop(0)()
 
     def _count(self) -> None:
         """Let all pass who are ready where they are enough; who is gone in truth does not count."""
