@@ -17,7 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 UV := $(BIN)/uv
 INSTALLED := .venv/.installed
-PYTEST := $(BIN)/python -m pytest --numprocesses=auto --dist=loadgroup --durations=20
+PYTEST := $(BIN)/python -m pytest --dist=loadgroup --durations=20 --numprocesses
+WAITING := $(shell expr $$(nproc) + 1)
 FAILED := .venv/.failed
 FAST := not slow and not browser and not faults
 TEST_SELECTION := -m "not faults"
@@ -27,8 +28,8 @@ ifneq ($(filter check,$(MAKECMDGOALS)),)
 TEST_SELECTION := -m "(slow or browser) and not faults"
 endif
 
-# Many tests wait for real processes, side by side. What fails there is shown, and run once more alone: a defect
-# fails again, what had to wait too long on a busy machine does not.
+# Many tests wait for real processes: one more of them runs at a time than there are processors. What fails there
+# is shown, and run once more alone: a defect fails again, what had to wait too long on a busy machine does not.
 define run_tests
 @$(PYTEST) $(1) --failed-to=$(FAILED) || case $$? in 5) ;; \
 	1) echo "again, alone:"; cat $(FAILED); $(BIN)/python -m pytest @$(FAILED) ;; *) exit 1 ;; esac
@@ -50,14 +51,14 @@ check: $(INSTALLED) reference ## lint, types, import contracts and the fast test
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(call run_tests,-m "$(FAST)")
+	$(call run_tests,auto -m "$(FAST)")
 
 test: $(INSTALLED) test-packages reference plane helm ## every test, and half a minute of fuzzing
-	$(call run_tests,$(TEST_SELECTION))
+	$(call run_tests,$(WAITING) $(TEST_SELECTION))
 	@$(MAKE) --no-print-directory fuzz-short
 
 faults: $(INSTALLED) plane ## the processes on Kubernetes while everything around them fails, and with each right taken away
-	$(PYTEST) -m faults
+	$(PYTEST) auto -m faults
 
 bench: $(INSTALLED) plane ## the benchmarks, with their peers
 	$(BIN)/python benchmarks/peers/build.py
