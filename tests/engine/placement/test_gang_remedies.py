@@ -77,7 +77,7 @@ def test_those_with_room_are_told_who_has_none_and_the_same_remedy():
 def test_a_part_that_has_room_is_told():
     gang = members(2, 2, 2)
     found = explain(Columns(cluster(node("n0", cpu=2), node("n1", cpu=3), *gang)), gang, 5)
-    assert all(each.reason.startswith("2 of 3 of its gang have a place, ") for each in found.values())
+    assert all(each.reason.startswith("2 of 3 like it in its gang have a place, ") for each in found.values())
     assert all("add a node with 2 of cpu: all 3 then fit" in each.remedy for each in found.values())
 
 

@@ -75,7 +75,7 @@ def explained_gang(bench: Bench, members: Sequence[Workload]) -> dict[str, Refus
             reason = f"{HELD_BACK}: {subject}: {reason}"
         elif placed:
             reason = (
-                f"{placed} of {outcome.replicas} of its gang have a place, the others have none: {reason}"
+                f"{placed} of {outcome.replicas} like it in its gang have a place, the others none: {reason}"
             )
         for member in group:
             told[member.key] = Refusal(member.key, 1, reason, own.shortfalls, remedy)
