@@ -198,7 +198,7 @@ def test_the_first_reading_of_a_day_waits_for_nothing(tmp_path):
         (usage_reading, "INSERT INTO usage_waiting"),
         (usage_reading, "COMMIT"),
         (usage_fold, "DELETE FROM usage_waiting"),
-        (usage_fold, "INSERT OR REPLACE INTO usage_days"),
+        (usage_fold, "INSERT INTO usage_days"),
         (usage_fold, "COMMIT"),
     ],
 )

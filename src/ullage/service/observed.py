@@ -195,7 +195,7 @@ def crowds_of(book: "Book | Gathered", samples: "Iterator[Samples]", snapshot: S
     if snapshot is None:
         return sum(book.add(each) for each in samples)
     homes = Homes(snapshot)
-    containers, pods = Containers(book), Rollup("pod", homes.of)
+    containers, pods = Containers(book), Rollup("pod", homes.runs)
     dropped = 0
     for each in samples:
         dropped += book.add(each)

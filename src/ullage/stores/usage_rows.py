@@ -16,7 +16,11 @@ LOW_BITS: Final = 32
 LOW_MASK: Final = (1 << LOW_BITS) - 1
 FIGURES: Final = "points, total_high, total_low, low, high, dropped, first_seconds, last_seconds, histogram"
 COLUMNS: Final = f"{FIGURES}, peaks"
-PUT: Final = "INSERT OR REPLACE INTO usage_days VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_RENEWED: Final = ", ".join(f"{each} = excluded.{each}" for each in COLUMNS.split(", "))
+PUT: Final = (
+    "INSERT INTO usage_days VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    f"ON CONFLICT (stream, day) DO UPDATE SET {_RENEWED}"
+)
 AT_ONCE: Final = 1 << 13
 """Rows that are added up together, about."""
 _DAY_BITS: Final = 32

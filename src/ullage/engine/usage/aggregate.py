@@ -6,6 +6,7 @@ anywhere: what each stream has in a slot waits for more of it. Only so much can 
 a dropped point of the crowd, and never counts a second time.
 """
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Final
@@ -16,9 +17,9 @@ import numpy.typing as npt
 from ullage.engine.usage.book import COARSE_SECONDS, FINE_SECONDS, Book, Samples, Stream
 from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.gathered import Gathered
-from ullage.engine.usage.homes import pod_of
+from ullage.engine.usage.homes import Runs, pod_of
 from ullage.engine.usage.levels import DAY_SECONDS, MISSING
-from ullage.engine.usage.summaries import AMOUNT_MAX
+from ullage.engine.usage.summaries import AMOUNT_MAX, spans
 from ullage.engine.usage.waiting_peaks import SLOT_BITS, WAITING_MAX, WaitingPeaks
 from ullage.model.errors import InputError
 from ullage.model.usage import EVENTS, USAGE
@@ -43,12 +44,15 @@ NOTHING: Final[Parts] = (_NONE, _NONE)
 
 
 class Rollup:
-    """Sums over all subjects of one kind, by who they belong to; `homes` says to whom."""
+    """Sums over all subjects of one kind, by who they belong to.
+
+    `homes` says to whom, in runs: each run is looked at once, however many subjects have it in common.
+    """
 
     def __init__(
         self,
         kind: str,
-        homes: Callable[[str], tuple[str, ...]],
+        homes: Callable[[str], Runs],
         slot_seconds: int = FINE_SECONDS,
         waiting_max: int = WAITING_MAX,
     ) -> None:
@@ -59,6 +63,8 @@ class Rollup:
         self._resources: dict[str, int] = {}
         self._above: list[list[Integers]] = []
         self._crowds: dict[str, int] = {}
+        self._runs: dict[tuple[str, ...], int] = {}
+        self._run_crowds, self._run_ends = array("q"), array("q", [0])
         self._last: tuple[Sequence[str], Integers] = ((), _NONE)
         self._peaks = WaitingPeaks(waiting_max)
         self._late: list[Parts] = []
@@ -121,8 +127,9 @@ class Rollup:
         subjects, numbers = self._last
         if subjects is not samples.subjects:
             numbers = np.full(len(samples.subjects), NOBODY, np.int64)
-            meant = [place for place, each in enumerate(samples.subjects) if each.startswith(self._kind)]
-            numbers[meant] = self._numbers([samples.subjects[each] for each in meant])
+            if f"\n{self._kind}" in "\n".join(("", *samples.subjects)):
+                meant = [place for place, each in enumerate(samples.subjects) if each.startswith(self._kind)]
+                numbers[meant] = self._numbers([samples.subjects[each] for each in meant])
             self._last = samples.subjects, numbers
         number = self._resources.setdefault(samples.resource, len(self._resources))
         if number > _RESOURCE_MAX or len(self._subjects) > _SUBJECT_MASK:
@@ -144,9 +151,12 @@ class Rollup:
     def _add_homes(self, subjects: Sequence[str], before: int) -> None:
         """Note where subjects count, of which the first has a number."""
         homes = [*map(self._homes, subjects)]
-        crowds = self._crowds
-        flat = np.array([crowds.setdefault(each, len(crowds)) for above in homes for each in above], np.int64)
-        sizes = np.array([*map(len, homes)], np.int64)
+        runs = self._run_numbers([run for above in homes for run in above])
+        owners = np.repeat(np.arange(len(homes)), [*map(len, homes)])
+        ends = np.array(self._run_ends, np.int64)
+        lengths = np.diff(ends)[runs]
+        flat = np.array(self._run_crowds, np.int64)[spans(ends[runs], lengths)]
+        sizes = np.bincount(owners, lengths, minlength=len(homes)).astype(np.int64)
         begins = np.cumsum(sizes) - sizes
         while len(self._above) < int(sizes.max()):
             self._above.append([np.full(before, NOBODY, np.int64)])
@@ -155,6 +165,16 @@ class Rollup:
             column = np.full(len(sizes), NOBODY, np.int64)
             column[has] = flat[begins[has] + place]
             columns.append(column)
+
+    def _run_numbers(self, runs: Sequence[tuple[str, ...]]) -> Integers:
+        """Return the numbers of runs of crowds; new ones get theirs."""
+        known, crowds = self._runs, self._crowds
+        before = len(known)
+        numbers = [known.setdefault(each, len(known)) for each in runs]
+        for run in islice(known, before, None):
+            self._run_crowds.extend([crowds.setdefault(each, len(crowds)) for each in run])
+            self._run_ends.append(len(self._run_crowds))
+        return np.array(numbers, np.int64)
 
     def _close(self, *, everything: bool = False) -> None:
         """Add up what waits no longer, and note what came too late."""
@@ -212,7 +232,7 @@ class Containers:
 
     def __init__(self, book: Book | Gathered) -> None:
         self._book = book
-        self._rollup = Rollup("container", pod_of)
+        self._rollup = Rollup("container", in_one_run(pod_of))
         self._last: tuple[Sequence[str], set[str]] = ((), set())
         """Subjects, and the pods of those of them that are containers, without those that are there too."""
 
@@ -220,7 +240,8 @@ class Containers:
         """Take in what was used by containers whose pods were not observed so far; events are no use."""
         subjects, pods = self._last
         if subjects is not samples.subjects:
-            pods = {pod for each in samples.subjects if each.startswith(_INSIDE) for pod in pod_of(each)}
+            inside = [each for each in samples.subjects if each.startswith(_INSIDE)]
+            pods = {f"pod/{each[len(_INSIDE) : each.rindex('/')]}" for each in inside}
             pods.difference_update(samples.subjects)
             self._last = samples.subjects, pods
         is_use = bool(pods) and samples.resource not in EVENTS
@@ -232,6 +253,11 @@ class Containers:
         for samples in [*self._rollup.sums(self._book)]:
             self._book.add(samples)
             crowds.add_peaks(samples)
+
+
+def in_one_run(homes: Callable[[str], tuple[str, ...]]) -> Callable[[str], Runs]:
+    """Return what says who belongs to whom as one run."""
+    return lambda subject: (homes(subject),)
 
 
 def add_crowds(
@@ -254,7 +280,7 @@ def _rollup(book: Book | Gathered, kind: str, homes: Callable[[str], tuple[str, 
         return _of_peaks(book, kind, homes)
     if book.is_book:
         return _of_peaks(book.book(), kind, homes)
-    found = Rollup(kind, homes)
+    found = Rollup(kind, in_one_run(homes))
     for samples in book.parts:
         found.add(samples)
     return found
@@ -262,7 +288,7 @@ def _rollup(book: Book | Gathered, kind: str, homes: Callable[[str], tuple[str, 
 
 def _of_peaks(book: Book, kind: str, homes: Callable[[str], tuple[str, ...]]) -> Rollup:
     """Return a rollup of the peaks that a book has of whoever counts where not all was observed as such."""
-    found = Rollup(kind, homes, COARSE_SECONDS if kind == "pod" else FINE_SECONDS)
+    found = Rollup(kind, in_one_run(homes), COARSE_SECONDS if kind == "pod" else FINE_SECONDS)
     observed = set(book.streams(measure=USAGE))
     by_resource: dict[str, list[Stream]] = {}
     for stream in book.streams(kind, measure=USAGE):

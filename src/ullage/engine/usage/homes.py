@@ -5,6 +5,7 @@ Pods that are gone count as well: their namespace is in their name, and their wo
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 
 from ullage.engine.quota.book import QUEUE_LABEL
 from ullage.engine.quota.book import Book as QuotaBook
@@ -13,6 +14,7 @@ from ullage.engine.usage.owners import HASH_LABEL, ROLLOUT_LABEL, Owner, former_
 from ullage.model.cluster import Snapshot, Workload
 from ullage.model.settings import rules_for
 
+Runs = tuple[tuple[str, ...], ...]
 CLUSTER = "cluster"
 NO_NAMESPACE = "-"
 """What stands for the namespace of virtual machines, which have none."""
@@ -46,18 +48,22 @@ class Homes:
 
     def of(self, subject: str) -> tuple[str, ...]:
         """Return the subjects in which one counts; none where it counts only for itself."""
-        kind, _, rest = subject.partition("/")
-        if kind == "node":
-            return (*self._group_of(rest), CLUSTER)
-        if kind != "pod":
-            return ()
+        return tuple(chain.from_iterable(self.runs(subject)))
+
+    def runs(self, subject: str) -> Runs:
+        """Return the same in runs, which many subjects have in common."""
         known = self._of_pods.get(subject)
         if known is not None:
             return known
+        kind, _, rest = subject.partition("/")
+        if kind == "node":
+            return ((*self._group_of(rest), CLUSTER),)
+        if kind != "pod":
+            return ()
         namespace, _, name = rest.partition("/")
         namespace = "" if namespace == NO_NAMESPACE else namespace
         owner = former_owner(self._owners, namespace, name)
-        return (*self._above(owner, namespace, {}), CLUSTER)
+        return (*self._above(owner, namespace, {}),), (CLUSTER,)
 
     @cached_property
     def _owners(self) -> dict[tuple[str, str, str], Owner]:
@@ -66,12 +72,12 @@ class Homes:
         return {(each.namespace, each.kind, each.name): each for each in owners}
 
     @cached_property
-    def _of_pods(self) -> dict[str, tuple[str, ...]]:
+    def _of_pods(self) -> dict[str, Runs]:
         """Where each pod that is there counts, by its subject.
 
         All of them are looked at once, and those of one owner have most in common: a reading is of everybody.
         """
-        found: dict[str, tuple[str, ...]] = {}
+        found: dict[str, Runs] = {}
         common: dict[tuple[str | None, ...], tuple[str, ...]] = {}
         for run in self._snapshot.workloads.runs():
             for each in run:
@@ -88,7 +94,7 @@ class Homes:
                 if above is None:
                     above = common[key] = (*self._above(owner_of(each), each.namespace, labels),)
                 on = self._on.get(each.node) or self._placed(each.node)
-                found[pod_subject(each)] = above + on
+                found[f"pod/{each.namespace or NO_NAMESPACE}/{each.name}"] = above, on
         return found
 
     def _above(self, owner: Owner | None, namespace: str, labels: Mapping[str, str]) -> Iterator[str]:

@@ -41,7 +41,8 @@ PODS: Final = Listed(Kind(GROUP, "PodMetrics"), VERSION, "pods", namespaced=True
 _NANO_EXPONENT: Final = 9
 _NANO_PER_MILLI: Final = 1_000_000
 _KIBI: Final = 1024
-_FIRST_YEAR: Final = 1971
+_FIRST_SECONDS: Final = 365 * 86_400
+"""What was measured before 1971 was not."""
 _DIGITS_MAX: Final = 15
 _INSTEAD: Final = "install metrics-server, or name another source: --usage prometheus:URL"
 
@@ -63,7 +64,7 @@ class _Container(Wire):
 
 class _Item(Wire):
     metadata: _Metadata
-    timestamp: Time | None = None
+    timestamp: str | None = None
     usage: _Usage = msgspec.field(default_factory=_Usage)
     containers: list[_Container] | None = None
 
@@ -125,11 +126,12 @@ def _samples(data: bytearray, error: Callable[[str, str], InputError]) -> Iterat
     """Yield the points of a page, those of all resources about the same subjects: nodes, containers, pods."""
     try:
         items = _LIST.decode(data).items or ()
+        seconds = {text: _seconds(text) for text in {item.timestamp for item in items}}
     except (msgspec.DecodeError, RecursionError) as problem:
         raise error(
             f"{GROUP}: the answer is no list of metrics: {one_line(str(problem))[:200]}", _INSTEAD
         ) from None
-    found = [item for item in items if item.timestamp is not None and item.timestamp.year >= _FIRST_YEAR]
+    found = [item for item in items if seconds[item.timestamp] >= _FIRST_SECONDS]
     if not found:
         return
     nodes = [item for item in found if item.containers is None]
@@ -144,15 +146,17 @@ def _samples(data: bytearray, error: Callable[[str, str], InputError]) -> Iterat
     subjects += [f"pod/{name}" for name in names]
     usages = [node.usage for node in nodes]
     usages += [each.usage for of in inside for each in of]
-    of_nodes, of_pods = _moments(nodes), _moments(pods)
-    seconds = np.concatenate((of_nodes, np.repeat(of_pods, sizes), of_pods))
+    of_nodes, of_pods = (
+        np.array([seconds[item.timestamp] for item in some], np.int64) for some in (nodes, pods)
+    )
+    moments = np.concatenate((of_nodes, np.repeat(of_pods, sizes), of_pods))
     slashes = len(nodes) + 3 * sum(sizes) + 2 * len(pods)
     places = _sound(subjects, slashes)
     cpu = _amounts([usage.cpu for usage in usages], "n", 1, _nano)
     memory = _amounts([usage.memory for usage in usages], "Ki", _KIBI, _bytes)
     for resource, amounts in (("cpu", _rounded(cpu, _NANO_PER_MILLI)), ("memory", memory)):
         every = np.concatenate((amounts, _sums(amounts[len(nodes) :], sizes)))
-        yield _of(resource, subjects, seconds, every, places)
+        yield _of(resource, subjects, moments, every, places)
 
 
 def _of(
@@ -201,11 +205,11 @@ def _rounded(amounts: Integers, step: int) -> Integers:
 
 def _amounts(texts: Sequence[str], suffix: str, factor: int, read: Callable[[str], int]) -> Integers:
     """Return what texts say: all of them at once where they are as a metrics server writes them."""
-    digits = [each.removesuffix(suffix) for each in texts]
+    *digits, rest = "\n".join((*texts, "")).split(f"{suffix}\n")
     joined = "".join(digits)
-    is_plain = len(joined) + len(suffix) * len(texts) == sum(map(len, texts))
     if (
-        is_plain
+        not rest
+        and len(digits) == len(texts)
         and joined.isascii()
         and joined.isdecimal()
         and all(digits)
@@ -215,9 +219,9 @@ def _amounts(texts: Sequence[str], suffix: str, factor: int, read: Callable[[str
     return np.array([read(each) for each in texts], np.int64)
 
 
-def _moments(items: Sequence[_Item]) -> Integers:
-    """Return when the measuring of each ended."""
-    return np.array([int(each.timestamp.timestamp()) for each in items if each.timestamp], np.int64)
+def _seconds(text: str | None) -> int:
+    """Return when the measuring ended, -1 where nobody says it; there are few such moments in a page."""
+    return -1 if text is None else int(msgspec.convert(text, Time).timestamp())
 
 
 def _nano(text: str) -> int:
