@@ -84,7 +84,7 @@ def bars(figures: dict[str, object]) -> dict[str, list[object]]:
 
 
 async def pages(address: Address) -> dict[str, object]:
-    """Return how long the overview takes, all numbers of the cluster as JSON, and fits of teams with quotas."""
+    """Return how long the overview takes, all numbers as JSON, and fits of teams that have a quota."""
     figures: dict[str, object] = {}
     fit = f"{CLUSTER}/fit?shape={shape_of(0)}&namespace="
     for name, path in (
