@@ -5,7 +5,6 @@ and read by the real reader, but for the network; points of containers count, th
 from them, do not.
 """
 
-import gc
 import os
 import resource
 import subprocess
@@ -203,7 +202,7 @@ def readings() -> tuple[float, float, float]:
     A reading tells of 50 000 containers; their pods, which are summed from them, are recorded too, and are
     points but no samples. As many readings are taken as wait at most, so that all of them were added to the
     days of their streams once. The first, which begins the days, is told in CPU s. The cluster is read
-    anew before each, as it is by the command, which does not count; cycles are not looked for, as there.
+    anew before each, as it is by the command, which does not count.
     """
     metered = metrics_answers.Metered(CONTAINERS, SEED)
     asked = Asked("kube")
@@ -217,12 +216,9 @@ def readings() -> tuple[float, float, float]:
                 patch.dict(os.environ, ULLAGE_NOW=str(at_seconds)),
                 patch.object(metrics_api, "read_metrics_api", lambda *_, **__: metrics_answers.read(pages)),  # noqa: B023 - read at once
             ):
-                gc.collect()
-                gc.disable()
                 start = time.process_time()
                 report = record_of(asked, "metrics", recorder, snapshot, commits=False)
                 seconds += time.process_time() - start
-                gc.enable()
             if place:
                 points += report.points
             else:

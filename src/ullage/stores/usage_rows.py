@@ -18,7 +18,7 @@ FIGURES: Final = "points, total_high, total_low, low, high, dropped, first_secon
 COLUMNS: Final = f"{FIGURES}, peaks"
 _RENEWED: Final = ", ".join(f"{each} = excluded.{each}" for each in COLUMNS.split(", "))
 PUT: Final = (
-    "INSERT INTO usage_days VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "INSERT INTO usage_days VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608 - our own names
     f"ON CONFLICT (stream, day) DO UPDATE SET {_RENEWED}"
 )
 AT_ONCE: Final = 1 << 13

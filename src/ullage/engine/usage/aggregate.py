@@ -8,7 +8,7 @@ a dropped point of the crowd, and never counts a second time.
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Final
 
 import numpy as np
@@ -171,9 +171,9 @@ class Rollup:
         known, crowds = self._runs, self._crowds
         before = len(known)
         numbers = [known.setdefault(each, len(known)) for each in runs]
-        for run in islice(known, before, None):
-            self._run_crowds.extend([crowds.setdefault(each, len(crowds)) for each in run])
-            self._run_ends.append(len(self._run_crowds))
+        new = [*islice(known, before, None)]
+        self._run_crowds.extend([crowds.setdefault(each, len(crowds)) for run in new for each in run])
+        self._run_ends.extend([*islice(accumulate(map(len, new), initial=self._run_ends[-1]), 1, None)])
         return np.array(numbers, np.int64)
 
     def _close(self, *, everything: bool = False) -> None:
