@@ -61,6 +61,8 @@ def test_what_has_no_place_is_paid_for_by_nobody_but_who_would_pay_is_named():
     assert paid(room(), batch(1, waiting("a/new", cpu="9"))) == {"a": ("0", "0", "0")}
     both = batch(1, waiting("a/new", cpu="1")), batch(1, waiting("a/large", cpu="9"))
     assert paid(room(), *both) == {"a": ("0", "1", "0")}
+    (payer,) = answered(room(), *both).data()["payers"]
+    assert payer["workloads"] == ("a/new",)
     assert paid(room(), *both, atomic=True) == {"a": ("0", "0", "0")}
 
 

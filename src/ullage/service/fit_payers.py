@@ -27,7 +27,8 @@ TITLE: Final = "Who pays"
 class QuotaPays(Record, frozen=True):
     """A quota that counts some `workloads` of the question: what it uses and borrows now, and then.
 
-    `used`, `borrowed` and both of them after have the resources that the quota counts.
+    They are those it pays for; where none of them has a place, those it would pay for. `used`, `borrowed` and
+    both of them after have the resources that the quota counts.
     """
 
     quota: str
@@ -49,17 +50,17 @@ def payers_of(bench: Bench, outcomes: Sequence[Outcome], batches: Sequence[Batch
     completed = LimitRanges(accounts.columns.snapshot).completed
     asked = {batch.key: completed(batch.workload) for batch in batches}
     after = [list(used) for used in accounts.standing.used]
-    concerned: dict[int, list[str]] = {}
+    concerned: dict[int, list[Outcome]] = {}
     for outcome in outcomes:
         workload = asked[outcome.subject]
         place = book.place_of(workload.namespace, workload.labels)
         if place != NO_QUOTA:
-            concerned.setdefault(place, []).append(workload.key)
+            concerned.setdefault(place, []).append(outcome)
         for member, count in _changes(bench, outcome, workload):
             for each in book.chains[member.quota] if member.quota != NO_QUOTA else ():
                 after[each] = [had + count * by for had, by in zip(after[each], member.amounts, strict=True)]
     return tuple(
-        _pays(book, place, concerned[place], accounts.standing.used[place], after[place])
+        _pays(book, place, _paid(concerned[place]), accounts.standing.used[place], after[place])
         for place in sorted(concerned)
     )
 
@@ -84,6 +85,11 @@ def _counted_already(bench: Bench, accounts: Accounts, workload: Workload) -> li
     keys = {each.key for each in bench.running.replicas_of(workload)} | {workload.key}
     found = (accounts.running.get(key) for key in sorted(keys))
     return [member for member in found if member is not None and member.node]
+
+
+def _paid(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return what is paid for: what has a place, if anything has."""
+    return [each.subject for each in outcomes if each.nodes] or [each.subject for each in outcomes]
 
 
 def _pays(
