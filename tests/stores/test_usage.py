@@ -105,7 +105,7 @@ def test_batches_of_two_sources_do_not_hold_each_other_up(ledger):
     "statement",
     [
         "INSERT INTO usage_streams",
-        "INSERT OR REPLACE INTO usage_days",
+        "INSERT INTO usage_days",
         "INSERT OR REPLACE INTO usage_marks",
         "COMMIT",
     ],
