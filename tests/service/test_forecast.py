@@ -57,6 +57,11 @@ class TestDates:
         assert answer(demo, {CPU: growing(14, 2000, 251_100)}, within_days=5).yes
         assert not answer(demo, {CPU: growing(14, 2000, 251_100)}, within_days=15).yes
 
+    def test_it_looks_as_far_ahead_as_it_is_asked_about(self, demo):
+        series = {CPU: growing(14, 200, 251_100)}
+        assert answer(demo, series, horizon_days=20, within_days=20).yes
+        assert not answer(demo, series, horizon_days=20, within_days=365).yes
+
     def test_what_is_not_within_the_horizon_has_no_date(self, demo):
         (bound,) = outlook(answer(demo, {CPU: growing(14, 10, 100_000)}).data(), *CPU)["bounds"]
         assert (bound["earliest"], bound["likely"], bound["latest"], bound["reached"]) == (

@@ -127,6 +127,21 @@ def test_sums_of_one_source_go_on_by_five_minutes_while_it_tells_of_all(tmp_path
     assert read_book(ledger).figures(Stream(WEB, "cpu")).points == 6 * 12
 
 
+@pytest.mark.parametrize("phase", [0, 60], ids=["at one moment, line by line", "half of them a minute later"])
+def test_a_table_that_tells_of_some_at_a_time_is_added_up_over_all(tmp_path, shop, phase):
+    """A sum of those who happen to be new is no sum of all."""
+    (cluster, _), ledger, path = shop, tmp_path / "ledger.db", tmp_path / "grows.csv"
+    text = HEADER
+    for at in range(0, 3600, 300):
+        for pod in range(3):
+            text += f"pod/shop/web-{pod},cpu,{NOW // DAY * DAY + at + pod * phase},1\n"
+            path.write_text(text, encoding="utf-8")
+            observed(path, ledger, cluster)
+    asked = Asked(cluster, ledger=str(ledger))
+    found = read_usage("", asked, read_cluster(asked)).figures(Stream(WEB, "cpu"))
+    assert (found.low, found.high) == (3000, 3000)
+
+
 def test_what_was_told_as_such_is_not_mixed_with_sums(tmp_path, shop):
     (cluster, table), ledger = shop, tmp_path / "ledger.db"
     told = tmp_path / "told.csv"
@@ -144,6 +159,15 @@ def test_reading_again_counts_nothing_twice(tmp_path):
     report = observed(EXAMPLE, ledger)
     assert (report["points"], report["known"]) == (0, 4200)
     assert content(read_book(ledger)) == before
+
+
+def test_containers_that_are_kept_by_week_are_known_when_they_are_read_again(tmp_path):
+    ledger, table = tmp_path / "ledger.db", tmp_path / "usage.csv"
+    rows = (f"container/shop/web/main,cpu,{NOW - at * 6 * 3600},1\n" for at in range(20))
+    table.write_text(HEADER + "".join(rows), encoding="utf-8")
+    observed(table, ledger)
+    report = observed(table, ledger)
+    assert (report["points"], report["known"], report.get("late", 0)) == (0, 20, 0)
 
 
 def test_points_behind_what_was_recorded_are_told_as_too_late_and_do_not_count(tmp_path):

@@ -156,10 +156,10 @@ def forecast(asked: Asked, question: ForecastQuestion) -> Answer:
 def _check(question: ForecastQuestion) -> None:
     parse_level(question.level)
     parse_growth(question.growth)
-    if not 1 <= question.horizon_days <= HORIZON_DAYS_MAX:
-        raise InputError(
-            f"a horizon of {question.horizon_days} days", remedy=f"use 1 to {HORIZON_DAYS_MAX} days"
-        )
+    longest = max(question.horizon_days, question.within_days)
+    if not (question.horizon_days >= 1 and longest <= HORIZON_DAYS_MAX):
+        days = question.horizon_days if question.horizon_days < 1 else longest
+        raise InputError(f"a horizon of {days} days", remedy=f"use 1 to {HORIZON_DAYS_MAX} days")
     if question.by and question.by not in KINDS:
         raise InputError(f"nothing is forecast by {question.by!r}", remedy=f"use one of {', '.join(KINDS)}")
 
@@ -179,9 +179,10 @@ def forecast_of(snapshot: Snapshot, book: "Book", asked: Asked, question: Foreca
 
 
 def forecast_report(snapshot: Snapshot, book: "Book", question: ForecastQuestion) -> ForecastReport:
-    """Return every number of the answer."""
+    """Return every number of the answer; it looks as far ahead as it is asked about."""
     from ullage.service.forecast_series import outlooks_of
 
+    question = question._replace(horizon_days=max(question.horizon_days, question.within_days))
     bounds = bounds_of(columns_of(snapshot), (question.by,) if question.by else DEFAULT_KINDS)
     found = outlooks_of(book, bounds, question)
     outlooks, level = found.outlooks, parse_level(question.level)

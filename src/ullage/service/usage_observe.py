@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from ullage.engine.usage.book import Samples, Stream
+from ullage.engine.usage.book import Samples, Stream, kept_day
 from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.gathered import Gathered
 from ullage.engine.usage.levels import DAY_SECONDS
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 LATE_SECONDS: Final = 3600
 """A source with a history is asked so far back beyond what it told last: some of it may come late."""
 _DAY_BITS: Final = 32
+NEVER: Final = -1
+"""Before everything that was told: what is told then is in no sums."""
 STORAGE: Final = "storage-space"
 
 
@@ -74,7 +76,8 @@ class Fresh:
     """What of a source is new: later than what it told of the same stream before.
 
     `first_seconds` is the moment of the first use that is new; where none is, it is `at_most`. `old` has how
-    many points are not new, by stream and day. `told` says how far they go that are.
+    many points are not new, by stream and the day under which they are kept. `told` says how far those go
+    that are new.
     """
 
     def __init__(self, known: "Known", at_most: int) -> None:
@@ -102,6 +105,18 @@ class Fresh:
         self.told.append(Told(samples.resource, samples.measure, samples.subjects, last))
         return samples._replace(numbers=numbers, at_seconds=moments, amounts=samples.amounts[new])
 
+    def goes_on(self) -> bool:
+        """Whether all that is new is later than all before, and nobody is told of without anything new."""
+        before = self.known.told_until_seconds
+        new = {
+            (each.subjects[place], each.resource)
+            for each in self.told
+            if each.measure == USAGE
+            for place in np.flatnonzero(each.last_seconds >= 0).tolist()
+        }
+        old = {(stream.subject, stream.resource) for stream, _ in self.old if stream.measure == USAGE}
+        return before is None or (self.first_seconds > before and old <= new)
+
     def until_seconds(self) -> int | None:
         """Return the last moment of what is new; None where nothing is."""
         last = max((int(each.last_seconds.max(initial=-1)) for each in self.told), default=-1)
@@ -121,7 +136,7 @@ class Fresh:
         pairs, counts = np.unique(numbers << _DAY_BITS | days, return_counts=True)
         for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
             stream = Stream(samples.subjects[pair >> _DAY_BITS], samples.resource, samples.measure)
-            key = stream, pair & (1 << _DAY_BITS) - 1
+            key = stream, kept_day(stream, pair & (1 << _DAY_BITS) - 1)
             self.old[key] = self.old.get(key, 0) + count
 
 
@@ -228,6 +243,8 @@ def record_of(
         taken = at_seconds if still_is or snapshot.taken_seconds is None else snapshot.taken_seconds
         for samples in committed_of(snapshot, taken):
             gathered.add(fresh.of(samples))
+    if source and is_table(source) and not fresh.goes_on():
+        fresh.first_seconds = NEVER  # sums of some would be told as those of all
     streams = len(gathered)
     recorded = _recorded(recorder, gathered, fresh, at_seconds) if streams else 0
     return ObserveReport(

@@ -236,9 +236,10 @@ def _written(
 
 
 def _is_full(connection: sqlite3.Connection) -> bool:
-    """Whether it is time to add what waits to the days."""
+    """Whether it is time to add what waits to the days; another process may just have done it."""
     readings, points, size_bytes = connection.execute(
-        "SELECT max(readings), sum(points), sum(bytes) FROM (SELECT count(*) AS readings, "
+        "SELECT coalesce(max(readings), 0), coalesce(sum(points), 0), coalesce(sum(bytes), 0) "
+        "FROM (SELECT count(*) AS readings, "
         "sum(points) AS points, sum(length(data)) AS bytes FROM usage_waiting "
         "GROUP BY kind, day, resource, measure)"
     ).fetchone()
