@@ -271,6 +271,24 @@ class TestRoomThatIsNotThereYet:
         goes |= {key for later in done.nominated for key in later.waits_for}
         assert goes == {"b/victim"}
 
+    @pytest.mark.parametrize("mode", ["", "nos", "fair"])
+    def test_several_wait_for_one_who_is_on_the_way_out(self, mode):
+        leaves = workload("a/old", cpu=8, terminating=True)
+        quotas = [quota("a", {"cpu": "8"}, {"cpu": "8"})] if mode else []
+        snapshot = cluster(
+            node("n1", cpu=8).holding(leaves),
+            node("n2", cpu=8),
+            *quotas,
+            policy=policy(quota_mode=mode) if mode else policy(),
+        )
+        pods = [
+            waiting(f"a/p{index}", cpu=2, constraints=Constraints({"disk": "fast"})) for index in range(4)
+        ]
+        fast = msgspec.structs.replace(
+            snapshot, nodes=snapshot.nodes.changed([node("n1", cpu=8).labelled({"disk": "fast"}).record])
+        )
+        assert not cycle(fast, *pods).bound
+
     def test_a_max_counts_who_is_still_there(self):
         gang = [workload(f"b/v{index}", cpu=1, gang="v", gang_min=2) for index in range(2)]
         snapshot = cluster(

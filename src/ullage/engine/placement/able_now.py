@@ -26,11 +26,10 @@ def able_now(columns: Columns, placed: Iterable[tuple[str, Workload, str]]) -> d
     members = {each[0].key: each for each in alike.values()}
     batches = [Batch(_alone(each[0], node), len(each)) for (_, node), each in alike.items()]
     turns = {batch.key: number for number, batch in enumerate(batches)}
-    answer = fit(columns, batches, names_remedies=False, first=turns, by_priority=True)
+    answer = fit(columns, batches, names_remedies=False, first=turns, by_priority=True, only_now=True)
     return {
         member.key: outcome
         for outcome in answer.outcomes
-        if not outcome.waits_for
         for member in members[outcome.subject][: outcome.placed]
     }
 

@@ -62,12 +62,14 @@ def fit(
     names_remedies: bool = True,
     first: Mapping[str, int] | None = None,
     by_priority: bool = False,
+    only_now: bool = False,
     bench: Bench | None = None,
 ) -> FitAnswer:
     """Return where workloads would go; `placement` overrides how the policy scores nodes.
 
     Those that are to be `first` have their turns before all others, by their numbers. `by_priority`,
-    workloads that no quota counts get the place of less important ones. What is refused is looked at again by
+    workloads that no quota counts get the place of less important ones. `only_now`, nobody is waited for who
+    is on the way out. What is refused is looked at again by
     exact search, for so many seconds each; where several batches are asked for, all of them together first. A
     `bench` of these columns keeps what the next question needs, too.
     """
@@ -75,7 +77,7 @@ def fit(
     asking = _Asking(asked_of, batches, placement, seed, exact_seconds)
     asking.first = first or {}
     if by_priority:
-        asking.schedule()
+        asking.schedule(only_now=only_now)
     found = asking.place(batches, together=atomic, atomic=atomic, names_remedies=names_remedies)
     if not exact_seconds or len(batches) == 1 or not any(each.refusal for each in found):
         return asking.answer(found)
@@ -138,11 +140,12 @@ class _Asking:
             claims = Claims(self._trial, bench.accounts, batches, exact_seconds)
             self._quotas = QuotaJudging(claims, snapshot.resource_types)
 
-    def schedule(self) -> None:
+    def schedule(self, *, only_now: bool) -> None:
         """Judge as a scheduler of our own does: no budget is broken; and, unlike others, few drives first."""
         self.by_priority = True
         if self._quotas is not None:
             self._quotas.claims.heeds_budgets = True
+            self._quotas.only_now = only_now
         if self._trial.preferences is not None:
             self._trial.preferences.after_disks = True
 

@@ -62,6 +62,7 @@ class QuotaJudging:
         self.changes = Changes(claims, types)
         self._types = types
         self._refused: list[_Refused] = []
+        self.only_now = False
 
     def in_turns(self, batches: Sequence[Batch]) -> list[Batch]:
         """Return batches in the order of entitlement: the quota that has least of its own goes first."""
@@ -172,10 +173,11 @@ class QuotaJudging:
         """Return an outcome with as many more replicas as can run where others go; the trial shows it.
 
         Who is on the way out is waited for before anybody more is evicted, and nobody is evicted whose quota
-        gives enough by those. Where the same go whether they are waited for or not, they are not.
+        gives enough by those. Where the same go whether they are waited for or not, they are not. If it is to
+        run `only_now`, nobody is waited for.
         """
         claims = self.claims
-        if outcome.placed == outcome.replicas or not claims.leaving():
+        if self.only_now or outcome.placed == outcome.replicas or not claims.leaving():
             return self._evicting(asked, shape, outcome)
         mark = claims.mark_both()
         now = self._evicting(asked, shape, outcome)
