@@ -177,6 +177,31 @@ def test_a_pod_is_bound_though_kube_scheduler_saw_the_room_before_we_did(cluster
         stays_unwritten(proxy)
 
 
+def test_nobody_is_evicted_for_a_pod_whose_place_is_held_for_another(cluster):
+    """The one waits for a victim that is slow to go; the other would need that place too."""
+    there = {"nodeSelector": {"kubernetes.io/hostname": "n0"}}
+    cluster.namespaces("a", "b", "x")
+    cluster.nodes(2, cpu="8")
+    cluster.plane.create_many([quota("a", "5", "8"), quota("b", "6", "8"), quota("x", "0", "16")])
+    cluster.start_extender()
+    slow = pod("x/slow", KUBE_SCHEDULER, cpu="5", spec=there)
+    slow["metadata"]["finalizers"] = ["example.org/slow"]
+    cluster.plane.create_many([slow, pod("x/stays", KUBE_SCHEDULER, cpu="3", spec=there)])
+    cluster.wait_until_placed("x/slow", "x/stays")
+    cluster.plane.create_many([pod(f"x/{name}", KUBE_SCHEDULER, cpu="4") for name in ("y", "z")])
+    cluster.wait_until_placed("x/y", "x/z")
+    cluster.plane.create(pod("a/first", KUBE_SCHEDULER, cpu="5", spec=there))
+    until(lambda: cluster.pods()["x/slow"]["metadata"].get("deletionTimestamp"), "x/slow is evicted")
+    stays(lambda: "a/first" not in cluster.placed(), "a/first waits, and is not looked at all the time", 3.0)
+    cluster.plane.create(pod("b/second", KUBE_SCHEDULER, cpu="6", spec=there))
+    told = ("NoRightToRoom", "second")
+    until(lambda: any(each[:2] == told for each in cluster.events("b")), "b/second is told why it waits")
+    stays(lambda: not cluster.pods()["x/stays"]["metadata"].get("deletionTimestamp"), "x/stays is let be")
+    cluster.plane.patch("/api/v1/namespaces/x/pods/slow", {"metadata": {"finalizers": None}})
+    cluster.wait_until_placed("a/first")
+    assert "x/stays" in cluster.placed()
+
+
 def test_binds_reach_the_replica_that_leads_and_another_one_leads_when_it_is_gone(cluster):
     cluster.nodes(2)
     cluster.namespaces("team")

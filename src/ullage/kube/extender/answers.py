@@ -117,7 +117,8 @@ class Answers:
         )
         goes: dict[str, MetaVictims] = {}
         for later in cycle.nominated:
-            if later.workload == pod.key and later.evicted:
+            here = all(each.node == later.node for each in later.evicted)  # else claiming evicts them
+            if later.workload == pod.key and later.evicted and here:
                 facts = [self._outlook.facts(each.workload) for each in later.evicted]
                 goes[later.node] = MetaVictims([MetaPod(each.uid) for each in facts if each is not None])
         return PreemptionResult(goes)

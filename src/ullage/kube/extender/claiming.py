@@ -8,7 +8,7 @@ that a pod has a place without that, kube-scheduler is told (see telling).
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Final
 
@@ -16,7 +16,7 @@ import msgspec
 
 from ullage.engine.columns import Columns
 from ullage.engine.placement.outcome import Evicted
-from ullage.engine.placement.scheduling import Nominated, schedule
+from ullage.engine.placement.scheduling import Cycle, Nominated, schedule
 from ullage.engine.quota.book import NO_QUOTA, Book
 from ullage.engine.quota.validation import in_force
 from ullage.kube.extender.outlook import Outlook
@@ -99,10 +99,13 @@ class Claiming:
     async def _claim(self, columns: Columns, waiting: list[Workload]) -> dict[str, str]:
         """Make room for pods of quotas, and return where those could run that need none to be made."""
         outlook = self._outlook
-        cycle = await asyncio.to_thread(schedule, columns, waiting, nominated=dict(outlook.held))
+        asked = {each.key for each in waiting}
+        judged = [*waiting, *self._held_besides(asked)]
+        cycle = _of_those(
+            asked, await asyncio.to_thread(schedule, columns, judged, nominated=dict(outlook.held))
+        )
         if not self._actions.leading.leads:
             return {}
-        asked = {each.key for each in waiting}
         for later in cycle.nominated:
             outlook.line.had_no_place(later.workload, self._now())
             await self._make_room(later)
@@ -115,9 +118,14 @@ class Claiming:
                 self._actions.say(unplaced.workload, facts.uid, "NoRightToRoom", note, is_warning=True)
         for bound in cycle.bound:
             outlook.line.had_no_place(bound.workload, self._now())
-            if bound.workload in outlook.held and bound.workload in asked:
+            if bound.workload in outlook.held:
                 outlook.held[bound.workload] = bound.node
         return {each.workload: each.node for each in cycle.bound}
+
+    def _held_besides(self, asked: Collection[str]) -> list[Workload]:
+        """Return the pods for which a place is held, and who have no turn now: nobody else may have it."""
+        besides = (self._outlook.pod(key) for key in list(self._outlook.held) if key not in asked)
+        return [each for each in besides if each is not None and not each.node]
 
     def _was_tried(self, key: str) -> bool:
         facts = self._outlook.facts(key)
@@ -186,6 +194,15 @@ class Claiming:
         note = why_evicted(victim.reason, later.workload, later.node)
         self._actions.say(victim.workload, facts.uid, "Preempted", note, is_warning=True)
         return True
+
+
+def _of_those(asked: Collection[str], cycle: Cycle) -> Cycle:
+    """Return what is to be done for those alone who have their turn."""
+    return Cycle(
+        tuple(each for each in cycle.bound if each.workload in asked),
+        tuple(each for each in cycle.nominated if each.workload in asked),
+        tuple(each for each in cycle.unplaced if each.workload in asked),
+    )
 
 
 def _was_tried_in_vain(facts: PodFacts) -> bool:
