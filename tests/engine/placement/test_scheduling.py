@@ -99,6 +99,44 @@ class TestPriority:
         assert later.evicted == ()
         assert later.waits_for == ("low",)
 
+    @pytest.mark.parametrize(
+        ("least", "goes"),
+        [
+            pytest.param(0, {"g1", "g2", "g3"}, id="all or none"),
+            pytest.param(3, {"g1", "g2", "g3"}, id="too few are left"),
+            pytest.param(2, {"g1"}, id="enough are left"),
+        ],
+    )
+    def test_a_gang_of_which_too_few_would_run_on_goes_whole(self, least, goes):
+        members = [workload(f"g{index}", cpu=4, gang="g", gang_min=least) for index in (1, 2, 3)]
+        busy = [node(f"n{index}", cpu=4).holding(each) for index, each in enumerate(members, 1)]
+        (later,) = cycle(cluster(*busy), important("high", 9, cpu=4)).nominated
+        assert {each.workload for each in later.evicted} == goes
+        assert {each.gang for each in later.evicted} == ({"g"} if len(goes) == 3 else {""})
+
+    def test_others_go_rather_than_a_gang(self):
+        gang = [workload(f"g{index}", cpu=2, gang="g") for index in (1, 2)]
+        busy = [node(f"n{index}", cpu=2).holding(each) for index, each in enumerate(gang, 1)]
+        pair = node("n3", cpu=2).holding(workload("one", cpu=1), workload("two", cpu=1))
+        (later,) = cycle(cluster(*busy, pair), important("high", 9, cpu=2)).nominated
+        assert {each.workload for each in later.evicted} == {"one", "two"}
+
+    def test_a_gang_stays_of_which_one_is_as_important(self):
+        gang = [workload("g1", cpu=4, gang="g"), workload("g2", cpu=4, gang="g", priority=9)]
+        busy = [node(f"n{index}", cpu=4).holding(each) for index, each in enumerate(gang, 1)]
+        done = cycle(cluster(*busy), important("high", 9, cpu=4))
+        assert not done.nominated
+        assert not done.bound
+
+    def test_gangs_go_whole_for_several_that_are_alike(self):
+        members = [workload(f"g{index}", cpu=4, gang="g") for index in range(4)]
+        busy = [node(f"n{index}", cpu=4).holding(each) for index, each in enumerate(members)]
+        done = cycle(cluster(*busy), *(important(f"high{index}", 9, cpu=4) for index in range(2)))
+        assert len(done.nominated) == 2 - len(done.bound)
+        assert {each.workload for later in done.nominated for each in later.evicted} == {
+            f"g{index}" for index in range(4)
+        }
+
     def test_no_victim_serves_two(self):
         busy = node("n1", cpu=2).holding(workload("a", cpu=1), workload("b", cpu=1))
         done = cycle(cluster(busy), important("x", 9, cpu=1), important("y", 9, cpu=1))

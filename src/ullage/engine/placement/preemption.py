@@ -1,14 +1,15 @@
 """Room by priority: who goes for a workload that no quota counts.
 
-As kube-scheduler does it, with two differences: nobody is evicted whom a disruption budget protects or a
-quota counts (what is in a quota is taken back by quotas alone), and of all sets the fewest go. Who is on the
-way out already is waited for before anybody more is evicted.
+As kube-scheduler does it, with three differences: nobody is evicted whom a disruption budget protects or a
+quota counts (what is in a quota is taken back by quotas alone), of all sets the fewest go, and a gang goes
+whole if too few of it would run on. Who is on the way out already is waited for before anybody is evicted.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Final
 
+from ullage.engine.placement.gangs import GangKey, gang_key
 from ullage.engine.placement.outcome import Evicted, Leaving, Outcome
 from ullage.engine.placement.shapes import Shape
 from ullage.engine.placement.victims import Victims
@@ -82,12 +83,65 @@ class Preemption:
         if waiting:
             left = tuple(Leaving(each.key, each.node, "", each.requests) for each in waiting)
             return self._with(outcome, shape, waiting, waits_for=left)
-        victims = self._victims.fewest(shape, asked.priority - 1, self._counted, self._gone)
+        victims = self._fewest(asked, shape)
         if not victims:
             return outcome
         self._gone += victims
-        gone = tuple(Evicted(each.key, each.node, "", "", each.requests) for each in victims)
+        gone = tuple(
+            Evicted(each.key, each.node, "", "", each.requests, self._gang_that_goes(each))
+            for each in victims
+        )
         return self._with(outcome, shape, victims, evicted=gone)
+
+    def _fewest(self, asked: Workload, shape: Shape) -> list[Workload]:
+        """Return the fewest who go for one more replica, those of its node first; gangs go whole.
+
+        Where others do who are of no gang, and as few, these go.
+        """
+        victims = self._victims.fewest(shape, asked.priority - 1, self._counted, self._gone)
+        if not any(each.gang for each in victims):
+            return victims
+        dragged = self._dragged(victims, asked.priority)
+        gangs = frozenset(each.key for members in self._gangs.values() for each in members)
+        alone = self._victims.fewest(shape, asked.priority - 1, self._counted | gangs, self._gone)
+        if dragged is None or (alone and len(alone) <= len(victims) + len(dragged)):
+            return alone
+        return [*victims, *dragged]
+
+    @cached_property
+    def _gangs(self) -> dict[GangKey, list[Workload]]:
+        """Those who run, by their gangs."""
+        found: dict[GangKey, list[Workload]] = {}
+        for each in self._trial.columns.snapshot.workloads:
+            key = gang_key(each) if each.node and each.holds_capacity and not each.terminating else None
+            if key is not None:
+                found.setdefault(key, []).append(each)
+        return found
+
+    def _left_of(self, key: GangKey, victims: Collection[str]) -> list[Workload]:
+        """Return who of a gang goes on, if too few do to run on."""
+        gone = {each.key for each in self._gone}
+        left = [each for each in self._gangs[key] if each.key not in victims and each.key not in gone]
+        least = min((each.gang_min for each in left), default=0)
+        return [] if least and len(left) >= least else left
+
+    def _dragged(self, victims: Sequence[Workload], priority: int) -> list[Workload] | None:
+        """Return who goes with victims, as too few of their gangs would run on; None where some must stay."""
+        names = {each.key for each in victims}
+        keys = {key for each in victims if (key := gang_key(each)) in self._gangs and key is not None}
+        found = [each for key in sorted(keys) for each in self._left_of(key, names)]
+        stay = any(each.priority >= priority or each.key in self._counted for each in found)
+        if stay or self._victims.barring([*victims, *found], self._gone):
+            return None
+        return sorted(found, key=lambda each: each.key)
+
+    def _gang_that_goes(self, victim: Workload) -> str:
+        """Return the gang of a victim where all of it has gone and it is more than one."""
+        key = gang_key(victim)
+        if key is None or len(self._gangs.get(key, ())) < 2:
+            return ""
+        gone = {each.key for each in self._gone}
+        return victim.gang if all(each.key in gone for each in self._gangs[key]) else ""
 
     def barred_by_budgets(self, asked: Workload, shape: Shape) -> str:
         """Say whose place one more replica could have if budgets let them go; empty for nobody's."""

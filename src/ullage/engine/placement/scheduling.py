@@ -100,8 +100,11 @@ def schedule(
     for outcome in answer.outcomes:
         members = groups[outcome.subject]
         placed = list(_placed(outcome))
+        elsewhere = tuple(each for each in outcome.evicted if each.node not in placed)  # with their gangs
         for member, node in zip(members, placed, strict=False):
-            gone = tuple(each for each in outcome.evicted if len(members) == 1 or each.node == node)
+            gone = tuple(each for each in outcome.evicted if each.node == node)
+            if gone or len(members) == 1:
+                gone, elsewhere = (*gone, *elsewhere), ()
             leaving = tuple(
                 each.workload for each in outcome.waits_for if len(members) == 1 or each.node == node
             )

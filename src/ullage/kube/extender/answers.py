@@ -117,9 +117,10 @@ class Answers:
         )
         goes: dict[str, MetaVictims] = {}
         for later in cycle.nominated:
-            here = all(each.node == later.node for each in later.evicted)  # else claiming evicts them
-            if later.workload == pod.key and later.evicted and here:
-                facts = [self._outlook.facts(each.workload) for each in later.evicted]
+            here = [each for each in later.evicted if each.node == later.node]
+            is_claimed = len(here) < len(later.evicted) and any(each.quota for each in later.evicted)
+            if later.workload == pod.key and here and not is_claimed:  # else we evict them, on all nodes
+                facts = [self._outlook.facts(each.workload) for each in here]
                 goes[later.node] = MetaVictims([MetaPod(each.uid) for each in facts if each is not None])
         return PreemptionResult(goes)
 
