@@ -198,6 +198,21 @@ def test_periods_before_anything_was_observed_are_left_out(tmp_path):
     assert all(quantity(row, "used") == 0 for row in nothing), "where there is nothing else, it is told"
 
 
+def test_a_day_of_which_nothing_is_known_says_so_between_others(tmp_path):
+    table = tmp_path / "gap.csv"
+    begin, day = 1_767_225_600, 86_400
+    moments = [at for at in range(0, 4 * day, 300) if not day // 2 <= at < 3 * day - day // 4]
+    rows = (f"pod/shop/p,cpu,{begin + at},1\n" for at in moments)
+    table.write_text("subject,resource,time,value\n" + "".join(rows), encoding="utf-8")
+    unknown = {}
+    for period in ("day", "month"):
+        rows = report(Asked(), usage=str(table), period=period, begin="2026-01-01", end="2026-01-05")["rows"]
+        own = [row for row in rows if row.get("tenant") == "shop" and "used" in row]
+        unknown[period] = sum(row["used"].get("unknownSeconds", 0) for row in own)
+        assert len(own) == (4 if period == "day" else 1)
+    assert unknown["day"] == unknown["month"] > day
+
+
 def test_what_is_estimated_of_promises_is_told_beside_what_is_of_use():
     page = usage_report(DEMO, UsageReportQuestion(usage=USAGE)).page()
     (table,) = page.blocks

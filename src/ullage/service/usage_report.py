@@ -149,9 +149,12 @@ def _report(reported: Reported, tenancy: Tenancy, question: UsageReportQuestion,
 
 
 def _with_anything(rows: list[Row]) -> list[Row]:
-    """Return rows without those of periods in which nobody had anything, as before the first observation."""
+    """Return rows from the first period on in which anybody had anything, up to the last.
+
+    Those between in which nothing is known say for how long.
+    """
     periods = {row.period for row in rows for each in (row.promised, row.used) if each and each.is_anything}
-    return [row for row in rows if row.period in periods] if periods else rows
+    return [row for row in rows if min(periods) <= row.period <= max(periods)] if periods else rows
 
 
 def _capacity(snapshot: Snapshot | None) -> Mapping[What, int]:
