@@ -290,15 +290,17 @@ class QuotaJudging:
         self.claims.undo(0)
         outcomes = with_broken(outcomes, self.claims.accounts)
         threats = Threats(self.claims.accounts, outcomes, asked)
-        found = [
-            outcome._replace(
-                over_quota=threats.over_quota(outcome.subject),
-                pushed=threats.pushed(outcome.subject),
-                threats=threats.to(outcome.subject),
-            )
-            for outcome in outcomes
-        ]
-        threats.undo()
+        try:
+            found = [
+                outcome._replace(
+                    over_quota=threats.over_quota(outcome.subject),
+                    pushed=threats.pushed(outcome.subject),
+                    threats=threats.to(outcome.subject),
+                )
+                for outcome in outcomes
+            ]
+        finally:
+            threats.undo()
         return [outcome._replace(threats_complete=threats.complete) for outcome in found]
 
     def under(self, claims: Claims) -> "QuotaJudging":
