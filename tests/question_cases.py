@@ -222,6 +222,7 @@ PROMISED = [
     ),
     Case("ledger/history", "demo"),
     Case("ledger/history", "demo", {"subject": "owner/team/x", "after": 1}, "owner/team/x --after 1"),
+    Case("ledger/explain", "demo", {"revision": 1}, "1"),
     Case("ledger/verify", "demo", {}, "-c demo"),
     Case("status", "demo", {}, "-c demo"),
     Case("fit", "demo", {"shape": "cpu=1"}, "-c demo --shape cpu=1"),

@@ -38,19 +38,21 @@ def test_a_commit_in_every_format(ask, matches_golden, output):
 
 
 @pytest.mark.parametrize("output", FORMATS)
-@pytest.mark.parametrize("word", ["show", "history", "verify", "expire"])
+@pytest.mark.parametrize("words", ["show", "history", "explain 1", "verify", "expire"])
 @pytest.mark.usefixtures("promised")
-def test_every_format(ask, matches_golden, word, output):
-    result = ask("ledger", word, "-o", output)
+def test_every_format(ask, matches_golden, words, output):
+    result = ask("ledger", *words.split(), "-o", output)
+    word = words.split()[0]
     assert (result.code, result.err) == (0, "")
     matches_golden(f"ledger-{word}.{ENDINGS.get(output, output)}", result.out)
 
 
 @pytest.mark.parametrize("width", [80, 120])
-@pytest.mark.parametrize("word", ["show", "history", "verify"])
+@pytest.mark.parametrize("words", ["show", "history", "explain 1", "verify"])
 @pytest.mark.usefixtures("promised")
-def test_as_people_read_it(ask, matches_golden, word, width):
-    result = ask("ledger", word, "--width", width)
+def test_as_people_read_it(ask, matches_golden, words, width):
+    result = ask("ledger", *words.split(), "--width", width)
+    word = words.split()[0]
     assert max(len(each) for each in result.out.splitlines()) <= width
     matches_golden(f"ledger-{word}-{width}.txt", result.out)
 
@@ -60,6 +62,7 @@ def test_as_people_read_it(ask, matches_golden, word, width):
     [
         (("show",), "LedgerReport"),
         (("history",), "LedgerHistory"),
+        (("explain", "1"), "LedgerStep"),
         (("verify",), "LedgerVerification"),
         (("expire",), "LedgerChange"),
         (("bind", INDEX), "LedgerChange"),

@@ -19,7 +19,7 @@ def shown(*steps, subject="", more=False, shortened=False):
 def test_the_first_line_counts_steps_and_refusals():
     lines = shown(step(1), step(2, accepted=False, reason="no room"), subject="owner/a")
     assert lines[0] == "2 steps about owner/a, 1 refused"
-    assert lines[-1] == "Next: ullage ledger show --at 1 --ledger x.db"
+    assert lines[-1] == "Next: ullage ledger explain 2 --ledger x.db"
     assert any("refused" in line and "no room" in line for line in lines[4:])
 
 

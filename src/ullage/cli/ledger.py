@@ -1,4 +1,4 @@
-"""`ullage ledger show|history|verify|expire|extend|bind|pause|cache|release|backup`."""
+"""`ullage ledger show|history|explain|verify|expire|extend|bind|pause|cache|release|backup`."""
 
 from collections.abc import Callable
 from functools import partial, wraps
@@ -26,6 +26,10 @@ _SHOW_HELP: Final = """What is promised, and what that leaves of nodes, quotas a
 _HISTORY_HELP: Final = """Every step with what was asked, what was decided, and why.
 
 Name a reservation, an owner or a capacity (as capacity/node/n1) for the steps that are about it.
+"""
+_EXPLAIN_HELP: Final = """What one step was: what was asked and decided, and every term before and after.
+
+Steps are known by the revision that they made, as `ullage ledger history` lists them.
 """
 _VERIFY_HELP: Final = """Prove that the ledger is what it says; exit code 2 when anything is found.
 
@@ -114,6 +118,17 @@ def history(subject: str, ledger: str, after: int) -> "Answer":
     from ullage.service.ledger_history import HistoryQuestion, ledger_history
 
     return ledger_history(HistoryQuestion(ledger, subject, after))
+
+
+@command.command("explain", help=_EXPLAIN_HELP)
+@click.argument("revision", metavar="REVISION", type=click.IntRange(min=1))
+@_of_ledger
+@prints
+def explain(revision: int, ledger: str) -> "Answer":
+    """Answer what a step was."""
+    from ullage.service.ledger_explain import StepQuestion, ledger_explain
+
+    return ledger_explain(StepQuestion(revision, ledger))
 
 
 @command.command("verify", help=_VERIFY_HELP)

@@ -110,7 +110,7 @@ def read_journal(place: Place, subject: Mapping[str, str], after: int) -> "Itera
     """Yield the steps after a revision that are kept and name the subject, by kind; all where it is empty."""
     if not isinstance(place, Path):
         with _opened(place) as ledger:
-            rows = ledger.history(**subject) if subject else ledger.journal()
+            rows = ledger.history(**subject) if subject else ledger.journal(after)
             yield from (row for row in rows if row.revision > after)
         return
     from ullage.stores import reading as tables

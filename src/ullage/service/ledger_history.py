@@ -70,7 +70,7 @@ def ledger_history(question: HistoryQuestion) -> Answer:
         ledger=question.told or told_path(path),
         subject=question.subject,
         after=question.after,
-        steps=tuple(_step(row, kind, name) for row in found[:STEPS_MAX]),
+        steps=tuple(step_report(row, kind, name) for row in found[:STEPS_MAX]),
         more=len(found) > STEPS_MAX,
         earliest=earliest_step(path),
     )
@@ -91,8 +91,8 @@ def _subject(text: str) -> tuple[str, str]:
     return kind, name
 
 
-def _step(row: JournalRow, kind: str, name: str) -> StepReport:
-    """Return a step; of one that changed much, what it changed of the subject."""
+def step_report(row: JournalRow, kind: str = "", name: str = "") -> StepReport:
+    """Return a step; of one that changed much, what it changed of the subject, where one is named."""
     decision = row.decision
     return StepReport(
         revision=row.revision,

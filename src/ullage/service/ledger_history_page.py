@@ -73,4 +73,4 @@ def _next_words(report: "LedgerHistory") -> str:
     if report.more:
         subject = f" {shlex.quote(report.subject)}" if report.subject else ""
         return f"ledger history{subject} --after {report.steps[-1].revision}"
-    return f"ledger show --at {report.steps[0].revision}" if report.steps else "ledger show"
+    return f"ledger explain {report.steps[-1].revision}" if report.steps else "ledger show"

@@ -35,6 +35,13 @@ def ask_ledger_history(sent: "Sent") -> "Answer":
     return ledger_history(HistoryQuestion(_with_ledger(sent), told.subject, told.after, sent.asked.cluster))
 
 
+def ask_ledger_explain(sent: "Sent") -> "Answer":
+    """What one step was."""
+    from ullage.service.ledger_explain import StepQuestion, ledger_explain
+
+    return ledger_explain(StepQuestion(sent.told.revision, _with_ledger(sent), sent.asked.cluster))
+
+
 def ask_ledger_verify(sent: "Sent") -> "Answer":
     """Whether the ledger is whole."""
     from ullage.service.ledger_verify import ledger_verify

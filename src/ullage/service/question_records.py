@@ -285,6 +285,12 @@ class LedgerHistory(Parameters, frozen=True, kw_only=True):
     after: Annotated[int, Meta(ge=0, description="Only the steps after this one.")] = 0
 
 
+class LedgerExplain(Parameters, frozen=True, kw_only=True):
+    """What one step was."""
+
+    revision: Annotated[int, Meta(ge=1, description="The revision that the step made.")]
+
+
 class LedgerVerify(Parameters, frozen=True, kw_only=True):
     """Whether the ledger can be believed, beside what the cluster has now."""
 

@@ -355,6 +355,7 @@ _ASKED: Final = (
         of_ledger.ask_ledger_history,
         (),
     ),
+    Question("ledger/explain", "What one step was", records.LedgerExplain, of_ledger.ask_ledger_explain, ()),
     Question(
         "ledger/verify",
         "Whether the ledger can be believed",

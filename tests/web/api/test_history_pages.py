@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ullage.web.api import history_pages as module
-from ullage.web.api.history_pages import commits_of, history
+from ullage.web.api.history_pages import commits_of, history, taken_by
 from ullage.web.http import Principal, Request
 from ullage.web.settings import Settings
 from ullage.web.state import Audited
@@ -96,5 +96,28 @@ def test_plans_have_pages_too(run, monkeypatch):
         assert (first in html, third in html, f"plansBefore={second}#plans" in html) == (False, True, True)
         html = await page(client, "read", ("plansBefore", second))
         assert (first in html, third in html, "Older plans" in html) == (True, False, False)
+
+    run(story)
+
+
+def test_the_revision_of_every_step_leads_to_what_it_was(run):
+    async def story(client):
+        await client.state.note(noted(7))
+        await client.state.note(noted(8, "commit plan"))
+        await client.state.note(noted(9, "upload")._replace(revision=0))
+        html = await page(client, "commit")
+        assert re.findall(r'href="(/history/steps/[^"]*)"', html) == ["/history/steps/8", "/history/steps/7"]
+
+    run(story)
+
+
+def test_who_took_a_step_is_found_by_its_cluster_and_revision(run):
+    async def story(client):
+        await client.state.note(noted(7))
+        await client.state.note(noted(7)._replace(who="later", outcome="repeated"))
+        await client.state.note(noted(8)._replace(cluster="other"))
+        path = client.state.path
+        assert taken_by(path, "demo", "7") == {"who": "somebody", "action": "reserve", "of": "r7"}
+        assert [taken_by(path, "demo", each) for each in ("8", "x", "", "9" * 30)] == [{}, {}, {}, {}]
 
     run(story)

@@ -47,9 +47,9 @@ class Drawn(HTMLParser):
 def draws():
     """Draw a page by its name; what is refused is returned as its problem."""
 
-    def page(name, source="demo", body=b"", shell=None, **parameters):
+    def page(name, source="demo", body=b"", shell=None, ledger="", **parameters):
         told = shell or Shell(cluster="cluster", clusters=("cluster",), scope="commit")
-        work = Work(f"page/{name}", {**parameters, "shell": msgspec.json.encode(told).decode()}, body)
+        work = Work(f"page/{name}", {**parameters, "shell": msgspec.json.encode(told).decode()}, body, ledger)
         done = answer(work, held(source))
         if done.status != 200:
             return msgspec.json.decode(done.body)

@@ -7,8 +7,8 @@ from ullage.web.pages.table import NAMES
 
 def test_each_name_is_a_page_that_can_be_drawn(draws):
     wanted = {"node": {"node": "n1"}, "explain": {"subject": "quota/ml"}}
-    for name in NAMES:
-        assert name in PAGES
+    assert set(NAMES) == set(PAGES)
+    for name in set(NAMES) - {"step"}:  # it needs a ledger, see test_step.py
         assert draws(name, **wanted.get(name, {})).words
 
 

@@ -4,7 +4,7 @@ The hard thing is that a volume group and its drives are the same bytes: what is
 is part of the sum, also under the name of a group that has gone.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from ullage.engine.ledger.view import LedgerView
@@ -73,10 +73,6 @@ def lacking(view: LedgerView, wanted: Wanted) -> Lack | None:
 def refused(lack: Lack, changed: tuple[LedgerEntry, ...] = ()) -> Decision:
     """Return the decision that says no, and why."""
     return Decision(accepted=False, changed=changed, reason=lack.reason, shortfalls=lack.shortfalls)
-
-
-def _held(view: LedgerView, names: Iterable[str], resource: str) -> int:
-    return sum(view.held_amount(name, resource) for name in names)
 
 
 def _shortfall(capacity: Capacity, resource: str, asked: int, held: int) -> Shortfall:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from ullage.web.api.pages import chosen_cluster, refused, shell_for
+from ullage.web.api.pages import chosen_cluster, drawn, refused, shell_for
 from ullage.web.http import HTML, Problem, Request, Response
 from ullage.web.pages.history import COMMITTED, Commits, Made, history_page
 from ullage.web.pages.plan import plan_line
@@ -65,4 +65,37 @@ def commits_of(path: Path, cluster: str, query: Mapping[str, str]) -> Commits:
     return Commits([Audited(*row[1:]) for row in shown], kind, before, older)
 
 
-ROUTES: Final = (Route("GET", "/history", history, "read", "The page: what was.", answers={200: HTML}),)
+async def step(server: "Server", request: Request) -> Response:
+    """Return what one step of a ledger was; who took it is for those who may see the audit log."""
+    told = {"revision": request.values["revision"]}
+    with contextlib.suppress(Problem):  # the page that is drawn says what is wrong
+        cluster = chosen_cluster(server, request)
+        if shell_for(server, request, cluster).may_commit:
+            told |= await asyncio.to_thread(taken_by, server.state.path, cluster, told["revision"])
+    return await drawn(server, request, "step", told)
+
+
+def taken_by(path: Path, cluster: str, revision: str) -> dict[str, str]:
+    """Return who took a step and as what, by the audit log; nothing where that does not know."""
+    if not revision.isdecimal() or len(revision) > _DIGITS_MAX:
+        return {}
+    with contextlib.closing(read_only(path)) as connection:
+        found = connection.execute(
+            "SELECT who, action, subject FROM audit WHERE cluster = ? AND revision = ? "
+            "ORDER BY number LIMIT 1",
+            (cluster, int(revision)),
+        ).fetchone()
+    return {} if found is None else dict(zip(("who", "action", "of"), found, strict=True))
+
+
+ROUTES: Final = (
+    Route("GET", "/history", history, "read", "The page: what was.", answers={200: HTML}),
+    Route(
+        "GET",
+        "/history/steps/{revision}",
+        step,
+        "read",
+        "The page: what one step of a ledger was.",
+        answers={200: HTML},
+    ),
+)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from ullage.model.cluster import Snapshot
 from ullage.model.drives import DriveClass, LocalClass
+from ullage.model.ledger import is_disk, node_of
 from ullage.render.view import Cell, Table
 from ullage.web.pages.shell import Shell
 
@@ -36,6 +37,7 @@ _KINDS: Final = {
     "group": "group",
     "disk": "disk",
     "class": "class",
+    "capacity": "capacity",
 }
 """What the texts of a column are names of, by its title."""
 _ANCHORS: Final = {"entitled to": "entitlement", "total": "capacity"}
@@ -99,6 +101,14 @@ class Links:
         """Return the map of a disk, by its name."""
         return self._shell.address("/drives", q=name.strip(), system="1") + "#found"
 
+    def capacity(self, name: str, resource: str = "") -> str:
+        """Return where what a ledger promises parts of is explained: a node, a quota, or a node's disks."""
+        kind, _, rest = name.partition("/")
+        if kind == "quota":
+            return self.quota(rest)
+        node = self.node(node_of(name), resource)
+        return f"{node}#disks" if node and is_disk(name) else node
+
     def disks(self, node: str) -> str:
         """Return all disks of a node."""
         return f"{self.node(node)}#disks"
@@ -139,6 +149,8 @@ class Links:
                 return self.disk_class(name)
             case "disk":
                 return self.disk(name)
+            case "capacity":
+                return self.capacity(name, resource)
             case _:
                 return ""
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 NAMES: Final = (
     *("overview", "nodes", "node", "what_if", "what_breaks"),
-    *("quotas", "drives", "balance", "explain", "usage"),
+    *("quotas", "drives", "balance", "explain", "step", "usage"),
 )
 
 
