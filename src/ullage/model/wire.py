@@ -3,6 +3,7 @@
 Resource maps depend on the types that a document registers, so both directions take the registry.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Final, TypeVar
@@ -49,7 +50,28 @@ def decode_hook(types: ResourceTypes) -> Callable[[type, Any], Any]:
 
 def to_builtins(record: Any, types: ResourceTypes) -> Any:
     """Return a record as maps, lists, text and integers, ready for JSON or YAML."""
-    return msgspec.to_builtins(record, enc_hook=encode_hook(types), str_keys=True)
+    return msgspec.to_builtins(record, enc_hook=_printing_once(types), str_keys=True)
+
+
+def _printing_once(types: ResourceTypes) -> Callable[[Any], Any]:
+    """Return the same function for one document: of thousands of nodes many maps and amounts are equal."""
+    plain = encode_hook(types)
+    maps: dict[Resources, dict[str, str]] = {}
+    printers: dict[str, Callable[[int], str]] = {}
+
+    def printer(name: str) -> Callable[[int], str]:
+        return printers.setdefault(name, functools.cache(types[name].print))
+
+    def encode(value: Any) -> Any:
+        if not isinstance(value, Resources):
+            return plain(value)
+        found = maps.get(value)
+        if found is None:
+            found = {name: (printers.get(name) or printer(name))(value[name]) for name in value}
+            maps[value] = found
+        return found
+
+    return encode
 
 
 def from_builtins(data: Any, wanted: type[Decoded], types: ResourceTypes) -> Decoded:

@@ -27,7 +27,8 @@ def to_json(data: Any) -> str:
     except UnicodeEncodeError:
         encoded = msgspec.json.encode(_encodable(data))
     text = msgspec.json.format(encoded, indent=2).decode()
-    return _OUTSIDE_ASCII.sub(_escape, text) + "\n"
+    is_plain = text.isascii() and "\x7f" not in text  # other control characters are escaped already
+    return (text if is_plain else _OUTSIDE_ASCII.sub(_escape, text)) + "\n"
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -123,6 +123,11 @@ def held(name: str) -> Held | None:
     return _HELD.get().get(name)
 
 
+def is_held(snapshot: Snapshot) -> bool:
+    """Whether a cluster is one that is held, as some question sees it."""
+    return any(each.variant(snapshot) is not None for each in _HELD.get().values())
+
+
 def bench_of(snapshot: Snapshot, like: Snapshot | None = None) -> "Bench":
     """Return what questions about a cluster share: of one that is held, what the last one has left.
 

@@ -21,7 +21,7 @@ from ullage.model.usage import UsageSummary
 from ullage.model.verdict import Finding
 from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, read_cluster
-from ullage.service.held import columns_of
+from ullage.service.held import columns_of, is_held
 
 
 class NodeStatus(Record, frozen=True):
@@ -140,8 +140,7 @@ def status_of(snapshot: Snapshot, asked: Asked, by: str = "", usage: str = "") -
     from ullage.service.status_page import status_page
 
     check_namespace(snapshot, asked.namespace)
-    lists = bool(asked.namespace) or by == "workload"
-    report = status_report(snapshot, asked.namespace, lists=lists)
+    report = _report(snapshot, asked.namespace, lists=bool(asked.namespace) or by == "workload")
     if usage:
         from ullage.service.status_usage import with_usage
 
@@ -152,6 +151,15 @@ def status_of(snapshot: Snapshot, asked: Asked, by: str = "", usage: str = "") -
         lambda: versioned("StatusReport", report, types),
         shortened=lambda: status_page(report, types, asked, by, shortened=True),
     )
+
+
+def _report(snapshot: Snapshot, namespace: str, *, lists: bool) -> StatusReport:
+    """Return every number of a cluster; of one that is held, those that were counted before."""
+    if namespace or lists or not is_held(snapshot):
+        return status_report(snapshot, namespace, lists=lists)
+    from ullage.service.status_kept import kept_report
+
+    return kept_report(snapshot).report
 
 
 def status_report(

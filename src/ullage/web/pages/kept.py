@@ -1,7 +1,7 @@
 """What every page needs of a cluster, made once for each state of it: all numbers of its status.
 
-A page of thousands of nodes is drawn in milliseconds, its numbers take seconds. So they are kept for as
-long as the cluster is the same object; whoever makes a cluster ready calls `prepare` before it is asked.
+A page of thousands of nodes is drawn in milliseconds, its numbers take seconds. So they are kept; whoever
+makes a cluster ready calls `prepare` before it is asked.
 """
 
 from collections.abc import Callable
@@ -14,34 +14,28 @@ if TYPE_CHECKING:
     from ullage.service.status import Known
 
 Made = TypeVar("Made")
-KEPT_MAX: Final = 2
-_KEPT: "Final[list[Known]]" = []
 _MADE: "Final[list[tuple[Snapshot, str, Any]]]" = []
 """What single pages need of the clusters that are kept, by name."""
 
 
 def kept_status(asked: Asked) -> "Known":
     """Return the cluster and its status, which is counted only where that was not done before."""
-    snapshot = read_cluster(asked, needs_nodes=False)
-    for each in _KEPT:
-        if each.snapshot is snapshot:
-            return each
-    from ullage.service.status import Known, status_report
+    from ullage.service.status_kept import is_kept, kept_report
 
-    found = Known(snapshot, status_report(snapshot, like=_KEPT[0] if _KEPT else None))
-    _KEPT.insert(0, found)
-    del _KEPT[KEPT_MAX:]
-    _MADE[:] = [each for each in _MADE if any(each[0] is known.snapshot for known in _KEPT)]
+    found = kept_report(read_cluster(asked, needs_nodes=False))
+    _MADE[:] = [each for each in _MADE if is_kept(each[0])]
     return found
 
 
 def kept_of(snapshot: "Snapshot", name: str, make: Callable[[], Made]) -> Made:
     """Return what a page needs of a cluster, made anew only where the cluster is another one."""
+    from ullage.service.status_kept import is_kept
+
     for held, made_as, made in _MADE:
         if held is snapshot and made_as == name:
             return cast("Made", made)
     found = make()
-    if any(known.snapshot is snapshot for known in _KEPT):
+    if is_kept(snapshot):
         _MADE.append((snapshot, name, found))
     return found
 
