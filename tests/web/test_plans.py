@@ -12,7 +12,9 @@ from ullage.stores.protocol import MovedError, StoreUnavailableError
 from ullage.web import plans as module
 from ullage.web.history import Span
 from ullage.web.http import Principal, Problem
+from ullage.web.logs import Log
 from ullage.web.plan_answers import essence
+from ullage.web.takeover import take_over
 from web.standing import told
 
 ME = Principal("me", "commit")
@@ -383,3 +385,33 @@ def test_what_cannot_be_planned_is_told_as_the_question_would(run):
         assert (await problem(standing.plans.make("mine", NOBODY, b"", ME))).status == 422
 
     run(story)
+
+
+def test_a_commit_that_was_lost_in_a_kill_is_written_down_by_the_next_server(run, tmp_path):
+    async def story(standing):
+        made = (await standing.plans.make("mine", {}, pod(), ME)).told
+
+        async def killed(*_):
+            raise asyncio.CancelledError
+
+        standing.plans._settled = killed
+        with pytest.raises(asyncio.CancelledError):
+            await standing.plans.commit("mine", made.id, ME)
+        del standing.plans._settled
+        assert (await standing.plans.get("mine", made.id)).told.state == "open"
+        await standing.state.run(lambda c: c.execute("INSERT INTO settled VALUES ('', 0)"))
+        await standing.state.run(lambda connection: take_over(connection, tmp_path, Log()))
+        found = (await standing.plans.get("mine", made.id)).told
+        assert (found.state, found.committed_revision) == ("committed", read_ledger(path(standing)).revision)
+        ((_, entry),) = standing.state.audited(rows_max=9)
+        assert (entry.who, entry.action, entry.subject) == ("", "commit plan", made.id)
+        past = await standing.history.past("mine", Span(0, 1 << 40, 9))
+        assert [mark.plan for mark in past.marks] == [made.id]
+        again = await standing.plans.commit("mine", made.id, ME)
+        assert (again.told, len(standing.state.audited(rows_max=9))) == (found, 1)
+
+    run(story)
+
+
+def path(standing):
+    return standing.ledgers.path("mine")

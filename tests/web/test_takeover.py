@@ -85,11 +85,11 @@ def test_what_others_did_while_no_server_ran_is_not_its_own(tmp_path):
     assert serve(tmp_path, is_killed=False) == []
 
 
-def test_the_commit_of_a_plan_is_left_to_who_asks_for_it(tmp_path):
+def test_the_commit_of_a_plan_that_is_gone_is_noted_by_its_name(tmp_path):
     serve(tmp_path, is_killed=True)
     take(tmp_path, SUPPLY)
     take(tmp_path, reserve("planned"), key="plan/1")
-    assert serve(tmp_path, is_killed=False) == []
+    assert told(serve(tmp_path, is_killed=False)) == [("", "commit plan", "1", "accepted", 2)]
 
 
 def test_a_ledger_that_cannot_be_read_keeps_no_server_from_starting(tmp_path):

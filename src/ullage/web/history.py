@@ -61,6 +61,14 @@ class Past(NamedTuple):
     marks: list[Mark]
 
 
+def write_mark(connection: sqlite3.Connection, cluster: str, mark: Mark) -> None:
+    """Keep what was committed, in a transaction that is open."""
+    connection.execute(
+        "INSERT INTO marks (cluster, at_seconds, plan, who, text) VALUES (?, ?, ?, ?, ?)",
+        (cluster, mark.at_seconds, mark.plan, mark.who, mark.text),
+    )
+
+
 class History:
     """The samples of all clusters of a server."""
 
@@ -89,10 +97,7 @@ class History:
         def write(connection: sqlite3.Connection) -> None:
             if also is not None:
                 also(connection)
-            connection.execute(
-                "INSERT INTO marks (cluster, at_seconds, plan, who, text) VALUES (?, ?, ?, ?, ?)",
-                (cluster, mark.at_seconds, mark.plan, mark.who, mark.text),
-            )
+            write_mark(connection, cluster, mark)
 
         await self._state.run(write)
 

@@ -4,7 +4,7 @@ What was asked is kept with the answer. A commit takes the step on the ledger as
 every hold again. Where the cluster has moved, the same is asked again first, and if something else would be
 better now, whether the very places of the plan still do: only what somebody has looked at is committed. The
 hard thing is a crash in between: the step has the plan's own key, so it is taken once, and whoever asks again
-finds it, also who wants to discard the plan.
+finds it, also who wants to discard the plan, and the next server, which writes it down.
 """
 
 import asyncio
@@ -16,12 +16,12 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from ullage.model.ledger import Outcome
+from ullage.model.ledger import JournalRow, Outcome
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.service.clock import now_seconds, told_time
 from ullage.service.plan_record import FitPlan, step_to_commit
 from ullage.web.events import Events
-from ullage.web.history import History, Mark
+from ullage.web.history import History, Mark, write_mark
 from ullage.web.http import Principal, Problem
 from ullage.web.keys import Keyed, digest_of, forget_keys
 from ullage.web.ledgers import Asking, Ledgers
@@ -250,27 +250,16 @@ class Plans:
 
     async def _settled(self, before: Plan, outcome: Outcome, who: str) -> Plan:
         """Write down what came of a commit, all of it or nothing, for everybody who will ask."""
-        decision = outcome.decision
-        told = msgspec.structs.replace(
-            before,
-            state="committed" if decision.accepted else "refused",
-            outcome=decision.reason,
-            committed_revision=outcome.revision,
-        )
+        told = settled(before, outcome)
         if told == before:
             return told
         at_seconds = int(time.time())
-        words = told.outcome or told.state
-        entry = Audited(at_seconds, who, told.cluster, "commit plan", told.id, words, outcome.revision)
 
         def write(connection: sqlite3.Connection) -> None:
-            _set(connection, told)
-            write_audit(connection, [entry])
+            write_settled(connection, told, who, at_seconds)
 
         if told.state == "committed":
-            more = told.workloads - len(told.names)
-            names = ", ".join((*told.names, *((f"{more} more",) if more else ())))
-            await self._history.mark(told.cluster, Mark(at_seconds, told.id, who, names), write)
+            await self._history.mark(told.cluster, mark_of(told, who, at_seconds), write)
         else:
             await self._state.run(write)
         self._tell(told)
@@ -297,6 +286,47 @@ class Plans:
                 (cluster, state, before, count),
             ).fetchall()
         return [_TOLD.decode(text) for (text,) in rows]
+
+
+def settled(before: Plan, outcome: Outcome) -> Plan:
+    """Return a plan as the step of it has left it."""
+    decision = outcome.decision
+    return msgspec.structs.replace(
+        before,
+        state="committed" if decision.accepted else "refused",
+        outcome=decision.reason,
+        committed_revision=outcome.revision,
+    )
+
+
+def write_settled(connection: sqlite3.Connection, told: Plan, who: str, at_seconds: int) -> None:
+    """Write down how a plan stands that somebody wanted to commit, and that it was so."""
+    words = told.outcome or told.state
+    _set(connection, told)
+    write_audit(
+        connection,
+        [Audited(at_seconds, who, told.cluster, "commit plan", told.id, words, told.committed_revision)],
+    )
+
+
+def mark_of(told: Plan, who: str, at_seconds: int) -> Mark:
+    """Return what the history shows of a plan that was committed."""
+    more = told.workloads - len(told.names)
+    return Mark(at_seconds, told.id, who, ", ".join((*told.names, *((f"{more} more",) if more else ()))))
+
+
+def take_over_commit(connection: sqlite3.Connection, cluster: str, row: JournalRow) -> bool:
+    """Write down the commit of a plan that nobody could, from its step; False where there is no such plan."""
+    found = connection.execute(
+        "SELECT told FROM plans WHERE identifier = ? AND cluster = ?", (row.key.removeprefix(KEYS), cluster)
+    ).fetchone()
+    if found is None:
+        return False
+    told = settled(_TOLD.decode(found[0]), Outcome(row.revision, row.decision))
+    write_settled(connection, told, "", row.at_seconds)
+    if told.state == "committed":
+        write_mark(connection, cluster, mark_of(told, "", row.at_seconds))
+    return True
 
 
 def _key(told: Plan) -> str:

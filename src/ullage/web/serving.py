@@ -25,13 +25,13 @@ from ullage.model.errors import InputError
 from ullage.web.api.table import routes
 from ullage.web.app import App
 from ullage.web.connections import CONNECTIONS_MAX, Clients, Connection, look_at_all
+from ullage.web.handshakes import Handshakes
 from ullage.web.logs import Log
 from ullage.web.server import Server
 from ullage.web.settings import Settings
 from ullage.web.tokens import list_tokens
 
 BACKLOG: Final = 2048
-HANDSHAKE_SECONDS_MAX: Final = 10.0
 LOOK_SECONDS: Final = 1.0
 LOCK: Final = "lock"
 GARBAGE_OBJECTS: Final = 20_000
@@ -128,13 +128,11 @@ async def serving(
     clients = Clients(app or App(server, routes()), lambda what: server.log.say("http", what=what))
     loop = asyncio.get_running_loop()
     listening = _socket(server.settings)
-    accepting = await loop.create_server(
-        lambda: Connection(clients),
-        sock=listening,
-        backlog=BACKLOG,
-        ssl=tls,
-        ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX if tls else None,
-    )
+    accepting: asyncio.Server | Handshakes
+    if tls is None:
+        accepting = await loop.create_server(lambda: Connection(clients), sock=listening, backlog=BACKLOG)
+    else:
+        accepting = Handshakes(listening, tls, lambda: Connection(clients))
     looking = asyncio.create_task(_look(clients))
     try:
         yield _address(server.settings, listening)
