@@ -20,12 +20,12 @@ INSTALLED := .venv/.installed
 PYTEST := $(BIN)/python -m pytest --dist=loadgroup --durations=20 --numprocesses
 WAITING := $(shell expr $$(nproc) + 1)
 FAILED := .venv/.failed
-FAST := not slow and not browser and not faults
-TEST_SELECTION := -m "not faults"
+FAST := not slow and not browser and not faults and not image
+TEST_SELECTION := -m "not faults and not image"
 
 # In `make check test`, check has run the fast tests already.
 ifneq ($(filter check,$(MAKECMDGOALS)),)
-TEST_SELECTION := -m "(slow or browser) and not faults"
+TEST_SELECTION := -m "(slow or browser) and not faults and not image"
 endif
 
 # Many tests wait for real processes: one more of them runs at a time than there are processors. What fails there
@@ -38,7 +38,7 @@ endef
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo check test faults bench crash fuzz fuzz-short mutants docs lock clean test-packages reference plane helm deploy parity
+.PHONY: help demo check test faults image bench crash fuzz fuzz-short mutants docs lock clean test-packages reference plane helm deploy parity
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
@@ -59,6 +59,10 @@ test: $(INSTALLED) test-packages reference plane helm ## every test, and half a 
 
 faults: $(INSTALLED) plane ## the processes on Kubernetes while everything around them fails, and with each right taken away
 	$(PYTEST) auto -m faults
+
+image: $(INSTALLED) plane ## build the image, and run its processes as their Deployments do
+	@scripts/install-packages buildah debootstrap
+	$(BIN)/python -m pytest -m image
 
 bench: $(INSTALLED) plane ## the benchmarks, with their peers
 	$(BIN)/python benchmarks/peers/build.py

@@ -29,16 +29,17 @@ POLL_SECONDS = 0.05
 TOKEN_SECONDS = 3600
 NOT_RUN_HERE = {"Deployment", "Service", "PodDisruptionBudget", "ValidatingWebhookConfiguration"}
 DEFINITION = "CustomResourceDefinition"
+ULLAGE = (sys.executable, "-m", "ullage")
 
 
 class KubeProcess:
     """One of our processes, from the command line that a Deployment gives it."""
 
-    def __init__(self, arguments: Sequence[str], log: Path) -> None:
+    def __init__(self, arguments: Sequence[str], log: Path, program: Sequence[str] = ULLAGE) -> None:
         self.log = log
         with log.open("ab") as stream:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "ullage", "kube", *arguments],
+                [*program, "kube", *arguments],
                 stdout=stream,
                 stderr=stream,
                 stdin=subprocess.DEVNULL,
@@ -78,6 +79,7 @@ class KubeCluster:
     ) -> None:
         self.plane = Plane(program, parts)
         self.choices = choices or Choices(components=("operator", "scheduler", "extender"))
+        self.program: Sequence[str] = ULLAGE
         self._stack = contextlib.ExitStack()
         self._processes: list[KubeProcess] = []
 
@@ -133,7 +135,7 @@ class KubeCluster:
         quiet += (
             ["--webhook-port", "0"] if component == "operator" and "--webhook-port" not in arguments else []
         )
-        process = KubeProcess([component, "--kubeconfig", str(access), *quiet, *arguments], log)
+        process = KubeProcess([component, "--kubeconfig", str(access), *quiet, *arguments], log, self.program)
         self._processes.append(process)
         process.wait_until_it_says(ready)
         return process
