@@ -62,7 +62,7 @@ def test_as_people_read_it(ask, matches_golden, words, width):
     [
         (("show",), "LedgerReport"),
         (("history",), "LedgerHistory"),
-        (("explain", "1"), "LedgerStep"),
+        (("explain", "1"), "StepExplanation"),
         (("verify",), "LedgerVerification"),
         (("expire",), "LedgerChange"),
         (("bind", INDEX), "LedgerChange"),

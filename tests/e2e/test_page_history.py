@@ -63,3 +63,21 @@ def test_a_very_long_name_is_clipped_and_can_be_read_whole(served):
         name = watched.page.locator("#plans .clip", has_text=LONG).first
         assert LONG in name.get_attribute("title")
         assert name.evaluate("each => each.getBoundingClientRect().height") < 60
+
+
+@pytest.mark.parametrize("wide", [1440, 390])
+def test_a_revision_is_in_sight_and_leads_to_its_step_and_that_to_its_plan(served, wide):
+    with browser(served.address, viewport={"width": wide, "height": 900}) as watched:
+        watched.go("/history")
+        revision = watched.page.locator("#commits a.number").first
+        box = revision.bounding_box()
+        assert box["x"] + box["width"] < wide
+        revision.click()
+        watched.page.wait_for_url("**/history/steps/*")
+        words = watched.page.inner_text("main")
+        assert "Entries" in words
+        assert "held before" in words
+        watched.page.locator("main a", has_text="commit plan").click()
+        watched.page.wait_for_url("**/plans/*")
+        watched.page.locator("main a", has_text="of the ledger").click()
+        watched.page.wait_for_url("**/history/steps/*")

@@ -4,7 +4,7 @@ from builders import entry
 from ullage.engine.ledger.step import EntryChange, Held, TermChange
 from ullage.model.resources import Amount
 from ullage.render import render
-from ullage.service.ledger_explain import LedgerStep, StepQuestion
+from ullage.service.ledger_explain import StepExplanation, StepQuestion
 from ullage.service.ledger_explain_page import ROWS_SHOWN, ledger_explain_page
 from ullage.service.ledger_history import StepReport
 
@@ -17,7 +17,7 @@ def held(offers, amount):
 def shown(entries=(), terms=(), *, accepted=True, reason="", asked=("bind a",), shortened=False):
     step = StepReport(3, "then", "", asked, accepted, tuple(each.after for each in entries), reason, ())
     owners = tuple(sorted({each.after.owner for each in entries}))
-    report = LedgerStep("x.db", step, owners, entries, terms)
+    report = StepExplanation("x.db", step, owners, entries, terms)
     page = ledger_explain_page(report, StepQuestion(3, "x.db"), shortened=shortened)
     return render(page, None, "table", width=140).splitlines()
 

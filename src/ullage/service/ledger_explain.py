@@ -20,7 +20,7 @@ class StepQuestion(NamedTuple):
     told: str = ""
 
 
-class LedgerStep(Record, frozen=True):
+class StepExplanation(Record, frozen=True):
     """The answer to `ullage ledger explain`; `owners` are those whose entries the step is about."""
 
     ledger: str
@@ -39,7 +39,7 @@ def ledger_explain(question: StepQuestion) -> Answer:
     if row is None or row.revision != question.revision:
         raise _missing(question.revision, read_ledger(place).revision, row)
     change = change_of(read_ledger(place, question.revision - 1), row)
-    report = LedgerStep(
+    report = StepExplanation(
         ledger=question.told or told_path(place),
         step=step_report(row),
         owners=tuple(sorted({each.after.owner for each in change.entries})),
@@ -48,7 +48,7 @@ def ledger_explain(question: StepQuestion) -> Answer:
     )
     return Answer(
         lambda: ledger_explain_page(report, question),
-        lambda: versioned("LedgerStep", report, TYPES),
+        lambda: versioned("StepExplanation", report, TYPES),
         shortened=lambda: ledger_explain_page(report, question, shortened=True),
     )
 

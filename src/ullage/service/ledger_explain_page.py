@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from ullage.engine.ledger.step import EntryChange, TermChange
     from ullage.model.ledger_entry import LedgerEntry
     from ullage.model.resources import Amount
-    from ullage.service.ledger_explain import LedgerStep, StepQuestion
+    from ullage.service.ledger_explain import StepExplanation, StepQuestion
 
 ROWS_SHOWN: Final = 60
 NAMES_SHOWN: Final = 3
 
 
 def ledger_explain_page(
-    report: "LedgerStep", question: "StepQuestion", *, shortened: bool = False
+    report: "StepExplanation", question: "StepQuestion", *, shortened: bool = False
 ) -> view.Page:
     """Return the page of a step; shortened, the first of many entries and terms."""
     rows_max = ROWS_SHOWN if shortened else None
@@ -43,7 +43,7 @@ def ledger_explain_page(
     )
 
 
-def _verdict(report: "LedgerStep") -> str:
+def _verdict(report: "StepExplanation") -> str:
     step = report.step
     asked = several(step.asked, NAMES_SHOWN)
     if not step.accepted:
@@ -55,7 +55,7 @@ def _verdict(report: "LedgerStep") -> str:
     return f"step {step.revision}, {asked}: {entries} of {plural(len(report.owners), 'owner')} changed"
 
 
-def _facts(report: "LedgerStep", names_max: int | None) -> list[tuple[str, str]]:
+def _facts(report: "StepExplanation", names_max: int | None) -> list[tuple[str, str]]:
     step = report.step
     return [
         ("asked", several(step.asked, names_max or len(step.asked))),
@@ -68,7 +68,7 @@ def _facts(report: "LedgerStep", names_max: int | None) -> list[tuple[str, str]]
     ]
 
 
-def _entries(report: "LedgerStep", rows_max: int | None) -> view.Table:
+def _entries(report: "StepExplanation", rows_max: int | None) -> view.Table:
     columns = (
         view.Column("reservation", priority=9),
         view.Column("request", priority=2),
@@ -112,7 +112,7 @@ def _state(entry: "LedgerEntry") -> str:
     return f"{word} {listed(TYPES, worth_naming(entry.resources))}" if entry.holds else word
 
 
-def _terms(report: "LedgerStep", rows_max: int | None) -> view.Table:
+def _terms(report: "StepExplanation", rows_max: int | None) -> view.Table:
     columns = (
         view.Column("capacity", priority=9),
         view.Column("resource", priority=9),
@@ -129,7 +129,7 @@ def _terms(report: "LedgerStep", rows_max: int | None) -> view.Table:
     return view.Table("Terms", columns, rows, caption)
 
 
-def _offers_moved(report: "LedgerStep") -> bool:
+def _offers_moved(report: "StepExplanation") -> bool:
     return any(each.before.offers != each.after.offers for each in report.terms)
 
 

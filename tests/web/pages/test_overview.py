@@ -20,6 +20,7 @@ def test_findings_come_first_and_lead_to_their_subjects(draws):
     assert "1 error, 3 warnings, 4 notes" in page.words
     assert page.html.index('id="findings"') < page.html.index("How full")
     assert "/nodes/s1" in page.links
+    assert "wait to be placed → What if tells why" in page.words
 
 
 def test_the_numbers_are_those_of_the_status(draws, report):

@@ -25,10 +25,10 @@ def draws_step(draws, tmp_path):
 
 
 def test_a_step_is_told_with_who_took_it_and_its_numbers_lead_on(draws_step):
-    page = draws_step(revision="1", who="ann", action="reserve", of="a")
+    page = draws_step(revision="1", who="ann", action="commit plan", of="0a")
     assert "Step 1 of the ledger" in page.words
-    assert "by ann as reserve a" in page.words
-    assert {"/nodes/n3", "/nodes/n3#cpu", "/explain/quota/web"} <= set(page.links)
+    assert "by ann as commit plan 0a" in page.words
+    assert {"/nodes/n3", "/nodes/n3#cpu", "/explain/quota/web", "/plans/0a"} <= set(page.links)
     assert "ullage ledger explain 1 -c http://localhost:8480/v1/clusters/demo" in page.words
 
 
@@ -47,3 +47,10 @@ def test_a_step_that_is_none_is_refused_in_one_line(draws_step, revision):
 
 def test_where_nothing_was_promised_there_is_no_step(draws_step):
     assert draws_step(ledger="", revision="1")["title"] == "there is no step 1; nothing was promised yet"
+
+
+def test_what_was_asked_is_not_said_twice(draws, tmp_path):
+    path = tmp_path / "other.db"
+    submitted(path, Supply((Capacity("node/n3", Resources({"cpu": 2})),)), at_seconds=1, create=True)
+    page = draws("step", ledger=str(path), revision="1", who="ann", action="supply", of="1 capacities")
+    assert "asked supply 1 capacities by ann decision" in page.words

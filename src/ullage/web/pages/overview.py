@@ -7,6 +7,7 @@ from ullage.render import view
 from ullage.render.view import BarRow, Share
 from ullage.service.bars import resource_bars
 from ullage.service.words import NEARLY_FULL_PERCENT, findings_block, plural, resources_in_order
+from ullage.web.pages.answers import in_words
 from ullage.web.pages.kept import kept_status
 from ullage.web.pages.links import Links
 from ullage.web.pages.shell import draw, shell_of, terminal
@@ -77,7 +78,7 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
         report=report,
         verdict=verdict_of(report),
         figures=tuple(_figures(report, measured, types, links)),
-        findings=findings_block("", report.findings, alike, rest=""),
+        findings=in_words(findings_block("", report.findings, alike, rest="")),
         findings_cut=alike is not None and _is_cut(report),
         bars=bars,
         measured=measured,

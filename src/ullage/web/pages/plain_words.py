@@ -39,6 +39,7 @@ _WORDS: Final = (
     (re.compile(r"\(ullage advise ratio\)"), "(Usage, Advice on ratios)"),
     (re.compile(r"\bullage advise requests\b"), "Advice on requests"),
     (re.compile(r"record it with `ullage usage observe`, or name a --usage that has it"), "have it observed"),
+    (re.compile(r"\bask ullage fit why\b"), "What if tells why"),
     (re.compile(r"/openapi\.json lists what there is"), "the menu leads to every page"),
     (re.compile(r"--by finding shows all"), "the command below tells all"),
 )

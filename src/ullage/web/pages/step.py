@@ -12,8 +12,9 @@ from ullage.model.errors import InputError
 from ullage.render.view import Cell, Page, Table
 from ullage.service.asked import read_cluster
 from ullage.service.ledger_explain import StepQuestion, ledger_explain
-from ullage.web.pages.answers import draw_answer, page_of
-from ullage.web.pages.shell import shell_of, terminal
+from ullage.web.pages.answers import page_of, parts_of
+from ullage.web.pages.links import Links
+from ullage.web.pages.shell import Shell, draw, shell_of, terminal
 
 if TYPE_CHECKING:
     from ullage.service.asked import Asked
@@ -31,15 +32,24 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
         raise InputError(f"there is no step {text}", remedy="nothing was promised yet")
     shell = shell_of(parameters)
     found = page_of(ledger_explain(StepQuestion(int(text), asked.ledger, shell.cluster)))
-    title = f"Step {int(text)} of the ledger"
-    return draw_answer(
+    page = with_taker(found, parameters)
+    return draw(
+        "answer",
         shell,
-        read_cluster(asked),
-        title,
-        with_taker(found, parameters),
+        links=Links(shell, read_cluster(asked), plan_links(shell, parameters), otherwise="#main"),
+        title=f"Step {int(text)} of the ledger",
+        page=page,
+        parts=parts_of(page.blocks),
         command=terminal(shell, f"ledger explain {int(text)}"),
         meanings=(),
     )
+
+
+def plan_links(shell: Shell, parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return where the facts of a step lead that has committed a plan: to that plan."""
+    if parameters.get("action") != "commit plan":
+        return {}
+    return {"as": shell.address(f"/plans/{parameters.get('of', '')}")}
 
 
 def with_taker(page: Page, parameters: Mapping[str, str]) -> Page:
@@ -47,10 +57,10 @@ def with_taker(page: Page, parameters: Mapping[str, str]) -> Page:
     action, facts = parameters.get("action", ""), page.blocks[0]
     if not action or not isinstance(facts, Table):
         return page
-    told = (
-        ("by", parameters.get("who", "") or NOBODY),
-        ("as", f"{action} {parameters.get('of', '')}".rstrip()),
-    )
+    done = f"{action} {parameters.get('of', '')}".rstrip()
+    told = [("by", parameters.get("who", "") or NOBODY)]
+    if done != facts.rows[0][1].text:  # a plan, say: the ledger knows its steps alone
+        told.append(("as", done))
     more = tuple((Cell(name, tone="muted"), Cell(text)) for name, text in told)
     facts = msgspec.structs.replace(facts, rows=(facts.rows[0], *more, *facts.rows[1:]))
     return msgspec.structs.replace(page, blocks=(facts, *page.blocks[1:]))
