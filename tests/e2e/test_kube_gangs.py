@@ -36,6 +36,18 @@ def test_a_gang_is_told_what_lets_all_of_it_run_and_then_it_runs(cluster):
     cluster.wait_until_placed(*KEYS)
 
 
+def test_a_gang_that_is_not_complete_yet_is_told_what_it_waits_for_and_nothing_to_change(cluster):
+    cluster.nodes(1, cpu="4")
+    cluster.start("scheduler")
+    cluster.plane.create(member(0, "1"))
+    told = "0/1 nodes: its gang g waits for its other members: {} there"
+    until(lambda: cluster.why("web/g0") == told.format("1 of 3 is"), "the first is told")
+    cluster.plane.create(member(1, "1"))
+    until(lambda: {cluster.why(key) for key in KEYS[:2]} == {told.format("2 of 3 are")}, "both are told")
+    cluster.plane.create(member(2, "1"))
+    cluster.wait_until_placed(*KEYS)
+
+
 def test_one_of_a_gang_whose_reason_alone_changes_is_not_told_that_the_others_are_missing(cluster):
     cluster.nodes(2, cpu="4")
     cluster.start("scheduler")
@@ -54,4 +66,4 @@ def test_one_of_a_gang_whose_reason_alone_changes_is_not_told_that_the_others_ar
     before = cluster.why("web/g0")
     cluster.plane.delete("/api/v1/namespaces/full/pods/f1")
     until(lambda: cluster.why("web/g0") != before, "the reason of one has changed")
-    assert not any("needs 3 and has" in cluster.why(key) for key in KEYS)
+    assert not any("waits for its other members" in cluster.why(key) for key in KEYS)

@@ -6,7 +6,7 @@ from builders import cluster, node, waiting, workload
 from ullage.engine.columns import Columns
 from ullage.engine.placement.gang_remedies import NOTHING_HELPS
 from ullage.engine.placement.gangs import HELD_BACK
-from ullage.engine.placement.scheduling import explain
+from ullage.engine.placement.scheduling import explain, schedule
 from ullage.model.cluster import Workload
 
 
@@ -81,10 +81,15 @@ def test_a_part_that_has_room_is_told():
     assert all("add a node with 2 of cpu: all 3 then fit" in each.remedy for each in found.values())
 
 
-def test_too_few_members_are_told_so():
+def test_a_gang_that_is_not_complete_yet_waits_for_its_others_and_needs_no_change():
     gang = members(1, 2, least=3)
-    found = explain(Columns(cluster(node("n0", cpu=8), *gang)), gang, 5)
-    assert {each.reason for each in found.values()} == {"its gang g needs 3 and has 2"}
+    columns = Columns(cluster(node("n0", cpu=8), *gang))
+    found = explain(columns, gang, 5)
+    assert {each.reason for each in found.values()} == {
+        "its gang g waits for its other members: 2 of 3 are there"
+    }
+    assert {each.remedy for each in found.values()} == {""}
+    assert {each.workload: each.refusal for each in schedule(columns, gang).unplaced} == found
 
 
 def test_a_gang_that_has_room_by_itself_is_told_nothing():

@@ -6,7 +6,7 @@ import pytest
 from builders import batch, cluster, node, pod, waiting
 from ullage.engine.placement.gangs import Gang, gangs_of, units_of
 from ullage.engine.placement.running import Running
-from ullage.model.cluster import Batch
+from ullage.model.cluster import MEMBERS_UNSAID, Batch
 
 
 def member(name, replicas=1, **fields):
@@ -57,3 +57,18 @@ def test_too_few_are_those_that_run_and_those_that_are_asked_for(gang, missing, 
     assert gang.missing == missing
     assert gang.is_enough(gang.asked) == (not missing)
     assert not said or gang.too_few_asked == said
+
+
+@pytest.mark.parametrize(
+    ("gang", "said"),
+    [
+        (Gang("g", 2, 0, 1), "its gang g waits for its other members: 1 of 2 is there"),
+        (Gang("g", 5, 1, 3), "its gang g waits for its other members: 4 of 5 are there, of which 1 run"),
+        (
+            Gang("g", MEMBERS_UNSAID, 0, 3),
+            "its PodGroup g is not there yet, which says how many of its gang are enough",
+        ),
+    ],
+)
+def test_a_gang_that_is_not_complete_says_what_it_waits_for(gang, said):
+    assert gang.waits_for == said

@@ -45,6 +45,16 @@ class Gang(NamedTuple):
         run = f", of which {self.running} run" if self.running else ""
         return f"its gang {self.name} needs {self.members_min} and has {self.running + self.asked}{run}"
 
+    @property
+    def waits_for(self) -> str:
+        """Say what a gang waits for of which too few are there."""
+        if self.is_unsaid:
+            return self.too_few_asked
+        there = self.running + self.asked
+        run = f", of which {self.running} run" if self.running else ""
+        are = f"{there} of {self.members_min} {'is' if there == 1 else 'are'} there"
+        return f"its gang {self.name} waits for its other members: {are}{run}"
+
     def remedy(self, *, fits: bool = False, more: bool = False) -> str:
         """Say what helps where too few are asked for: these may fit, and those that are missing, too."""
         if self.is_unsaid:

@@ -18,6 +18,7 @@ from ullage.engine.placement.bench import Bench
 from ullage.engine.placement.fit import fit
 from ullage.engine.placement.gang_remedies import explained_gang, is_lacking
 from ullage.engine.placement.gangs import HELD_BACK, GangKey, gang_key
+from ullage.engine.placement.gathering import gathered, gathering
 from ullage.engine.placement.nominations import at_places, early, kept_places
 from ullage.engine.placement.outcome import ChosenVolume, Evicted, Outcome, Served
 from ullage.engine.placement.running import Running
@@ -117,6 +118,7 @@ def schedule(
         for member in members[len(placed) :]:
             refusal = outcome.refusal or Refusal(outcome.subject, 1, HELD_BACK)
             unplaced.append(Unplaced(member.key, msgspec.structs.replace(refusal, subject=member.key)))
+    unplaced = _waiting_for_others(columns, waiting, unplaced)
     bound, later = _runs_now(columns, groups, bound, waits)
     waits += later
     bound, held = _with_their_gangs(columns, waiting, bound, waits)
@@ -127,8 +129,17 @@ def explain(columns: Columns, refused: Sequence[Workload], kinds_max: int) -> di
     """Return why workloads have no place, and what would help each of them by itself, or all of its gang.
 
     It is None of who would have a place then. Those that are alike are told the same. Only so many kinds are
-    looked at: the others are not in the answer. Of a gang all are to be given that wait.
+    looked at: the others are not in the answer. Of a gang all are to be given that wait; one that is not
+    complete yet is told only what it waits for.
     """
+    told: dict[str, Refusal | None] = {}
+    waits_for = gathering(refused, columns.snapshot)
+    for each in refused:
+        if gang_key(each) in waits_for:
+            told[each.key] = Refusal(each.key, 1, waits_for[gang_key(each)])
+    refused = [each for each in refused if each.key not in told]
+    if not refused:
+        return told
     bench = Bench(columns)
     gangs: dict[GangKey | None, list[Workload]] = {}
     for each in sorted(refused, key=_turn):
@@ -140,7 +151,6 @@ def explain(columns: Columns, refused: Sequence[Workload], kinds_max: int) -> di
     found = {
         each.workload: each.refusal for each in schedule(columns, [members[0] for members in kinds]).unplaced
     }
-    told: dict[str, Refusal | None] = {}
     for members in kinds:
         own = found.get(members[0].key)
         for each in members:
@@ -148,6 +158,20 @@ def explain(columns: Columns, refused: Sequence[Workload], kinds_max: int) -> di
     for members in lacking[: kinds_max - len(kinds)]:
         told |= explained_gang(bench, members)
     return told
+
+
+def _waiting_for_others(
+    columns: Columns, waiting: Sequence[Workload], unplaced: Sequence[Unplaced]
+) -> list[Unplaced]:
+    """Return who has no place; of gangs that are not complete yet they are told what they wait for."""
+    asked = {each.key: each for each in waiting if each.gang} if unplaced else {}
+    waits_for = gathering(list(asked.values()), columns.snapshot)
+    return [
+        each._replace(refusal=gathered(each.refusal, asked[each.workload], waits_for))
+        if each.workload in asked
+        else each
+        for each in unplaced
+    ]
 
 
 def _runs_now(
