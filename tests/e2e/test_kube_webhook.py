@@ -87,6 +87,8 @@ WRONG = {
     "more than can be counted": "spec: {namespaces: [a], min: {cpu: 1E}}",
     "a resource that is none": "spec: {namespaces: [a], min: {kubernetes.io/seats: 1}}",
     "a queue that is none": "spec: {queues: [main]}",
+    "nobody who could go of its own": "spec: {namespaces: [a], evictsOwn: Somebody}",
+    "nobody who could go of others": "spec: {namespaces: [a], evictsOthers: lowerPriority}",
 }
 FOREIGN = {
     "a composite of nothing": ("CompositeElasticQuota", 'spec: {namespaces: [], min: {cpu: "1"}}'),
@@ -108,6 +110,12 @@ WRONG_TYPES = {
     "a name that is none": 'spec: {name: "not a name!"}',
     "a name without a domain": "spec: {name: seats}",
     "a default below 0": 'spec: {name: example.com/seats, defaultRequest: "-1"}',
+    "a default that is no amount": "spec: {name: example.com/seats, defaultRequest: lots}",
+    "an empty name": 'spec: {name: ""}',
+    "no name": "spec: {units: seat}",
+    "more decimals than are told apart": "spec: {name: example.com/seats, internalScaleExponent: 12}",
+    "fewer decimals than none": "spec: {name: example.com/seats, internalScaleExponent: -1}",
+    "steps of nothing": "spec: {name: example.com/seats, quantization: 0}",
 }
 
 

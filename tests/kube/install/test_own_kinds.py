@@ -51,9 +51,21 @@ def test_a_policy_says_which_profiles_there_are_to_inherit():
 
 
 def test_what_the_webhook_judges_in_the_words_of_the_command_line_is_left_to_it():
-    written = {"Quota": spec_of("Quota"), "CapacityPolicy": spec_of("CapacityPolicy")}
-    for each in ("x-kubernetes-validations", "pattern", "minimum", "minItems", "required"):
-        assert each not in json.dumps(written), each
+    written = json.dumps([spec_of(kind) for kind in ("Quota", "CapacityPolicy", "ResourceType")])
+    for each in ("enum", "pattern", "minimum", "maximum", "minItems", "minLength", "required"):
+        assert f'"{each}":' not in written, each
+
+
+def test_what_only_the_server_can_judge_is_judged_by_it():
+    """A file does not say what was there before."""
+    judged = {
+        name
+        for name, schema in spec_of("ResourceType")["properties"].items()
+        if "x-kubernetes-validations" in schema
+    }
+    assert judged == {"name", "internalScaleExponent"}
+    for kind in ("Quota", "CapacityPolicy"):
+        assert "x-kubernetes-validations" not in json.dumps(spec_of(kind)), kind
 
 
 def test_a_policy_has_room_for_every_setting():

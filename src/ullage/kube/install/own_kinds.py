@@ -1,7 +1,8 @@
 """The definitions of our own kinds: CapacityPolicy, Quota, ResourceType, Plan, NodeCapacity of ullage.dev/v1.
 
 Their specs are what the readers read: PolicyDocument, QuotaSpec, ResourceType. One thing differs:
-API servers know no decimals, so a ratio of 1.5 is written as text, "1.5", as Kubernetes writes amounts.
+API servers know no decimals, so a ratio of 1.5 is written as text, "1.5", as Kubernetes writes amounts. Of
+what people write, schemas say the types and how much there may be; which values hold the webhook says.
 """
 
 from typing import Final, get_args
@@ -16,7 +17,6 @@ from ullage.kube.install.schemas import (
     LIST_ITEMS_MAX,
     NAME,
     OBSERVED,
-    QUANTITY,
     TEXT,
     USED,
     WHOLE,
@@ -25,9 +25,8 @@ from ullage.kube.install.schemas import (
     object_schema,
     record_schema,
 )
-from ullage.model.cluster import NodeState
+from ullage.model.cluster import EvictsOthers, EvictsOwn, NodeState
 from ullage.model.policy import PROFILE_NAMES
-from ullage.model.quantity import NANO_EXPONENT
 from ullage.model.resources import ResourceType
 from ullage.sources.kubernetes.object_kinds import OWN_GROUP
 from ullage.sources.kubernetes.wire import QuotaSpec
@@ -95,8 +94,10 @@ QUOTA_TEXTS: Final = {
     "weight": 'The share of what others leave unused, as 2, "1.5" or "4/3"; without it, min counts.',
     "lendingLimit": "How much of an unused min others may claim, by resource; without it, all.",
     "borrowingLimit": "How much beyond min it may have, by resource; what is not named has no bound.",
-    "evictsOwn": "Whom its claims evict of its own workloads (else LowerPriority).",
-    "evictsOthers": "Whom its claims evict of other quotas, where it has the right to (else Any).",
+    "evictsOwn": f"Whom its claims evict of its own workloads: {', '.join(get_args(EvictsOwn))} "
+    "(else LowerPriority).",
+    "evictsOthers": "Whom its claims evict of other quotas, where it has the right to: "
+    f"{', '.join(get_args(EvictsOthers))} (else Any).",
 }
 _TYPE_TEXTS: Final = {
     "name": "The resource as pods name it, with a domain of your own: example.com/licences.",
@@ -200,7 +201,7 @@ _VALID: Final = Column(
 
 def _quota() -> Document:
     bounds = ("min", "max", "lendingLimit", "borrowingLimit")
-    forms = {**dict.fromkeys(bounds, AMOUNTS), "weight": WRITTEN}
+    forms = {**dict.fromkeys(bounds, AMOUNTS), "weight": WRITTEN, "evictsOwn": NAME, "evictsOthers": NAME}
     spec = record_schema(QuotaSpec, QUOTA_TEXTS, forms)
     status = {
         "type": "object",
@@ -225,24 +226,19 @@ def _quota() -> Document:
 
 def _type() -> Document:
     forms = {
-        "name": {**NAME, "minLength": 1, "x-kubernetes-validations": [_fixed("name")]},
-        "internalScaleExponent": {
-            **WHOLE,
-            "minimum": 0,
-            "maximum": NANO_EXPONENT,
-            "x-kubernetes-validations": [_fixed("internalScaleExponent")],
-        },
-        "defaultRequest": QUANTITY,
-        "quantization": {**WHOLE, "minimum": 1},
+        "name": {**NAME, "x-kubernetes-validations": [_fixed("name")]},
+        "internalScaleExponent": {**WHOLE, "x-kubernetes-validations": [_fixed("internalScaleExponent")]},
+        "defaultRequest": WRITTEN,
     }
     spec = record_schema(ResourceType, _TYPE_TEXTS, forms)
+    del spec["required"]  # that a name is missing is for the webhook to say
     spec["properties"]["internalScaleExponent"]["default"] = 0
     columns = (
         Column("Resource", "string", ".spec.name", "The resource."),
         Column("Units", "string", ".spec.units", "What an amount counts."),
     )
     text = "What is to be known of a resource that is not built in."
-    schema = object_schema(text, spec, required=["spec"])
+    schema = object_schema(text, spec)
     return definition(TYPE, schema, columns, has_status=False)
 
 
