@@ -10,7 +10,6 @@ from placement_strategies import clusters, workloads
 from quota_worlds import crowded_cluster
 from ullage.engine.columns import Columns
 from ullage.engine.placement.fit import fit
-from ullage.engine.placement.gangs import HELD_BACK
 from ullage.engine.placement.node_verdicts import SCORE_BEST, UNKNOWN_NODE, NodeVerdicts
 from ullage.engine.placement.scheduling import schedule
 from ullage.model.cluster import Batch, Snapshot, Workload
@@ -181,21 +180,10 @@ def test_it_depends_on_the_size_of_gpus_what_a_quota_says_of_a_node():
     assert told["l"].startswith("quota a would use more than its max, 64 of nos.nebuly.com/gpu-memory")
 
 
-def test_one_of_a_gang_has_a_place_only_where_all_have():
-    members = [waiting(f"web/g{index}", cpu=1, gang="g", gang_min=2) for index in range(2)]
-    small = cluster(node("n1", cpu="1"), *members)
-    assert said(small, members[0])["n1"] == HELD_BACK
-    assert said(cluster(node("n1", cpu="2"), *members), members[0]) == {"n1": ""}
-    half = cluster(node("n1", cpu="2").holding(pod("web/g1", cpu=1, gang="g", gang_min=2)), members[0])
-    assert said(half, members[0]) == {"n1": ""}
-
-
 def test_claimed_devices_are_for_whoever_asks_to_allocate():
     claims = Constraints(resource_claims=("gpu",))
     alone = waiting("web/p", cpu=1, constraints=claims)
     assert said(cluster(node("n1", cpu="1"), alone), alone) == {"n1": ""}
-    gang = [waiting(f"web/g{index}", cpu=1, gang="g", gang_min=2, constraints=claims) for index in range(2)]
-    assert said(cluster(node("n1", cpu="2"), *gang), gang[0]) == {"n1": ""}
 
 
 def test_nodes_that_are_not_known_are_named():

@@ -7,6 +7,8 @@ import pytest
 
 from kube_cluster import elastic_quota, node, pod
 from ullage.kube.extender.claiming import Claiming
+from ullage.kube.extender.gang_places import GangPlaces
+from ullage.kube.extender.judging import Judging
 from ullage.kube.extender.outlook import Outlook
 from ullage.kube.extender.telling import Telling
 from ullage.kube.following import Following
@@ -44,10 +46,21 @@ class Watched:
         self._put(NODE, node(name, room))
 
     def pod(
-        self, key: str, *, on: str = "", status: dict[str, Any] | None = None, uid: str = "", **parts: Any
+        self,
+        key: str,
+        *,
+        on: str = "",
+        status: dict[str, Any] | None = None,
+        uid: str = "",
+        annotations: dict[str, str] | None = None,
+        deleted: bool = False,
+        **parts: Any,
     ) -> None:
         made = pod(key, SCHEDULER, **parts)
         made["status"] = status or {}
+        made["metadata"]["annotations"] = annotations or {}
+        if deleted:
+            made["metadata"]["deletionTimestamp"] = "2024-01-01T00:00:00Z"
         if uid:
             made["metadata"]["uid"] = uid
         if on:
@@ -57,6 +70,9 @@ class Watched:
     def gone(self, key: str) -> None:
         namespace, _, name = key.partition("/")
         self.following.drop(POD, json.dumps({"metadata": {"name": name, "namespace": namespace}}).encode())
+
+    def node_gone(self, name: str) -> None:
+        self.following.drop(NODE, json.dumps({"metadata": {"name": name}}).encode())
 
     def quota(self, key: str, *, most: dict[str, str] | None = None, **minimum: str) -> None:
         made = elastic_quota(key, **minimum)
@@ -128,8 +144,19 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def claiming(watched, written, clock) -> Claiming:
-    return Claiming(watched.outlook, written, Telling(watched.outlook, written.tell, clock), clock)
+def gangs(watched, clock) -> GangPlaces:
+    return GangPlaces(watched.outlook, clock)
+
+
+@pytest.fixture
+def judging(watched, gangs) -> Judging:
+    return Judging(watched.outlook, gangs)
+
+
+@pytest.fixture
+def claiming(watched, written, clock, gangs) -> Claiming:
+    telling = Telling(watched.outlook, written.tell, clock)
+    return Claiming(watched.outlook, written, telling, gangs=gangs, now=clock)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from ullage.kube.extender import answers as module
-from ullage.kube.extender.answers import NEEDS_NAMES, NOT_SEEN, Answers
+from ullage.kube.extender.answers import NEEDS_NAMES, NOT_SEEN, Answers, Leader
 from ullage.kube.scheduler.actions import NotDoneError
 from ullage.kube.serving import Served
 
@@ -23,8 +23,17 @@ def asked(name: str = "p", *nodes: str, uid: str = "") -> bytes:
 
 
 @pytest.fixture
-def told(watched):
-    answers = Answers(watched.outlook, never)
+def made_way() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def answers(watched, judging, made_way) -> Answers:
+    return Answers(watched.outlook, Leader(judging, made_way.append, never))
+
+
+@pytest.fixture
+def told(answers):
 
     def ask(verb: str, body: bytes):
         return asyncio.run(getattr(answers, verb)(body))
@@ -163,10 +172,10 @@ class Seconds:
         self.times += 1
 
 
-def test_each_verb_is_served_at_its_path_and_timed(watched):
+def test_each_verb_is_served_at_its_path_and_timed(watched, answers):
     timed: dict[str, Seconds] = {}
     served = Served()
-    Answers(watched.outlook, never).serve(served, lambda verb: timed.setdefault(verb, Seconds()))
+    answers.serve(served, lambda verb: timed.setdefault(verb, Seconds()))
 
     async def post(path: str, body: bytes) -> tuple[int, bytes]:
         sent: list[dict] = []

@@ -6,6 +6,7 @@ import pytest
 
 from ullage.engine.placement.scheduling import Bound
 from ullage.kube.extender.binding import Binder
+from ullage.kube.extender.gang_places import PATIENCE_SECONDS
 from ullage.kube.scheduler.actions import NotDoneError
 
 
@@ -41,8 +42,8 @@ def ready() -> Ready:
 
 
 @pytest.fixture
-def binder(watched, written, ready) -> Binder:
-    return Binder(watched.outlook, written, ready)
+def binder(watched, written, ready, judging) -> Binder:
+    return Binder(watched.outlook, written, ready, judging)
 
 
 def bind(binder: Binder, name: str, node: str = "n1", uid: str = "") -> None:
@@ -168,3 +169,73 @@ def test_volumes_are_made_ready_first_and_given_back_where_that_fails(watched, w
     ready.fails = False
     bind(binder, "p")
     assert ready.told == [there]
+
+
+class TestGangs:
+    """Nobody of a gang is bound before enough can be."""
+
+    @pytest.fixture(autouse=True)
+    def _gang(self, watched):
+        watched.node("n1", cpu="3")
+        watched.gang("a/g", 2)
+        for name in ("p", "q"):
+            watched.pod(f"a/{name}", cpu="1", labels={"scheduling.x-k8s.io/pod-group": "g"})
+
+    async def begun(self, binder: Binder, name: str) -> asyncio.Task[None]:
+        binding = asyncio.create_task(binder.bind(f"a/{name}", f"uid-{name}", "n1"))
+        await asyncio.sleep(0.01)
+        return binding
+
+    def test_the_first_waits_for_the_others(self, written, binder):
+        async def run() -> None:
+            first = await self.begun(binder, "p")
+            assert not first.done()
+            assert written.bound == []
+            await binder.bind("a/q", "uid-q", "n1")
+            await first
+
+        asyncio.run(run())
+        assert {key for key, _, _ in written.bound} == {"a/p", "a/q"}
+
+    @pytest.fixture(params=["gone", "late", "makes way"])
+    def happen(self, request, watched, clock, binder):
+        """Something that leaves too few of the gang."""
+
+        def late() -> None:
+            clock.now += PATIENCE_SECONDS
+
+        return {
+            "gone": lambda: watched.gone("a/q"),
+            "late": late,
+            "makes way": lambda: binder.make_way("a/p"),
+        }[request.param]
+
+    def test_where_too_few_are_left_nobody_is_bound(self, watched, written, binder, gangs, happen):
+        async def run() -> None:
+            first = await self.begun(binder, "p")
+            happen()
+            watched.outlook.catch_up()
+            gangs.sweep()
+            with pytest.raises(NotDoneError):
+                await first
+
+        asyncio.run(run())
+        watched.outlook.catch_up()
+        assert written.bound == []
+        assert watched.outlook.held == {}
+        assert not watched.outlook.pod("a/p").node
+
+    def test_one_that_fails_behind_the_gate_keeps_its_place(self, watched, written, binder):
+        written.refused.add("a/q")
+
+        async def run() -> None:
+            both = [await self.begun(binder, name) for name in ("p", "q")]
+            done = await asyncio.gather(*both, return_exceptions=True)
+            assert [str(each) for each in done if each] == ["refused"]
+            watched.outlook.catch_up()
+            assert watched.outlook.held == {"a/q": "n1"}
+            written.refused.clear()
+            await binder.bind("a/q", "uid-q", "n1")
+
+        asyncio.run(run())
+        assert len(written.bound) == 2

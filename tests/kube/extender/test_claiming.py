@@ -140,10 +140,10 @@ def test_all_of_several_go_where_none_would_stay(watched, written, claiming, in_
     assert all(watched.outlook.pod(f"b/{name}").terminating for name in ("b1", "b2"))
 
 
-def test_one_that_is_only_being_bound_makes_way(watched, written, in_vain, clock):
+def test_one_that_is_only_being_bound_makes_way(watched, written, in_vain, clock, gangs):
     made_way: list[str] = []
     telling = Telling(watched.outlook, written.tell, clock)
-    claiming = Claiming(watched.outlook, written, telling, clock, make_way=made_way.append)
+    claiming = Claiming(watched.outlook, written, telling, gangs=gangs, now=clock, make_way=made_way.append)
     watched.node("n1", cpu="1")
     watched.quota("a/q", cpu="1")
     watched.quota("b/q", cpu="0")

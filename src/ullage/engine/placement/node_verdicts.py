@@ -3,7 +3,8 @@
 A trial, and what quotas use, cost a pass over the whole cluster; here both are kept, and follow it delta by
 delta. The hard thing is what they cannot follow: nodes, quotas and policies make them anew, and volumes do
 as soon as a workload that has some is asked about. Whoever has a right to a place that others still leave
-is `held`: it counts there for everybody else. Devices by resource claims are for whoever asks to allocate.
+is `held`: it counts there for everybody else. Devices by resource claims are for whoever asks to allocate,
+and whether others of its gang have places too is for a cycle of the scheduler to say.
 """
 
 from collections.abc import Iterable, Iterator, KeysView, Mapping
@@ -17,12 +18,9 @@ from ullage.engine.capacity.units import refused_by_kind
 from ullage.engine.columns import Columns
 from ullage.engine.placement.before import BeforePlacement
 from ullage.engine.placement.chosen_volumes import with_volumes
-from ullage.engine.placement.device_claims import without_device_claims
-from ullage.engine.placement.gangs import HELD_BACK, gang_key
 from ullage.engine.placement.outcome import Outcome
 from ullage.engine.placement.reasons import RESERVED, reasons_of
-from ullage.engine.placement.running import Running
-from ullage.engine.placement.scheduling import Bound, schedule
+from ullage.engine.placement.scheduling import Bound
 from ullage.engine.placement.shapes import Integers, Shape
 from ullage.engine.quota.admitted_use import NOTHING_AGAINST, AdmittedUse
 from ullage.engine.trial import Mark, Trial
@@ -223,23 +221,7 @@ class _Asking(NamedTuple):
         """Return what stops a workload before any node is looked at."""
         workload, snapshot = self.workload, self.columns.snapshot
         too_small = refused_by_kind(workload.kind, workload.requests, self.kept.rules)
-        return too_small or BeforePlacement(snapshot).refusal(workload) or self._gang_against()
-
-    def _gang_against(self) -> str:
-        """Return why too few of a gang could run beside it."""
-        one, snapshot = self.workload, self.columns.snapshot
-        if not one.gang:
-            return ""
-        if one.gang_min and len(Running(snapshot).gang_of(one)) >= one.gang_min:
-            return ""
-        key = gang_key(one)
-        waiting = [each for each in snapshot.workloads if each.state == "init" and gang_key(each) == key]
-        asked = [without_device_claims(each) for each in waiting]
-        cycle = schedule(self.columns.copy(), asked, names_remedies=False)
-        if any(each.workload == one.key for each in cycle.bound):
-            return ""
-        refusals = [each.refusal.reason for each in cycle.unplaced if each.workload == one.key]
-        return refusals[0] if refusals else HELD_BACK
+        return too_small or BeforePlacement(snapshot).refusal(workload)
 
     def scores(self, nodes: Iterable[str]) -> dict[str, int]:
         trial, shape = self.kept.trial, self._shape()

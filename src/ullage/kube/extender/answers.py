@@ -1,24 +1,28 @@
 """What kube-scheduler asks, answered: which nodes, how well they suit, whom to evict, bind.
 
 Every question is about a pod that kube-scheduler has just seen, and the own watch may be a moment behind:
-then it is waited for. All else is known already, so of a pod only its name is read (nodeCacheCapable).
+then it is waited for. All else is known already, so of a pod only its name is read (nodeCacheCapable). What
+depends on places that are held, of gangs and for those who evict others, is for the leader to answer.
 """
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from typing import Any, Final, Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
 from ullage.engine.placement.device_claims import without_device_claims
 from ullage.engine.placement.node_verdicts import NodeVerdicts
-from ullage.engine.placement.scheduling import schedule
+from ullage.engine.placement.scheduling import Nominated, schedule
+from ullage.kube.extender.judging import Judging
 from ullage.kube.extender.outlook import Outlook
 from ullage.kube.extender.wire import (
     BINDING_ARGS,
     EXTENDER_ARGS,
+    FILTER_RESULT,
     PREEMPTION_ARGS,
+    PREEMPTION_RESULT,
     BindingResult,
     ExtenderArgs,
     FilterResult,
@@ -43,6 +47,24 @@ _BAD: Final = 400
 
 Bind = Callable[[str, str, str], Awaitable[None]]
 """Binds a pod, by its key and identifier, to a node; raises a NotDoneError."""
+AskLeader = Callable[[str, bytes], Awaitable[bytes | None]]
+"""Returns what the leader answers to a verb, nothing where this one leads; raises a NotDoneError."""
+
+
+async def nobody_else(verb: str, body: bytes) -> bytes | None:
+    """Ask no other replica."""
+    del verb, body
+    return None
+
+
+class Leader(NamedTuple):
+    """What the replica that leads does: it judges, has pods make way that are only being bound, and binds."""
+
+    judging: Judging
+    make_way: Callable[[str], None]
+    bind: Bind
+    ask: AskLeader = nobody_else
+    """Asks the one that leads where that is another one."""
 
 
 class Timed(Protocol):
@@ -55,20 +77,23 @@ class Timed(Protocol):
 class Answers:
     """The verbs of an extender."""
 
-    def __init__(self, outlook: Outlook, bind: Bind) -> None:
+    def __init__(self, outlook: Outlook, leader: Leader) -> None:
         self._outlook = outlook
-        self._bind = bind
+        self._leader = leader
         self.refused = 0
 
-    def serve(self, served: Served, timed: Callable[[str], Timed]) -> None:
-        """Answer them all, each at the path of its name; `timed` is told how long each takes."""
-        verbs: dict[str, Callable[[bytes], Awaitable[Any]]] = {
+    def verbs(self) -> dict[str, Callable[[bytes], Awaitable[Any]]]:
+        """Return what answers each verb."""
+        return {
             "filter": self.filter,
             "prioritize": self.prioritize,
             "preempt": self.preempt,
             "bind": self.bind,
         }
-        for name, verb in verbs.items():
+
+    def serve(self, served: Served, timed: Callable[[str], Timed]) -> None:
+        """Answer them all, each at the path of its name; `timed` is told how long each takes."""
+        for name, verb in self.verbs().items():
             served.add("POST", f"/{name}", answering(verb, timed(name)))
 
     async def filter(self, body: bytes) -> FilterResult:
@@ -79,17 +104,27 @@ class Answers:
         found = await self._seen(asked.pod.metadata)
         if found is None:
             return FilterResult(error=NOT_SEEN)
-        verdicts, pod = found
-        if pod.node:  # it is being bound: the answer to that has not come in time
-            reasons = {name: _elsewhere(pod, name) for name in asked.node_names}
-        else:
-            reasons = verdicts.reasons(pod, asked.node_names, self._outlook.held)
-            place = self._outlook.promised_to(pod.key)
-            if reasons.get(place) == "":
-                reasons = {name: _not_there(place, name) for name in reasons}
+        pod = found[1]
+        if pod.gang and not pod.node:
+            try:
+                told = await self._leader.ask("filter", body)
+            except NotDoneError as error:
+                return FilterResult(error=shortened(str(error)))
+            if told is not None:
+                return FILTER_RESULT.decode(told)
+        reasons = self._reasons(pod, asked.node_names)
         closed = {name: shortened(reason) for name, reason in reasons.items() if reason}
         self.refused += len(closed) == len(reasons)
         return FilterResult([name for name in reasons if name not in closed], {}, closed)
+
+    def _reasons(self, pod: Workload, names: Sequence[str]) -> dict[str, str]:
+        if pod.node:  # it is being bound: the answer to that has not come in time
+            return {name: _elsewhere(pod, name) for name in names}
+        reasons = self._leader.judging.reasons(pod, names)
+        place = self._outlook.promised_to(pod.key)
+        if reasons.get(place) == "":
+            return {name: _not_there(place, name) for name in reasons}
+        return reasons
 
     async def prioritize(self, body: bytes) -> list[HostPriority]:
         """Return how well nodes suit a pod."""
@@ -103,32 +138,45 @@ class Answers:
         return [HostPriority(name, score) for name, score in scores.items()]
 
     async def preempt(self, body: bytes) -> PreemptionResult:
-        """Return who goes for a pod: by the rules of quotas, or else of priorities; nobody where none may."""
+        """Return who goes for a pod: by the rules of quotas, or else of priorities; nobody where none may.
+
+        Whoever is only being bound makes way and waits again. Room for gangs is made by us, as a whole.
+        """
         asked = PREEMPTION_ARGS.decode(body)
         found = await self._seen(asked.pod.metadata)
-        if found is None or found[1].node:
+        if found is None or found[1].node or found[1].gang:
             return PreemptionResult()
+        try:
+            told = await self._leader.ask("preempt", body)
+        except NotDoneError:
+            return PreemptionResult()
+        if told is not None:
+            return PREEMPTION_RESULT.decode(told)
         pod, columns = found[1], self._outlook.columns()
-        others = [self._outlook.pod(key) for key in self._outlook.held if key != pod.key]
         # devices that they claim are kube-scheduler's to allocate
-        waiting = [without_device_claims(each) for each in (pod, *others) if each is not None]
+        waiting = [without_device_claims(each) for each in (pod, *self._outlook.held_besides({pod.key}))]
         cycle = await asyncio.to_thread(
             schedule, columns, waiting, nominated=dict(self._outlook.held), names_remedies=False
         )
-        goes: dict[str, MetaVictims] = {}
-        for later in cycle.nominated:
-            here = [each for each in later.evicted if each.node == later.node]
-            is_claimed = len(here) < len(later.evicted) and any(each.quota for each in later.evicted)
-            if later.workload == pod.key and here and not is_claimed:  # else we evict them, on all nodes
-                facts = [self._outlook.facts(each.workload) for each in here]
-                goes[later.node] = MetaVictims([MetaPod(each.uid) for each in facts if each is not None])
-        return PreemptionResult(goes)
+        goes = {each.node: self._goes(each) for each in cycle.nominated if each.workload == pod.key}
+        return PreemptionResult({node: MetaVictims(victims) for node, victims in goes.items() if victims})
+
+    def _goes(self, later: Nominated) -> list[MetaPod]:
+        """Return whom kube-scheduler is to evict for a pod."""
+        here = [each for each in later.evicted if each.node == later.node]
+        if len(here) < len(later.evicted) and any(each.quota for each in later.evicted):
+            return []  # we evict them, on all nodes
+        being_bound = {each.workload for each in later.evicted if self._outlook.is_being_bound(each.workload)}
+        for key in sorted(being_bound):
+            self._leader.make_way(key)
+        facts = [self._outlook.facts(each.workload) for each in here if each.workload not in being_bound]
+        return [MetaPod(each.uid) for each in facts if each is not None]
 
     async def bind(self, body: bytes) -> BindingResult:
         """Bind a pod, and return why not where that failed."""
         asked = BINDING_ARGS.decode(body)
         try:
-            await self._bind(asked.key, asked.uid, asked.node)
+            await self._leader.bind(asked.key, asked.uid, asked.node)
         except NotDoneError as error:
             return BindingResult(shortened(str(error)))
         return BindingResult()

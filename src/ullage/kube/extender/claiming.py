@@ -2,13 +2,14 @@
 
 kube-scheduler evicts by priority alone, and asks nobody about a pod that has the same priority as all others.
 So a pod that it has found unschedulable, and whose quota gives it a right to the place of others, gets that
-place here: they are evicted, and it is held for the pod until kube-scheduler has bound it. Where a look finds
-that a pod has a place without that, kube-scheduler is told (see telling).
+place here: they are evicted, and it is held for the pod until kube-scheduler has bound it. So does a gang,
+which kube-scheduler does not know either, whether by a quota or by priority. Where a look finds that a pod
+has a place without that, kube-scheduler is told (see telling).
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from typing import Final
 
@@ -19,6 +20,7 @@ from ullage.engine.placement.outcome import Evicted
 from ullage.engine.placement.scheduling import Cycle, Nominated, schedule
 from ullage.engine.quota.book import NO_QUOTA, Book
 from ullage.engine.quota.validation import in_force
+from ullage.kube.extender.gang_places import GangPlaces
 from ullage.kube.extender.outlook import Outlook
 from ullage.kube.extender.telling import Telling
 from ullage.kube.scheduler.actions import SCHEDULED, UNSCHEDULABLE, Actions, NotDoneError
@@ -52,11 +54,14 @@ class Claiming:
         outlook: Outlook,
         actions: Actions,
         telling: Telling,
+        *,
+        gangs: GangPlaces,
         now: Callable[[], float] = time.monotonic,
         make_way: Callable[[str], None] = lambda _: None,
     ) -> None:
         """`make_way` has a pod that is only being bound wait again."""
         self._make_way = make_way
+        self._gangs = gangs
         self._outlook = outlook
         self._actions = actions
         self._telling = telling
@@ -79,13 +84,18 @@ class Claiming:
         outlook = self._outlook
         columns = outlook.columns()
         book = Book(in_force(columns.snapshot.quotas))
+        self._gangs.sweep()
+        gathering = self._gangs.waited_for()
         waiting = {each.key: each for each in outlook.line.ready(self._now()) if self._was_tried(each.key)}
         waiting |= {each.key: each for each in self._telling.due()}
+        waiting |= {each.key: each for each in self._others_of_gangs(waiting.values())}
+        waiting = {key: each for key, each in waiting.items() if key not in gathering}
         in_turn = bool(len(columns.snapshot.quotas))
         asked = first_of(list(waiting.values()), outlook.held, CLAIMS_MAX, in_turn=in_turn)
         claims = [each for each in asked if self._may_claim(each, book)]
         claiming = {each.key for each in claims}
-        places = await self._claim(columns, claims) if claims else {}
+        counted = {each.key for each in claims if _is_counted(each, book)}
+        places = await self._claim(columns, claims, counted) if claims else {}
         others = [each for each in asked if each.key not in claiming]
         if others and self._actions.leading.leads:
             places |= await self._telling.places(columns, others)
@@ -95,12 +105,26 @@ class Claiming:
             if each.key in outlook.line:
                 outlook.line.had_no_place(each.key, self._now())
         await self._telling.tell([each.key for each in asked], places)
+        refused = {key: node for key, node in self._gangs.waited_for().items() if self._was_tried(key)}
+        await self._telling.tell_at_once(refused)
 
-    async def _claim(self, columns: Columns, waiting: list[Workload]) -> dict[str, str]:
-        """Make room for pods of quotas, and return where those could run that need none to be made."""
+    def _others_of_gangs(self, waiting: Iterable[Workload]) -> list[Workload]:
+        """Return all of the gangs of pods, whether they were tried or not: a gang is judged as a whole."""
+        line = self._outlook.line
+        gangs = {(each.namespace, each.gang) for each in waiting if each.gang}
+        found = (line.get(key) for gang in sorted(gangs) for key in line.gang(*gang))
+        return [each for each in found if each is not None]
+
+    async def _claim(
+        self, columns: Columns, waiting: list[Workload], counted: Collection[str]
+    ) -> dict[str, str]:
+        """Make room for pods, and return where those could run that need none to be made.
+
+        Those whom a quota has `counted` are told where they have no right to any.
+        """
         outlook = self._outlook
         asked = {each.key for each in waiting}
-        judged = [*waiting, *self._held_besides(asked)]
+        judged = [*waiting, *outlook.held_besides(asked)]
         cycle = _of_those(
             asked, await asyncio.to_thread(schedule, columns, judged, nominated=dict(outlook.held))
         )
@@ -111,9 +135,9 @@ class Claiming:
             await self._make_room(later)
         for unplaced in cycle.unplaced:
             outlook.line.had_no_place(unplaced.workload, self._now())
-            outlook.held.pop(unplaced.workload, None)
+            outlook.let_go(unplaced.workload)
             facts = outlook.facts(unplaced.workload)
-            if facts is not None:
+            if facts is not None and unplaced.workload in counted:
                 note = why_not(unplaced.refusal, len(columns.nodes))
                 self._actions.say(unplaced.workload, facts.uid, "NoRightToRoom", note, is_warning=True)
         for bound in cycle.bound:
@@ -122,23 +146,18 @@ class Claiming:
                 outlook.held[bound.workload] = bound.node
         return {each.workload: each.node for each in cycle.bound}
 
-    def _held_besides(self, asked: Collection[str]) -> list[Workload]:
-        """Return the pods for which a place is held, and who have no turn now: nobody else may have it."""
-        besides = (self._outlook.pod(key) for key in list(self._outlook.held) if key not in asked)
-        return [each for each in besides if each is not None and not each.node]
-
     def _was_tried(self, key: str) -> bool:
         facts = self._outlook.facts(key)
         return facts is not None and _was_tried_in_vain(facts)
 
     def _may_claim(self, workload: Workload, book: Book) -> bool:
-        """Whether a pod is of a quota, and nobody is evicted for it by kube-scheduler."""
+        """Whether a pod is of a quota or a gang, and nobody is evicted for it by kube-scheduler."""
         facts = self._outlook.facts(workload.key)
         if facts is None or facts.nominated_node or workload.admitted:
             return False
         if self._outlook.promised_to(workload.key):
             return False
-        return bool(book.quotas) and book.place_of(workload.namespace, workload.labels) != NO_QUOTA
+        return _is_counted(workload, book) or bool(workload.gang and workload.preempts)
 
     async def _make_room(self, later: Nominated) -> None:
         """Hold a place for a pod, and evict those that are in it."""
@@ -168,7 +187,7 @@ class Claiming:
             if now is None or now.uid != uid:  # nobody goes for a pod that has gone
                 return False
             if not await self._evict(victims[0], later, is_trial=is_trial):
-                self._outlook.held.pop(later.workload, None)
+                self._outlook.let_go(later.workload)
                 return False
             victims.pop(0)
         return True
@@ -194,6 +213,10 @@ class Claiming:
         note = why_evicted(victim.reason, later.workload, later.node)
         self._actions.say(victim.workload, facts.uid, "Preempted", note, is_warning=True)
         return True
+
+
+def _is_counted(workload: Workload, book: Book) -> bool:
+    return bool(book.quotas) and book.place_of(workload.namespace, workload.labels) != NO_QUOTA
 
 
 def _of_those(asked: Collection[str], cycle: Cycle) -> Cycle:

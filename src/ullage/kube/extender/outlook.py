@@ -1,17 +1,22 @@
 """The cluster as the extender judges it: what the watch has shown, and what is being done beyond that.
 
 Pods that are being bound count on their node, those that are being evicted as on their way out, a pod for
-which others were evicted keeps their place (`held`) until it has it, and what the ledger promises is taken.
+which others were evicted, or whose gang has places, keeps its place (`held`) until it has it, and what the
+ledger promises is taken.
 Nothing here waits for anything: a question is answered, and what follows from it taken for granted, in one
 step.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+import msgspec
 
 from ullage.engine.columns import Columns
+from ullage.engine.placement.device_claims import without_device_claims
 from ullage.engine.placement.node_verdicts import NodeVerdicts
-from ullage.engine.placement.scheduling import Bound
+from ullage.engine.placement.running import Running
+from ullage.engine.placement.scheduling import Bound, Cycle, schedule
 from ullage.kube.following import Following
 from ullage.kube.scheduler.assumptions import Assumptions
 from ullage.kube.scheduler.holds import Holds
@@ -36,6 +41,7 @@ class Outlook:
         self.line = WaitingLine(tuple(names), self._assumptions.is_bound)
         self._now = now
         self.held: dict[str, str] = {}
+        self._fixed: set[str] = set()
         self._given_back: dict[str, Workload] = {}
         self._promises = following.plans.standing(following.now_seconds())
         self._columns = following.advance(Delta())
@@ -62,7 +68,7 @@ class Outlook:
             self.line.put_back(row, self._now())
         if delta.workloads or delta.dropped:
             for key in [key for key in self.held if key not in self.line]:
-                del self.held[key]
+                self.let_go(key)
         return self._verdicts
 
     def _advance(self, delta: Delta) -> None:
@@ -95,13 +101,55 @@ class Outlook:
         """Return the node on which the ledger holds room for a pod that waits."""
         return self.following.room.places.get(key, "")
 
+    def has_node(self, name: str) -> bool:
+        """Whether there is a node of a name."""
+        return name in self._columns.snapshot.nodes
+
+    def running(self) -> Running:
+        """Return who runs, of which gang, those included who are being bound."""
+        return Running(self._columns.snapshot)
+
+    def waiting_of_gang(self, member: Workload) -> list[Workload]:
+        """Return the members of a gang that wait; what the ledger holds for them is theirs to use."""
+        found = (self.pod(key) for key in sorted(self.line.gang(member.namespace, member.gang)))
+        return [each for each in found if each is not None and not each.node]
+
+    def judged(self, asked: Sequence[Workload]) -> Cycle:
+        """Return what our scheduler would do for pods now, beside those for whom places are held."""
+        waiting = [*asked, *self.held_besides({each.key for each in asked})]
+        waiting = [
+            without_device_claims(each) for each in waiting
+        ]  # devices are kube-scheduler's to allocate
+        return schedule(self._columns.copy(), waiting, nominated=dict(self.held), names_remedies=False)
+
+    # Places that are held
+
+    def hold(self, key: str, node: str) -> None:
+        """Hold the place of one of a gang that has them all: it has this one or none."""
+        self.held[key] = node
+        self._fixed.add(key)
+
+    def let_go(self, key: str) -> None:
+        """Hold no place for a pod any more."""
+        self.held.pop(key, None)
+        self._fixed.discard(key)
+
+    def held_besides(self, asked: Collection[str]) -> list[Workload]:
+        """Return the pods for which places are held, and who have no turn now: nobody else may have them."""
+        besides = [(key, self.pod(key)) for key in list(self.held) if key not in asked]
+        return [
+            msgspec.structs.replace(each, node=self.held[key]) if key in self._fixed else each
+            for key, each in besides
+            if each is not None and not each.node
+        ]
+
     # What is being done
 
     def bind(self, workload: Workload, bound: Bound) -> None:
         """Take a pod for bound, with its disks and volumes."""
         row = self._assumptions.bind(workload, bound.node)
         self.line.take((workload.key,))
-        self.held.pop(workload.key, None)
+        self.let_go(workload.key)
         if workload.volumes:
             self._advance(self._holds.hold(workload, bound, self._columns.snapshot))
         self._advance(Delta(workloads=(row,)))

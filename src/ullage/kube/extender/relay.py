@@ -1,6 +1,7 @@
-"""Binds passed on to the replica that leads: two that bind at once could each give the same quota away.
+"""What only the replica that leads may answer, passed on to it.
 
-The leader is known by its lease, and its address by the name it leads under.
+Two that bind at once could each give the same quota away, and the places of gangs are held by one. The leader
+is known by its lease, and its address by the name it leads under.
 """
 
 import asyncio
@@ -8,17 +9,13 @@ import socket
 import ssl
 from typing import Final
 
-import msgspec
-
-from ullage.kube.extender.wire import BINDING_RESULT, BindingArgs
 from ullage.kube.scheduler.actions import NotDoneError
 from ullage.sources.kubernetes.api.connection import Address, BrokenError, connect
 
 RELAY_SECONDS_MAX: Final = 660
 """Longer than volumes are waited for."""
-LEADER_PATH: Final = "/bind/leader"
-"""Where replicas ask each other: who does not lead after all passes nothing on."""
-ANSWER_BYTES_MAX: Final = 1 << 16
+ANSWER_BYTES_MAX: Final = 1 << 24
+"""Every node may be named with a reason."""
 _OK: Final = 200
 _MARK: Final = "@"
 
@@ -45,14 +42,18 @@ def trusting(certificate: str) -> ssl.SSLContext:
     return context
 
 
-async def relay(holder: str, asked: BindingArgs, tls: ssl.SSLContext | None = None) -> None:
-    """Have the replica of a name bind a pod; raises a NotDoneError."""
+def leader_path(verb: str) -> str:
+    """Return where replicas ask each other: who does not lead after all passes nothing on."""
+    return f"/{verb}/leader"
+
+
+async def relay(holder: str, verb: str, body: bytes, tls: ssl.SSLContext | None = None) -> bytes:
+    """Return what the replica of a name answers; raises a NotDoneError."""
     where, _, port = holder.rpartition(_MARK)[2].rpartition(":")
     if not where or not port.isdigit():
         raise NotDoneError("no replica leads yet" if not holder else f"{holder} has no address")
-    body = msgspec.json.encode(asked)
     request = (
-        f"POST {LEADER_PATH} HTTP/1.1\r\nHost: {where}:{port}\r\nContent-Type: application/json\r\n"
+        f"POST {leader_path(verb)} HTTP/1.1\r\nHost: {where}:{port}\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
     ).encode() + body
     try:
@@ -66,6 +67,4 @@ async def relay(holder: str, asked: BindingArgs, tls: ssl.SSLContext | None = No
         raise NotDoneError(f"the replica that leads does not answer: {error}") from None
     if answer.status != _OK:
         raise NotDoneError(f"the replica that leads answered {answer.status}")
-    result = BINDING_RESULT.decode(answer.data)
-    if result.error:
-        raise NotDoneError(result.error)
+    return bytes(answer.data)

@@ -6,14 +6,18 @@ import ssl
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from ullage.kube.election import ALONE
-from ullage.kube.extender.answers import Answers, answering
+from ullage.kube.extender.answers import Answers, Leader, answering
 from ullage.kube.extender.binding import Binder
 from ullage.kube.extender.claiming import Claiming
+from ullage.kube.extender.gang_places import GangPlaces
+from ullage.kube.extender.judging import Judging
 from ullage.kube.extender.outlook import Outlook
-from ullage.kube.extender.relay import LEADER_PATH, identity, own_host, relay, trusting
+from ullage.kube.extender.relay import identity, leader_path, own_host, relay, trusting
 from ullage.kube.extender.telling import Conditions, Telling
-from ullage.kube.extender.wire import BindingArgs
+from ullage.kube.extender.wire import BINDING_RESULT, BindingArgs
 from ullage.kube.running import Options, Process, run
 from ullage.kube.scheduler.actions import Actions, NotDoneError
 from ullage.kube.scheduler.volumes import Volumes
@@ -83,23 +87,31 @@ class _Extender:
         self._actions = Actions(process.client, process.events, leading, process.unanswered)
         self._outlook = Outlook(process.following, names)
         volumes = Volumes(process.client, process.following.mirror, leading)
-        self._binder = Binder(self._outlook, self._actions, volumes)
+        gangs = GangPlaces(self._outlook)
+        self._judging = Judging(self._outlook, gangs)
+        self._binder = Binder(self._outlook, self._actions, volumes, self._judging)
         self._telling = Telling(self._outlook, Conditions(process.client, leading).write)
-        self._claiming = Claiming(self._outlook, self._actions, self._telling, make_way=self._binder.make_way)
+        self._claiming = Claiming(
+            self._outlook, self._actions, self._telling, gangs=gangs, make_way=self._binder.make_way
+        )
         self._has_begun = False
         show = process.metrics
         show.counter("extender_bound", "Pods that were bound.", lambda: self._binder.bound)
         show.counter("extender_not_bound", "Pods that could not be bound.", lambda: self._binder.failed)
         show.counter("extender_evicted", "Pods evicted for quotas.", lambda: self._claiming.evicted)
+        show.gauge("extender_held", "Pods for which a place is held.", lambda: len(self._outlook.held))
         show.counter("extender_told", "Times that room was told of.", lambda: self._telling.told)
 
     def served(self) -> Served:
         """Return what kube-scheduler asks, and other replicas."""
         metrics, served = self.process.metrics, Served()
-        answers = Answers(self._outlook, self._bind)
+        leader = Leader(self._judging, self._binder.make_way, self._bind, self._ask_leader)
+        answers = Answers(self._outlook, leader)
         answers.serve(served, lambda verb: metrics.seconds(f"extender_{verb}", f"How long {verb} took."))
         metrics.counter("extender_refused", "Pods that no node takes.", lambda: answers.refused)
-        served.add("POST", LEADER_PATH, answering(Answers(self._outlook, self._bind_here).bind))
+        here = Answers(self._outlook, leader._replace(bind=self._bind_here, ask=self._answers_here))
+        for verb, answer in here.verbs().items():
+            served.add("POST", leader_path(verb), answering(answer))
         return served
 
     async def lead(self) -> None:
@@ -112,14 +124,29 @@ class _Extender:
 
     async def _bind(self, key: str, uid: str, node: str) -> None:
         """Bind a pod, or have it bound by the replica that leads."""
-        if self._actions.leading.leads:
-            await self._bind_here(key, uid, node)
-            return
         namespace, _, name = key.partition("/")
-        asked = BindingArgs(name, namespace, node, uid)
-        await relay(self.process.election.holder, asked, self._trusted)
+        told = await self._ask_leader("bind", msgspec.json.encode(BindingArgs(name, namespace, node, uid)))
+        if told is None:
+            await self._bind_here(key, uid, node)
+        elif error := BINDING_RESULT.decode(told).error:
+            raise NotDoneError(error)
 
-    async def _bind_here(self, key: str, uid: str, node: str) -> None:
+    async def _ask_leader(self, verb: str, body: bytes) -> bytes | None:
+        """Return what the replica that leads answers, nothing where that is this one."""
+        if self._actions.leading.leads:
+            self._require_begun()
+            return None
+        return await relay(self.process.election.holder, verb, body, self._trusted)
+
+    async def _answers_here(self, verb: str, body: bytes) -> None:
+        """Pass nothing on; raises a NotDoneError where this one does not lead after all."""
+        del verb, body
+        self._require_begun()
+
+    def _require_begun(self) -> None:
         if not self._has_begun or not self._actions.leading.leads:
             raise NotDoneError("no replica leads yet")
+
+    async def _bind_here(self, key: str, uid: str, node: str) -> None:
+        self._require_begun()
         await self._binder.bind(key, uid, node)

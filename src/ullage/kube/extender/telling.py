@@ -4,7 +4,8 @@ It looks again at a pod that was refused once something happens that it watches.
 policy that changes, a promise that ends are none of that; and what it does watch it may see before we do: it
 asks at once, and is refused by what we knew. Any change of the pod makes it ask again, so a condition is
 written. The hard thing is to write seldom, because everybody who watches pods sees it: only where two looks,
-some time apart, find a place for a pod that is still not bound, and after a pause that grows each time.
+some time apart, find a place for a pod that is still not bound, and after a pause that grows each time. Only
+where a gang has places, and waits for those of it that were refused before, it is told at once.
 """
 
 import asyncio
@@ -31,6 +32,8 @@ PAUSE_SECONDS: Final = 15.0
 """After how long it is told again; kube-scheduler lets a pod wait for ten seconds at most."""
 PAUSE_SECONDS_MAX: Final = 300.0
 """As often kube-scheduler looks again by itself."""
+GANG_PAUSE_SECONDS: Final = 5.0
+"""After how long it is told again of one of a gang for which a place is held meanwhile."""
 TOLD_MAX: Final = 20
 """Pods that are told of at once, and not more often than every second."""
 TELL_SECONDS: Final = 1.0
@@ -40,12 +43,16 @@ Write = Callable[[str, str, str], Awaitable[None]]
 
 
 class _Hope(NamedTuple):
-    """A pod that has a place, and since when; it was told so often, and is not told again before a time."""
+    """A pod that has a place, and since when; it was told so often, and is not told again before a time.
+
+    While its gang waits for it that is another time.
+    """
 
     uid: str
     since: float | None = None
     told: int = 0
     not_before: float = 0.0
+    gang_not_before: float = 0.0
 
     def is_due(self, now: float) -> bool:
         """Whether it is time to look again, and to tell if the place is still there."""
@@ -115,12 +122,25 @@ class Telling:
         due.sort(key=lambda key: (self._hopes[key].since or 0.0, key))
         for key in due[:TOLD_MAX]:
             self._quiet_until = now + TELL_SECONDS
-            hope = self._hopes[key]
-            pause = min(PAUSE_SECONDS * 2 ** min(hope.told, 10), PAUSE_SECONDS_MAX)
-            self._hopes[key] = hope._replace(told=hope.told + 1, not_before=now + pause)
-            with suppress(NotDoneError):
-                await self._write(key, hope.uid, places[key])
-                self.told += 1
+            pause = min(PAUSE_SECONDS * 2 ** min(self._hopes[key].told, 10), PAUSE_SECONDS_MAX)
+            await self._tell(key, places[key], now + pause)
+
+    async def tell_at_once(self, places: Mapping[str, str]) -> None:
+        """Tell of those of gangs that have places, of so many at a time: the others of their gangs wait."""
+        now = self._now()
+        for key in places:
+            self._note(key, now, has_place=True)
+        due = [key for key in places if key in self._hopes and now >= self._hopes[key].gang_not_before]
+        for key in due[:TOLD_MAX]:
+            self._hopes[key] = self._hopes[key]._replace(gang_not_before=now + GANG_PAUSE_SECONDS)
+            await self._tell(key, places[key], now + PAUSE_SECONDS)
+
+    async def _tell(self, key: str, place: str, not_before: float) -> None:
+        hope = self._hopes[key]
+        self._hopes[key] = hope._replace(told=hope.told + 1, not_before=not_before)
+        with suppress(NotDoneError):
+            await self._write(key, hope.uid, place)
+            self.told += 1
 
     def _note(self, key: str, now: float, *, has_place: bool) -> None:
         facts, hope = self._outlook.facts(key), self._hopes.get(key)

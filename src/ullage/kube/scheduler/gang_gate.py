@@ -134,7 +134,7 @@ class Gates:
         }
         if fresh:
             running = Running(snapshot)
-            self._open |= {gang: GangGate(_needed(found, running)) for gang, found in fresh.items()}
+            self._open |= {gang: GangGate(members_needed(found, running)) for gang, found in fresh.items()}
         gates = {gang: self._open[gang] for gang in gangs if gang in self._open}
         for gang, gate in gates.items():
             for each in gangs[gang]:
@@ -142,6 +142,7 @@ class Gates:
         return gates
 
 
-def _needed(members: Sequence[Workload], running: Running) -> int:
+def members_needed(members: Sequence[Workload], running: Running) -> int:
+    """Return how many of those who are to be bound are needed beside who runs already."""
     least = max(each.gang_min for each in members)
     return min(len(members), least - len(running.gang_of(members[0]))) if least else len(members)

@@ -52,6 +52,10 @@ class WaitingLine:
         """Return a pod that waits."""
         return self._waiting.get(key)
 
+    def gang(self, namespace: str, name: str) -> list[str]:
+        """Return the pods of a gang that wait."""
+        return [key for key, row in self._waiting.items() if (row.namespace, row.gang) == (namespace, name)]
+
     def tries(self, key: str) -> int:
         """Return how often a pod had no place."""
         turn = self._turns.get(key)
