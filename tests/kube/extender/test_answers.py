@@ -5,12 +5,14 @@ import json
 
 import pytest
 
+from ullage.engine.placement.scheduling import Bound
 from ullage.kube.extender import answers as module
 from ullage.kube.extender.answers import NEEDS_NAMES, NOT_SEEN, Answers, Leader
 from ullage.kube.scheduler.actions import NotDoneError
 from ullage.kube.serving import Served
 
 UID = "uid-p"
+GROUP = {"scheduling.x-k8s.io/pod-group": "g"}
 
 
 async def never(key: str, uid: str, node: str) -> None:
@@ -154,6 +156,55 @@ class TestPreempt:
         watched.outlook.catch_up()
         watched.outlook.evict("a/low")
         assert self.victims(told, "p") == {}
+
+    def test_who_is_only_being_bound_makes_way_and_is_not_evicted(self, watched, told, made_way):
+        watched.node("n1", cpu="1")
+        watched.pod("a/low", cpu="1")
+        watched.pod("a/p", cpu="1", spec={"priority": 9})
+        watched.outlook.catch_up()
+        watched.outlook.bind(watched.outlook.pod("a/low"), Bound("a/low", "n1"))
+        assert self.victims(told, "p") == {}
+        assert made_way == ["a/low"]
+
+    def test_nobody_is_evicted_by_kube_scheduler_for_one_of_a_gang(self, watched, told):
+        watched.node("n1", cpu="1")
+        watched.gang("a/g", 2)
+        watched.pod("a/low", cpu="1", on="n1")
+        for name in ("p", "q"):
+            watched.pod(f"a/{name}", cpu="500m", labels=GROUP, spec={"priority": 9})
+        assert self.victims(told, "p") == {}
+
+
+class TestLeader:
+    """What depends on places that are held is answered by the replica that leads."""
+
+    @pytest.fixture
+    def ask(self, watched, judging):
+        watched.node("n1")
+        watched.gang("a/g", 2)
+        watched.pod("a/p", cpu="1", labels=GROUP)
+
+        def asked_of(leader):
+            answers = Answers(watched.outlook, Leader(judging, print, never, leader))
+            return asyncio.run(answers.filter(asked("p", "n1"))), asyncio.run(answers.preempt(asked("p")))
+
+        return asked_of
+
+    def test_its_answer_about_a_gang_is_passed_on(self, watched, ask):
+        async def leader(verb: str, body: bytes) -> bytes:
+            assert (verb, body) == ("filter", asked("p", "n1"))
+            return b'{"NodeNames":["n7"],"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""}'
+
+        assert ask(leader)[0].node_names == ["n7"]
+        assert watched.outlook.held == {}
+
+    def test_without_one_nothing_is_answered(self, watched, ask):
+        async def nobody(*_: object) -> bytes:
+            raise NotDoneError("no replica leads yet")
+
+        told, goes = ask(nobody)
+        assert (told.error, goes.node_name_to_meta_victims) == ("no replica leads yet", {})
+        assert watched.outlook.held == {}
 
 
 def test_why_a_bind_failed_is_told(told):

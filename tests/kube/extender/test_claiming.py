@@ -153,3 +153,33 @@ def test_one_that_is_only_being_bound_makes_way(watched, written, in_vain, clock
     watched.pod("a/p", cpu="1", status=in_vain)
     look(claiming)
     assert (made_way, written.evicted) == (["b/b1"], [])
+
+
+def test_less_important_pods_go_for_a_gang_that_no_quota_counts(watched, written, claiming, in_vain):
+    for name in ("n1", "n2"):
+        watched.node(name, cpu="1")
+        watched.pod(f"a/low-{name}", cpu="1", on=name)
+    watched.gang("a/g", 2)
+    group = {"scheduling.x-k8s.io/pod-group": "g"}
+    watched.pod("a/g1", cpu="1", labels=group, spec={"priority": 9}, status=in_vain)
+    watched.pod("a/g2", cpu="1", labels=group, spec={"priority": 9})
+    look(claiming)
+    assert sorted(written.evicted) == ["a/low-n1", "a/low-n2"]
+    assert sorted(watched.outlook.held) == ["a/g1", "a/g2"]
+
+
+def test_those_of_a_gang_that_were_refused_are_told_at_once_that_it_has_places(
+    watched, written, claiming, in_vain, judging
+):
+    for name in ("n1", "n2"):
+        watched.node(name, cpu="1")
+    watched.gang("a/g", 2)
+    group = {"scheduling.x-k8s.io/pod-group": "g"}
+    watched.pod("a/g1", cpu="1", labels=group, status=in_vain)
+    watched.pod("a/g2", cpu="1", labels=group)
+    watched.outlook.catch_up()
+    judging.reasons(watched.outlook.pod("a/g2"), ("n1", "n2"))
+    for _ in range(2):
+        look(claiming)
+    assert [key for key, _, _ in written.told] == ["a/g1"]
+    assert written.evicted == []
