@@ -145,6 +145,7 @@ RISING = [
 @settings(deadline=None, max_examples=25)
 @given(READINGS, st.integers(1, 4))
 @example(RISING, 4)
+@example([*RISING, ("agent.csv", True, 40 * DAY, RISING[0][3][1:2]), *RISING], 4)
 def test_what_waits_is_seen_as_if_it_had_been_added_at_once(tmp_path_factory, readings, readings_max):
     folder = tmp_path_factory.mktemp("waiting")
     cluster = folder / "cluster.yaml"
@@ -174,20 +175,54 @@ def test_readings_of_a_day_wait_until_there_are_enough(tmp_path, monkeypatch):
     monkeypatch.setattr(usage_reading, "READINGS_MAX", 4)
     cluster, ledger = tmp_path / "cluster.yaml", tmp_path / "usage" / "ledger.db"
     cluster.write_text(CLUSTER, encoding="utf-8")
-    observe(tmp_path, ledger, cluster, MINUTES[:4])
+    observe(tmp_path, ledger, cluster, MINUTES[:3])
     assert waiting(ledger)[1] >= 3 * 4
     observe(tmp_path, ledger, cluster, [("agent.csv", True, 60 * 5, MINUTES[0][3])])
     assert waiting(ledger) == (0, 0)
-    assert read_book(ledger).figures(Stream("pod/shop/web-0", "cpu")).points == 5
+    assert read_book(ledger).figures(Stream("pod/shop/web-0", "cpu")).points == 4
 
 
-def test_the_first_reading_of_a_day_waits_for_nothing(tmp_path):
+def test_the_first_reading_of_all_and_that_of_a_day_wait_like_others(tmp_path):
     cluster, ledger = tmp_path / "cluster.yaml", tmp_path / "usage" / "ledger.db"
     cluster.write_text(CLUSTER, encoding="utf-8")
-    observe(tmp_path, ledger, cluster, MINUTES[:3])
-    assert waiting(ledger) != (0, 0)
-    observe(tmp_path, ledger, cluster, [("agent.csv", True, DAY, MINUTES[0][3])])
+    rows = []
+    for later in (60, DAY):
+        observe(tmp_path, ledger, cluster, [("agent.csv", True, later, MINUTES[0][3])])
+        rows.append(waiting(ledger)[0])
+    assert 0 < rows[0] < rows[1]
+    with looking(ledger) as connection:
+        assert connection.execute("SELECT count(*) FROM usage_days").fetchone() == (0,)
+
+
+def test_a_reading_over_midnight_waits(tmp_path):
+    cluster, ledger = tmp_path / "cluster.yaml", tmp_path / "usage" / "ledger.db"
+    cluster.write_text(CLUSTER, encoding="utf-8")
+    points = [("pod/shop/web-0", "cpu", -30, "1"), ("pod/shop/web-1", "cpu", 0, "1")]
+    observe(tmp_path, ledger, cluster, [("agent.csv", False, DAY + 10, points)])
+    with looking(ledger) as connection:
+        found = connection.execute("SELECT day, points FROM usage_waiting WHERE kind = 'pod' ORDER BY day")
+        assert found.fetchall() == [(BEGIN // DAY, 1), (BEGIN // DAY + 1, 1)]
+
+
+def test_a_table_of_many_points_of_each_that_begins_a_day_is_added_at_once(tmp_path):
+    cluster, ledger = tmp_path / "cluster.yaml", tmp_path / "usage" / "ledger.db"
+    cluster.write_text(CLUSTER, encoding="utf-8")
+    points = [("pod/shop/web-0", "cpu", -60 * ago, "1") for ago in range(20)]
+    observe(tmp_path, ledger, cluster, [("agent.csv", False, DAY // 2, points)])
     assert waiting(ledger) == (0, 0)
+
+
+def test_days_that_are_too_old_are_forgotten_when_a_reading_begins_a_new_one(tmp_path):
+    """Also those that still wait; streams of which others wait are kept."""
+    cluster, ledger = tmp_path / "cluster.yaml", tmp_path / "usage" / "ledger.db"
+    cluster.write_text(CLUSTER, encoding="utf-8")
+    observe(tmp_path, ledger, cluster, MINUTES[:2])
+    observe(tmp_path, ledger, cluster, [("agent.csv", True, 40 * DAY, [("pod/shop/web-0", "cpu", 0, "1")])])
+    book = read_book(ledger)
+    assert book.days(Stream("pod/shop/web-0", "cpu")) == [BEGIN // DAY + 40]
+    assert not book.streams_of("pod/shop/web-1")
+    assert book.days(Stream("node/n1", "cpu")) == [BEGIN // DAY], "of nodes more is kept"
+    assert verify(ledger) == []
 
 
 @pytest.mark.parametrize(

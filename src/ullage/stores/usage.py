@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -24,6 +23,7 @@ from ullage.stores.opening import check, open_to_read, open_to_write
 from ullage.stores.protocol import StoreBusyError
 from ullage.stores.usage_codec import to_histogram, to_peaks
 from ullage.stores.usage_fold import has_waiting, settle
+from ullage.stores.usage_forgetting import forget, newest_of
 from ullage.stores.usage_known import batches_of
 from ullage.stores.usage_reading import Recorder
 from ullage.stores.usage_rows import COLUMNS, LOW_BITS, PUT, rows_of
@@ -32,11 +32,6 @@ from ullage.stores.usage_sums import forget_sums, unkept_sums
 from ullage.stores.usage_tables import StoredRow, put_rows
 from ullage.stores.usage_waiting import waiting_book, waiting_of
 
-KEPT_DAYS: Final[Mapping[str, int]] = MappingProxyType(
-    {"container": 35, "pod": 35, "workload": 100, "node": 100}
-)
-"""How many days are kept of what there is much of."""
-OTHERS_KEPT_DAYS: Final = 400
 TRIES_MAX: Final = 5
 
 
@@ -173,7 +168,8 @@ def _write(connection: sqlite3.Connection, batch: Batch, added: Sequence[StoredR
         "INSERT OR REPLACE INTO usage_marks VALUES (?, ?, ?)",
         [(number, streams[stream], last) for stream, last in marks.last_seconds.items()],
     )
-    _forget(connection, added, batch.at_seconds // DAY_SECONDS)
+    days = ((kind_of(stream.subject), day) for stream, day, _ in added)
+    forget(connection, newest_of(days, batch.at_seconds // DAY_SECONDS))
 
 
 def row_of(stream: Stream, day: int, columns: Sequence[Any]) -> DayRow:
@@ -184,34 +180,3 @@ def row_of(stream: Stream, day: int, columns: Sequence[Any]) -> DayRow:
     figures = Figures(points, total, least, most, dropped, first, last, buckets, counts)
     slots = None if peaks is None else to_peaks(peaks, slots_of(stream))
     return DayRow(stream, day, figures, slots)
-
-
-def _forget(connection: sqlite3.Connection, added: Sequence[StoredRow], today: int) -> None:
-    """Delete days that are older than is kept of their kind, and streams of which nothing is left.
-
-    They are old by the newest day of their kind that was added and has come: an observation of the far future
-    ends nothing. What is gone is not new when it is offered again: its source remembers how far it went.
-    """
-    newest: dict[str, int] = {}
-    for stream, day, _ in added:
-        kind = kind_of(stream.subject)
-        if newest.get(kind, -1) < day <= today:
-            newest[kind] = day
-    connection.executemany("INSERT OR REPLACE INTO usage_begun VALUES (?, ?)", newest.items())
-    deleted = 0
-    for kind, day in newest.items():
-        done = connection.execute(
-            "DELETE FROM usage_days WHERE day <= ? AND stream IN "
-            "(SELECT number FROM usage_streams WHERE subject = ? OR subject LIKE ? || '/%')",
-            (day - KEPT_DAYS.get(kind, OTHERS_KEPT_DAYS), kind, kind),
-        )
-        deleted += done.rowcount
-    if not deleted:
-        return
-    connection.execute(
-        "UPDATE usage_sources SET forgotten_seconds = max(forgotten_seconds, coalesce("
-        "(SELECT max(last_seconds) FROM usage_marks WHERE source = usage_sources.number"
-        " AND stream NOT IN (SELECT stream FROM usage_days)), -1))"
-    )
-    connection.execute("DELETE FROM usage_marks WHERE stream NOT IN (SELECT stream FROM usage_days)")
-    connection.execute("DELETE FROM usage_streams WHERE number NOT IN (SELECT stream FROM usage_days)")

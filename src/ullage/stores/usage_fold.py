@@ -33,7 +33,7 @@ def settle(connection: sqlite3.Connection) -> None:
     if has_waiting(connection):
         _fold_all(connection)
         connection.execute("BEGIN IMMEDIATE")
-        _settle_marks(connection)
+        settle_marks(connection)
         connection.execute("COMMIT")
 
 
@@ -68,7 +68,8 @@ def _fold(connection: sqlite3.Connection, group: Group) -> None:
             connection.execute("ROLLBACK")
 
 
-def _settle_marks(connection: sqlite3.Connection) -> None:
+def settle_marks(connection: sqlite3.Connection) -> None:
+    """Put all marks where each can be asked for, in a transaction."""
     for source, data in connection.execute("SELECT source, data FROM usage_latest").fetchall():
         latest = to_points(data)
         connection.executemany(

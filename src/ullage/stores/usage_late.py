@@ -12,7 +12,7 @@ from ullage.engine.usage.book import Stream
 from ullage.model.usage import kind_of
 from ullage.stores.database_file import failures
 from ullage.stores.opening import open_to_read
-from ullage.stores.usage import KEPT_DAYS, OTHERS_KEPT_DAYS
+from ullage.stores.usage_forgetting import KEPT_DAYS, OTHERS_KEPT_DAYS
 from ullage.stores.usage_waiting import waiting_of
 
 

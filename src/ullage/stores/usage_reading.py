@@ -1,13 +1,13 @@
 """A reading of everybody, which is written as it came: a few rows of points that wait, and their marks.
 
-It is there as a whole or not at all, and counts as if it had been added to the days of its streams at once.
-So only what changes nothing else may wait: points of the day by which old ones were forgotten last, with sums
-that go on, or none. All else, such as the first reading of a day, is added to the days themselves.
+It is there as a whole or not at all, and counts as if it had been added to the days of its streams at once;
+with the first reading of a day, what is too old is forgotten. Only where sums end, and where there is much of
+few at the beginning of a day, points are added to the days themselves.
 """
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,6 +21,7 @@ from ullage.stores.database_file import connect, failures
 from ullage.stores.opening import open_to_read, open_to_write
 from ullage.stores.schema import VERSION, migrate, version_of
 from ullage.stores.usage_fold import fold
+from ullage.stores.usage_forgetting import forget, newest_of
 from ullage.stores.usage_known import NONE, Known, batches_of
 from ullage.stores.usage_points import Points, in_order, points_bytes
 from ullage.stores.usage_sources import counted
@@ -29,6 +30,8 @@ from ullage.stores.usage_sums import do_sums_hold
 READINGS_MAX: Final = 60
 """So many readings wait at most: the days of streams are written once for all of them."""
 POINTS_MAX: Final = 1 << 24
+POINTS_OF_EACH_MAX: Final = 4
+"""A reading with which days begin waits with so many points of a stream at most: a table has more."""
 BYTES_MAX: Final = 64 << 20
 """What waits takes no more than this, and one reading."""
 
@@ -62,12 +65,13 @@ class _Part(NamedTuple):
 
 
 class _Packed(NamedTuple):
-    """A reading as it is written, and the marks after it."""
+    """A reading as it is written, the marks after it, and the days of kinds that begin with it."""
 
     parts: list[_Part]
     told: Integers
     last_seconds: Integers
     streams: int
+    begins: Mapping[str, int]
 
 
 class Recorder:
@@ -99,7 +103,7 @@ class Recorder:
 
         What is known is of no use after that, unless the reading was written.
         """
-        if not self.path.exists() or not reading.parts:
+        if not reading.parts:
             return None
         with (
             failures(self.path),
@@ -107,10 +111,13 @@ class Recorder:
         ):
             begun = dict(connection.execute("SELECT kind, day FROM usage_begun"))
             packed = _packed(known, reading, begun)
-            if packed is None or not _written(connection, known, reading, packed, self.path):
+            if packed is None:
+                return None
+            is_forgotten = _written(connection, known, reading, packed, self.path)
+            if is_forgotten is None:
                 return None
             is_full = _is_full(connection)
-        self._known = known
+        self._known = None if is_forgotten else known
         if is_full:
             fold(self.path)
         return packed.streams
@@ -124,8 +131,8 @@ def _bring_up_to_date(path: Path) -> None:
         open_to_write(path, create=False).close()
 
 
-def _packed(known: Known, reading: Reading, begun: dict[str, int]) -> _Packed | None:
-    """Return a reading as it is written; None where it would change more than the days it is of."""
+def _packed(known: Known, reading: Reading, begun: Mapping[str, int]) -> _Packed | None:
+    """Return a reading as it is written; None where sums end with it, or it is too much."""
     had_sums, members_seconds = known.has_sums, known.members_seconds
     told, last = _told(known, reading)
     is_now = np.zeros(len(known.kinds) + 1, np.bool_)  # the last is that of nobody
@@ -152,13 +159,14 @@ def _packed(known: Known, reading: Reading, begun: dict[str, int]) -> _Packed | 
     parts: list[_Part] = []
     streams_count = 0
     for (resource, measure), several in by_measure.items():
-        for kind, points in _by_kind(known, in_order(several)):
-            day = _day_of(kind, points)
-            if day is None or begun.get(kind) != day:
-                return None
+        for kind, day, points in _by_day(known, in_order(several)):
             parts.append(_Part(kind, day, resource, measure, len(points.streams), points_bytes(points)))
             streams_count += int(np.count_nonzero(np.diff(points.streams, prepend=NONE)))
-    return _Packed(parts, told, last, streams_count)
+    newest = newest_of(((each.kind, each.day) for each in parts), reading.at_seconds // DAY_SECONDS)
+    begins = {kind: day for kind, day in newest.items() if begun.get(kind) != day}
+    if begins and sum(each.points for each in parts) > POINTS_OF_EACH_MAX * streams_count:
+        return None
+    return _Packed(parts, told, last, streams_count, begins)
 
 
 def _names(samples: Samples) -> tuple[Sequence[str], str, str]:
@@ -185,28 +193,31 @@ def _told(known: Known, reading: Reading) -> tuple[Integers, Integers]:
     return found, most
 
 
-def _by_kind(known: Known, points: Points) -> Iterator[tuple[str, Points]]:
+def _by_day(known: Known, points: Points) -> Iterator[tuple[str, int, Points]]:
+    """Yield points by kind and by the day under which they are kept."""
     kinds = known.kinds[points.streams]
-    for kind in np.unique(kinds).tolist():
-        meant = kinds == kind
-        yield KINDS[kind], Points(*(each[meant] for each in points))
-
-
-def _day_of(kind: str, points: Points) -> int | None:
-    """Return the day under which points are kept; None where there are several."""
-    ends = int(points.at_seconds.min()), int(points.at_seconds.max())
-    first, last = (kept_day(Stream(f"{kind}/", ""), at // DAY_SECONDS) for at in ends)
-    return first if first == last else None
+    days = points.at_seconds // DAY_SECONDS
+    for number in np.unique(kinds).tolist():
+        kind = KINDS[number]
+        kept = {
+            day: kept_day(Stream(f"{kind}/", ""), day) for day in np.unique(days[kinds == number]).tolist()
+        }
+        for day in sorted(set(kept.values())):
+            meant = (kinds == number) & np.isin(days, [each for each, under in kept.items() if under == day])
+            yield kind, day, Points(*(each[meant] for each in points))
 
 
 def _written(
     connection: sqlite3.Connection, known: Known, reading: Reading, packed: _Packed, path: Path
-) -> bool:
-    """Write a reading in one transaction, unless the ledger is not as it was known."""
+) -> bool | None:
+    """Write a reading in one transaction, unless the ledger is not as it was known.
+
+    Returns whether anything was forgotten by the days that begin with it, after which nothing is known.
+    """
     connection.execute("BEGIN IMMEDIATE")
     try:
         if batches_of(connection) != known.written:
-            return False
+            return None
         number = counted(connection, reading.source, known.batches, reading.at_seconds, path)
         connection.executemany("INSERT INTO usage_streams VALUES (?, ?, ?, ?)", known.added)
         new = known.last_seconds[packed.told] < 0
@@ -227,12 +238,13 @@ def _written(
             "INSERT INTO usage_waiting VALUES (NULL, ?, ?, ?, ?, ?, ?)",
             packed.parts,
         )
+        is_forgotten = bool(packed.begins) and forget(connection, packed.begins)
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
     known.note_written(number, packed.told)
-    return True
+    return is_forgotten
 
 
 def _is_full(connection: sqlite3.Connection) -> bool:
