@@ -20,8 +20,9 @@ import numpy as np
 from ddsketch import DDSketch
 
 import metrics_answers
-from ullage.engine.usage.aggregate import Rollup, add_crowds, in_one_run
+from ullage.engine.usage.aggregate import Rollup, add_crowds
 from ullage.engine.usage.book import Book, Samples
+from ullage.engine.usage.homes import InOneRun
 from ullage.service.asked import Asked
 from ullage.service.usage_observe import record_of
 from ullage.sources.usage import metrics_api
@@ -30,6 +31,7 @@ from ullage.sources.usage.prometheus import observe
 from ullage.sources.usage.prometheus_parts import Window
 from ullage.sources.usage.prometheus_server import Reply
 from ullage.stores.usage import Batch, Marks, append, read_book
+from ullage.stores.usage_fold import fold
 from ullage.stores.usage_reading import READINGS_MAX, Recorder
 
 START = 1_767_225_600
@@ -82,7 +84,7 @@ def rate(work: Callable[[], int]) -> float:
 def taken(found: Iterator[Samples] | list[Samples], *, kind: str = "container", sums: bool = False) -> int:
     """Take observations into a book, and into sums over crowds, and return how many points a kind had."""
     book, points = Book(), 0
-    pods = Rollup("pod", in_one_run(homes)) if sums else None
+    pods = Rollup("pod", InOneRun(homes)) if sums else None
     for each in found:
         points += len(each.numbers) if each.subjects[0].startswith(kind) else 0
         book.add(each)
@@ -201,8 +203,8 @@ def readings() -> tuple[float, float, float]:
 
     A reading tells of 50 000 containers; their pods, which are summed from them, are recorded too, and are
     points but no samples. As many readings are taken as wait at most, so that all of them were added to the
-    days of their streams once. The first, which begins the days, is told in CPU s. The cluster is read
-    anew before each, as it is by the command, which does not count.
+    days of their streams once, which have points already. The first, which begins the days, is told in CPU s.
+    The cluster is read anew before each, as it is by the command, which does not count.
     """
     metered = metrics_answers.Metered(CONTAINERS, SEED)
     asked = Asked("kube")
@@ -223,6 +225,7 @@ def readings() -> tuple[float, float, float]:
                 points += report.points
             else:
                 first, seconds = seconds, 0.0
+                fold(recorder.path)
     return points / seconds, READINGS_MAX * 2 * CONTAINERS / seconds, first
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ullage.engine.usage.book import Book, Samples
     from ullage.engine.usage.evidence import Listed
     from ullage.engine.usage.gathered import Gathered
+    from ullage.engine.usage.now import Now
 
 PROMETHEUS: Final = "prometheus"
 METRICS: Final = "metrics"
@@ -181,21 +182,41 @@ def observed_book(samples: "Iterator[Samples]", source: str, snapshot: Snapshot 
     from ullage.engine.usage.book import Book
 
     book = Book()
-    crowds_of(book, samples, snapshot)
+    now = now_of(source, snapshot)
+    crowds_of(book, samples if now is None else now.taking(samples), snapshot, now)
     if not len(book):
         raise InputError("nothing was observed", where=source, remedy="see that it has values and times")
     return book
 
 
-def crowds_of(book: "Book | Gathered", samples: "Iterator[Samples]", snapshot: Snapshot | None) -> int:
-    """Take observations into a book, with what crowds used, and return how many were dropped."""
+def now_of(source: str, snapshot: Snapshot | None) -> "Now | None":
+    """Return what adds up a source that knows only of now; None for others, and without a cluster."""
+    from ullage.engine.usage.homes import Homes
+    from ullage.engine.usage.now import Now
+
+    return Now(Homes(snapshot)) if source == METRICS and snapshot is not None else None
+
+
+def crowds_of(
+    book: "Book | Gathered",
+    samples: "Iterator[Samples]",
+    snapshot: Snapshot | None,
+    now: "Now | None" = None,
+) -> int:
+    """Take observations into a book, with what crowds used, and return how many were dropped.
+
+    Where `now` is given, it takes in all that is told, and knows what crowds use.
+    """
     from ullage.engine.usage.aggregate import Containers, Rollup, add_crowds
     from ullage.engine.usage.homes import Homes
 
-    if snapshot is None:
-        return sum(book.add(each) for each in samples)
+    if snapshot is None or now is not None:
+        dropped = sum(book.add(each) for each in samples)
+        for each in now.sums() if now is not None and book else ():
+            book.add(each)
+        return dropped
     homes = Homes(snapshot)
-    containers, pods = Containers(book), Rollup("pod", homes.runs)
+    containers, pods = Containers(book), Rollup("pod", homes)
     dropped = 0
     for each in samples:
         dropped += book.add(each)

@@ -27,9 +27,10 @@ from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, read_cluster
 from ullage.service.clock import now_seconds
 from ullage.service.ledger_file import file_of, ledger_path, told_path
-from ullage.service.observed import LIVE, METRICS, crowds_of, observations
+from ullage.service.observed import LIVE, METRICS, crowds_of, now_of, observations
 
 if TYPE_CHECKING:
+    from ullage.engine.usage.now import Now
     from ullage.stores.usage_known import Known
     from ullage.stores.usage_reading import Recorder, Told
 
@@ -87,12 +88,14 @@ class Fresh:
         self.old: dict[tuple[Stream, int], int] = {}
         self.points = 0
 
-    def of(self, samples: Samples) -> Samples:
-        """Return the points that are new, and note how far they go."""
+    def of(self, samples: Samples, now: "Now | None" = None) -> Samples:
+        """Return the points that are new, and note how far they go; `now` takes in the others, too."""
         from ullage.stores.usage_reading import Told
 
         names = samples.subjects, samples.resource, samples.measure
         new = samples.at_seconds > self.known.before(*names)[samples.numbers]
+        if now is not None:
+            now.add(samples, new)
         count = int(np.count_nonzero(new))
         self.points += count
         if count < len(new):
@@ -232,8 +235,10 @@ def record_of(
     since_seconds = None if since is None else since - LATE_SECONDS
     read = observations(source, asked, snapshot, since_seconds=since_seconds) if source else iter(())
     gathered = Gathered()
-    new = (fresh.of(_checked(each, at_seconds, source)) for each in read)
-    dropped = crowds_of(gathered, new, snapshot if crowds else None)
+    members = snapshot if crowds else None
+    now = now_of(source, members)
+    new = (fresh.of(_checked(each, at_seconds, source), now) for each in read)
+    dropped = crowds_of(gathered, new, members, now)
     if source and not fresh.points and not fresh.old:
         raise InputError("nothing was observed", where=source, remedy="see that it has values and times")
     points, old = fresh.points, sum(fresh.old.values())

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.engine.usage import aggregate as module
-from ullage.engine.usage.aggregate import Rollup, add_crowds, in_one_run
+from ullage.engine.usage.aggregate import Rollup, add_crowds
 from ullage.engine.usage.book import Book, Samples, Stream
+from ullage.engine.usage.homes import InOneRun
 from ullage.engine.usage.levels import MISSING
 from usage_builders import book, every, samples
 
@@ -27,7 +28,7 @@ def homes(subject):
 
 
 def crowds(streams, *, known=None) -> Book:
-    pods, found = Rollup("pod", in_one_run(homes)), known or book(streams)
+    pods, found = Rollup("pod", InOneRun(homes)), known or book(streams)
     for (subject, resource), observed in streams.items():
         pods.add(samples(subject, resource, observed))
     add_crowds(found, homes, pods)
@@ -81,7 +82,7 @@ def test_without_single_points_the_peaks_of_an_hour_are_summed():
 
 
 def test_most_used_and_promised_are_no_use_of_a_moment():
-    pods = Rollup("pod", in_one_run(homes))
+    pods = Rollup("pod", InOneRun(homes))
     pods.add(samples("pod/shop/a", "cpu", [(0, 5)], "maxusage"))
     pods.add(samples("pod/shop/a", "cpu", [(0, 5)], "committed"))
     assert [*pods.sums(Book())] == []
@@ -120,7 +121,7 @@ def found_sums(pods):
 @given(POINTS, st.randoms(use_true_random=False), st.integers(1, 7), st.integers(40, 80))
 def test_any_order_in_any_batches_gives_the_same_sums_as_long_as_all_may_wait(points, chance, size, wait):
     chance.shuffle(points)
-    pods = Rollup("pod", in_one_run(homes), waiting_max=wait)
+    pods = Rollup("pod", InOneRun(homes), waiting_max=wait)
     for start in range(0, len(points), size):
         for subject, *point in points[start : start + size]:
             pods.add(samples(subject, "cpu", [tuple(point)]))
@@ -129,7 +130,7 @@ def test_any_order_in_any_batches_gives_the_same_sums_as_long_as_all_may_wait(po
 
 @given(POINTS, st.integers(1, 7), st.integers(0, 8))
 def test_what_comes_too_late_is_told_as_dropped_and_never_counts_twice(points, size, wait):
-    pods, whole = Rollup("pod", in_one_run(homes), waiting_max=wait), plain_sums(points)
+    pods, whole = Rollup("pod", InOneRun(homes), waiting_max=wait), plain_sums(points)
     for start in range(0, len(points), size):
         for subject, *point in points[start : start + size]:
             pods.add(samples(subject, "cpu", [tuple(point)]))
@@ -183,7 +184,7 @@ def test_however_many_are_added_up_together_the_sums_are_the_same(monkeypatch):
 
 
 def test_resources_that_alternate_in_batches_count_once():
-    pods, points = Rollup("pod", in_one_run(homes), waiting_max=8), [(at, 5) for at in range(0, 30_000, 60)]
+    pods, points = Rollup("pod", InOneRun(homes), waiting_max=8), [(at, 5) for at in range(0, 30_000, 60)]
     for start in range(0, len(points), 3):
         for resource in ("cpu", "memory"):
             pods.add(samples("pod/shop/a", resource, points[start : start + 3]))
@@ -201,7 +202,7 @@ def test_where_little_may_wait_points_in_order_are_summed_as_well(monkeypatch, b
     ]
     if by_pod:
         points.sort()
-    pods = Rollup("pod", in_one_run(homes), waiting_max=4)
+    pods = Rollup("pod", InOneRun(homes), waiting_max=4)
     subjects = sorted({pod for pod, _, _ in points})
     for start in range(0, len(points), 7):
         part = points[start : start + 7]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ullage.engine.usage.book import COARSE_SECONDS, FINE_SECONDS, Book, Samples, Stream
 from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.gathered import Gathered
-from ullage.engine.usage.homes import Runs, pod_of
+from ullage.engine.usage.homes import NO_RUN, Belonging, InOneRun, pod_of
 from ullage.engine.usage.levels import DAY_SECONDS, MISSING
 from ullage.engine.usage.summaries import AMOUNT_MAX, spans
 from ullage.engine.usage.waiting_peaks import SLOT_BITS, WAITING_MAX, WaitingPeaks
@@ -46,13 +46,13 @@ NOTHING: Final[Parts] = (_NONE, _NONE)
 class Rollup:
     """Sums over all subjects of one kind, by who they belong to.
 
-    `homes` says to whom, in runs: each run is looked at once, however many subjects have it in common.
+    `homes` says to whom, in runs: each is looked at once, however many subjects have it in common.
     """
 
     def __init__(
         self,
         kind: str,
-        homes: Callable[[str], Runs],
+        homes: Belonging,
         slot_seconds: int = FINE_SECONDS,
         waiting_max: int = WAITING_MAX,
     ) -> None:
@@ -63,7 +63,6 @@ class Rollup:
         self._resources: dict[str, int] = {}
         self._above: list[list[Integers]] = []
         self._crowds: dict[str, int] = {}
-        self._runs: dict[tuple[str, ...], int] = {}
         self._run_crowds, self._run_ends = array("q"), array("q", [0])
         self._last: tuple[Sequence[str], Integers] = ((), _NONE)
         self._peaks = WaitingPeaks(waiting_max)
@@ -150,31 +149,29 @@ class Rollup:
 
     def _add_homes(self, subjects: Sequence[str], before: int) -> None:
         """Note where subjects count, of which the first has a number."""
-        homes = [*map(self._homes, subjects)]
-        runs = self._run_numbers([run for above in homes for run in above])
-        owners = np.repeat(np.arange(len(homes)), [*map(len, homes)])
+        numbers = self._homes.numbers(subjects)
+        self._add_runs()
+        owners, columns = np.nonzero(numbers != NO_RUN)
+        runs = numbers[owners, columns]
         ends = np.array(self._run_ends, np.int64)
         lengths = np.diff(ends)[runs]
         flat = np.array(self._run_crowds, np.int64)[spans(ends[runs], lengths)]
-        sizes = np.bincount(owners, lengths, minlength=len(homes)).astype(np.int64)
+        sizes = np.bincount(owners, lengths, minlength=len(numbers)).astype(np.int64)
         begins = np.cumsum(sizes) - sizes
         while len(self._above) < int(sizes.max()):
             self._above.append([np.full(before, NOBODY, np.int64)])
-        for place, columns in enumerate(self._above):
+        for place, parts in enumerate(self._above):
             has = sizes > place
             column = np.full(len(sizes), NOBODY, np.int64)
             column[has] = flat[begins[has] + place]
-            columns.append(column)
+            parts.append(column)
 
-    def _run_numbers(self, runs: Sequence[tuple[str, ...]]) -> Integers:
-        """Return the numbers of runs of crowds; new ones get theirs."""
-        known, crowds = self._runs, self._crowds
-        before = len(known)
-        numbers = [known.setdefault(each, len(known)) for each in runs]
-        new = [*islice(known, before, None)]
+    def _add_runs(self) -> None:
+        """Note the crowds of runs that are new."""
+        crowds = self._crowds
+        new = self._homes.runs[len(self._run_ends) - 1 :]
         self._run_crowds.extend([crowds.setdefault(each, len(crowds)) for run in new for each in run])
         self._run_ends.extend([*islice(accumulate(map(len, new), initial=self._run_ends[-1]), 1, None)])
-        return np.array(numbers, np.int64)
 
     def _close(self, *, everything: bool = False) -> None:
         """Add up what waits no longer, and note what came too late."""
@@ -232,7 +229,7 @@ class Containers:
 
     def __init__(self, book: Book | Gathered) -> None:
         self._book = book
-        self._rollup = Rollup("container", in_one_run(pod_of))
+        self._rollup = Rollup("container", InOneRun(pod_of))
         self._last: tuple[Sequence[str], set[str]] = ((), set())
         """Subjects, and the pods of those of them that are containers, without those that are there too."""
 
@@ -255,11 +252,6 @@ class Containers:
             crowds.add_peaks(samples)
 
 
-def in_one_run(homes: Callable[[str], tuple[str, ...]]) -> Callable[[str], Runs]:
-    """Return what says who belongs to whom as one run."""
-    return lambda subject: (homes(subject),)
-
-
 def add_crowds(
     book: Book | Gathered, homes: Callable[[str], tuple[str, ...]], pods: Rollup | None = None
 ) -> None:
@@ -280,7 +272,7 @@ def _rollup(book: Book | Gathered, kind: str, homes: Callable[[str], tuple[str, 
         return _of_peaks(book, kind, homes)
     if book.is_book:
         return _of_peaks(book.book(), kind, homes)
-    found = Rollup(kind, in_one_run(homes))
+    found = Rollup(kind, InOneRun(homes))
     for samples in book.parts:
         found.add(samples)
     return found
@@ -288,7 +280,7 @@ def _rollup(book: Book | Gathered, kind: str, homes: Callable[[str], tuple[str, 
 
 def _of_peaks(book: Book, kind: str, homes: Callable[[str], tuple[str, ...]]) -> Rollup:
     """Return a rollup of the peaks that a book has of whoever counts where not all was observed as such."""
-    found = Rollup(kind, in_one_run(homes), COARSE_SECONDS if kind == "pod" else FINE_SECONDS)
+    found = Rollup(kind, InOneRun(homes), COARSE_SECONDS if kind == "pod" else FINE_SECONDS)
     observed = set(book.streams(measure=USAGE))
     by_resource: dict[str, list[Stream]] = {}
     for stream in book.streams(kind, measure=USAGE):

@@ -1,12 +1,14 @@
 """What a live cluster says of its use right now: metrics.k8s.io/v1beta1, as `kubectl top` shows it.
 
 One point for each container, pod and node, at the moment its measuring ended. Lists come in pages where the
-server gives pages, and each is read straight into columns. Who may see only one of both lists gets that one.
+server gives pages, and many of them are read into columns at a time. Who may see only one of both lists gets
+that one.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 import numpy as np
@@ -43,7 +45,9 @@ _NANO_PER_MILLI: Final = 1_000_000
 _KIBI: Final = 1024
 _FIRST_SECONDS: Final = 365 * 86_400
 """What was measured before 1971 was not."""
-_DIGITS_MAX: Final = 15
+_LARGE: Final = 10**15
+_AT_ONCE: Final = 10_000
+"""So many nodes or pods are put into columns together, about: a step over columns costs as much for few."""
 _INSTEAD: Final = "install metrics-server, or name another source: --usage prometheus:URL"
 
 
@@ -65,7 +69,7 @@ class _Container(Wire):
 class _Item(Wire):
     metadata: _Metadata
     timestamp: str | None = None
-    usage: _Usage = msgspec.field(default_factory=_Usage)
+    usage: _Usage | None = None
     containers: list[_Container] | None = None
 
 
@@ -73,7 +77,9 @@ class _List(Wire):
     items: list[_Item] | None = None
 
 
+_NO_USAGE: Final = _Usage()
 _LIST: Final = msgspec.json.Decoder(_List)
+_INTEGERS: Final = msgspec.json.Decoder(list[Annotated[int, msgspec.Meta(lt=_LARGE)]])
 
 
 def read_metrics_api(
@@ -96,8 +102,8 @@ def read_metrics_of(access: Access, *, as_user: str = "", namespace: str = "") -
         with Lists(server) as lists:
             for listed in (PODS,) if namespace else (NODES, PODS):
                 try:
-                    for page in lists.pages(listed, namespace if listed is PODS else ""):
-                        yield from _samples(page.data, partial(server.error))
+                    pages = lists.pages(listed, namespace if listed is PODS else "")
+                    yield from samples_of((page.data for page in pages), partial(server.error))
                 except NotListedError as refusal:
                     refusals.append(refusal)
                     if len(refusals) == (1 if namespace else 2):
@@ -122,21 +128,37 @@ def _refused(server: ApiServer, refusals: list[NotListedError], namespace: str) 
     return server.error(f"there is no metrics API ({GROUP})", _INSTEAD)
 
 
-def _samples(data: bytearray, error: Callable[[str, str], InputError]) -> Iterator[Samples]:
-    """Yield the points of a page, those of all resources about the same subjects: nodes, containers, pods."""
+def samples_of(pages: Iterable[bytearray], error: Callable[[str, str], InputError]) -> Iterator[Samples]:
+    """Yield the points of pages of a list, those of all resources about the same subjects."""
+    waiting: list[_Item] = []
+    for data in pages:
+        try:
+            waiting += _LIST.decode(data).items or ()
+        except (msgspec.DecodeError, RecursionError) as problem:
+            raise _no_list(problem, error) from None
+        if len(waiting) >= _AT_ONCE:
+            yield from _samples(waiting, error)
+            waiting = []
+    yield from _samples(waiting, error)
+
+
+def _no_list(problem: Exception, error: Callable[[str, str], InputError]) -> InputError:
+    return error(f"{GROUP}: the answer is no list of metrics: {one_line(str(problem))[:200]}", _INSTEAD)
+
+
+def _samples(items: Sequence[_Item], error: Callable[[str, str], InputError]) -> Iterator[Samples]:
+    """Yield the points of nodes, or of containers and their pods."""
     try:
-        items = _LIST.decode(data).items or ()
         seconds = {text: _seconds(text) for text in {item.timestamp for item in items}}
-    except (msgspec.DecodeError, RecursionError) as problem:
-        raise error(
-            f"{GROUP}: the answer is no list of metrics: {one_line(str(problem))[:200]}", _INSTEAD
-        ) from None
-    found = [item for item in items if seconds[item.timestamp] >= _FIRST_SECONDS]
-    if not found:
+    except msgspec.DecodeError as problem:
+        raise _no_list(problem, error) from None
+    if min(seconds.values(), default=-1) < _FIRST_SECONDS:
+        items = [item for item in items if seconds[item.timestamp] >= _FIRST_SECONDS]
+    if not items:
         return
-    nodes = [item for item in found if item.containers is None]
-    pods = [item for item in found if item.containers is not None]
-    names = [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods]
+    nodes = [item for item in items if item.containers is None]
+    pods = [item for item in items if item.containers is not None] if nodes else items
+    names = [f"{(of := pod.metadata).namespace}/{of.name}" for pod in pods]
     inside = [pod.containers or () for pod in pods]
     sizes = [*map(len, inside)]
     subjects = [f"node/{node.metadata.name}" for node in nodes]
@@ -144,7 +166,7 @@ def _samples(data: bytearray, error: Callable[[str, str], InputError]) -> Iterat
         f"container/{name}/{each.name}" for name, of in zip(names, inside, strict=True) for each in of
     ]
     subjects += [f"pod/{name}" for name in names]
-    usages = [node.usage for node in nodes]
+    usages = [node.usage or _NO_USAGE for node in nodes]
     usages += [each.usage for of in inside for each in of]
     of_nodes, of_pods = (
         np.array([seconds[item.timestamp] for item in some], np.int64) for some in (nodes, pods)
@@ -175,8 +197,10 @@ def _sound(subjects: Sequence[str], slashes: int) -> Integers:
     As a rule these are all, which one look tells: there are as many slashes as there should be.
     """
     joined = "/".join(subjects)
-    is_plain = joined.isprintable() and "//" not in f"{joined}/"
-    is_plain = is_plain and joined.count("/") == slashes + len(subjects) - 1
+    is_plain = joined.isascii() and "//" not in f"{joined}/"
+    codes = np.frombuffer(joined.encode() if is_plain else b"", np.uint8)
+    is_plain = is_plain and bool(((codes >= ord(" ")) & (codes <= ord("~"))).all())
+    is_plain = is_plain and int(np.count_nonzero(codes == ord("/"))) == slashes + len(subjects) - 1
     if is_plain and max(map(len, subjects)) <= SUBJECT_CHARACTERS_MAX:
         return np.arange(len(subjects))
     return np.array([place for place, each in enumerate(subjects) if not subject_problem(each)], np.int64)
@@ -205,17 +229,11 @@ def _rounded(amounts: Integers, step: int) -> Integers:
 
 def _amounts(texts: Sequence[str], suffix: str, factor: int, read: Callable[[str], int]) -> Integers:
     """Return what texts say: all of them at once where they are as a metrics server writes them."""
-    *digits, rest = "\n".join((*texts, "")).split(f"{suffix}\n")
-    joined = "".join(digits)
-    if (
-        not rest
-        and len(digits) == len(texts)
-        and joined.isascii()
-        and joined.isdecimal()
-        and all(digits)
-        and max(map(len, digits)) <= _DIGITS_MAX
-    ):
-        return np.array([*map(int, digits)], np.int64) * factor
+    joined = "\n".join((*texts, "")).replace(f"{suffix}\n", ",")
+    digits = joined.replace(",", "")
+    if joined.count(",") == len(texts) and digits.isascii() and digits.isdecimal():
+        with contextlib.suppress(msgspec.DecodeError):  # one has no digits or too many, or begins with 0
+            return np.array(_INTEGERS.decode(f"[{joined[:-1]}]"), np.int64) * factor
     return np.array([read(each) for each in texts], np.int64)
 
 
