@@ -56,6 +56,13 @@ def plan(served):
     return f"/plans/{made.data['id']}"
 
 
+@pytest.fixture(scope="module")
+def step(served, plan):
+    """The page of the step that has committed the plan."""
+    assert served.ask("POST", f"/v1/clusters/demo{plan}/commit").status == 200
+    return "/history/steps/1"
+
+
 def test_what_programs_may_ask_is_linked_from_every_page(served):
     for path in PATHS:
         page = served.ask("GET", path, {"Accept": "text/html"}).body
@@ -63,11 +70,11 @@ def test_what_programs_may_ask_is_linked_from_every_page(served):
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_nothing_serious_stands_in_the_way(served, plan, look):
+def test_nothing_serious_stands_in_the_way(served, plan, step, look):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     found = []
     with browser(served.address, **LOOKS[look]) as watched:
-        for path in (*PATHS, plan):
+        for path in (*PATHS, plan, step):
             watched.go(path)
             told = axe.run(watched.page).response
             assert told["passes"], path

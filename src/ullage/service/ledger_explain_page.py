@@ -90,12 +90,12 @@ def _entries(report: "StepExplanation", rows_max: int | None) -> view.Table:
 
 
 def _entry(change: "EntryChange", above: "EntryChange | None") -> tuple[view.Cell, ...]:
-    """Return the row of an entry; what the one above says of the same reservation is not said again."""
+    """Return the row of an entry; whose it is is not said again of the same reservation."""
     after = change.after
     same = above is not None and above.after.reservation == after.reservation
     until = told_time(after.expires_seconds)
     return (
-        view.Cell("" if same else after.reservation, value=after.reservation),
+        view.Cell(after.reservation),
         view.Cell(after.request),
         view.Cell(after.capacity) if after.capacity else nothing_cell(),
         view.Cell(_state(change.before)) if change.before else nothing_cell(),
