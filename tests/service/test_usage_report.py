@@ -184,18 +184,30 @@ def test_what_pods_used_at_most_of_hours_is_not_billed_as_if_it_had_lasted(tmp_p
         assert row["used"] == {"quantity": "24", "estimated": "0"}
 
 
-def test_periods_before_anything_was_observed_are_left_out(tmp_path):
-    from ullage.service.usage_observe import ObserveQuestion, usage_observe
+def test_periods_before_and_after_all_that_was_observed_say_that_nothing_is_known(tmp_path):
+    """So days add up to their month, at both ends of what is asked about."""
+    table, day = tmp_path / "usage.csv", 86_400
+    rows = (f"pod/shop/p,cpu,{1_767_225_600 + 2 * day + at},1\n" for at in range(0, day, 300))
+    table.write_text("subject,resource,time,value\n" + "".join(rows), encoding="utf-8")
+    unknown = {}
+    for period, count in (("day", 5), ("month", 1)):
+        rows = report(Asked(), usage=str(table), period=period, begin="2026-01-01", end="2026-01-06")["rows"]
+        own = [row["used"] for row in rows if row.get("tenant") == "shop"]
+        unknown[period] = [each.get("unknownSeconds", 0) for each in own]
+        assert len(own) == count
+    assert unknown["day"] == [day, day, 0, day, day]
+    assert unknown["month"] == [4 * day]
 
-    table, ledger = tmp_path / "usage.csv", str(tmp_path / "usage.db")
-    rows = (f"pod/shop/p,cpu,{1_767_225_600 + at},1\n" for at in range(0, 86_400, 300))
-    early = "cluster,cpu,1764547200,0\n"
-    table.write_text("subject,resource,time,value\n" + early + "".join(rows), encoding="utf-8")
-    usage_observe(Asked(ledger=ledger), ObserveQuestion(str(table)))
-    found = report(Asked(ledger=ledger))["rows"]
-    assert {row["period"] for row in found} == {"2026-01"}
-    nothing = report(Asked(ledger=ledger), end="2025-12-03")["rows"]
-    assert all(quantity(row, "used") == 0 for row in nothing), "where there is nothing else, it is told"
+
+def test_before_the_first_reading_of_counters_and_after_the_last_nothing_is_known(tmp_path):
+    table, day = tmp_path / "counters.csv", 86_400
+    rows = (f"shop,network/web,{1_767_225_600 + day + at},{at}\n" for at in range(0, day + 1, 3600))
+    table.write_text("tenant,counter,time,value\n" + "".join(rows), encoding="utf-8")
+    rows = report(Asked(), counters=str(table), period="day", begin="2026-01-01", end="2026-01-05")["rows"]
+    own = [row["used"] for row in rows if row.get("tenant") == "shop"]
+    assert [each.get("unknownSeconds", 0) for each in own] == [day, 0, day - 3600, day], (
+        "the hour of the last reading is known"
+    )
 
 
 def test_a_day_of_which_nothing_is_known_says_so_between_others(tmp_path):

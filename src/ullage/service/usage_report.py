@@ -126,7 +126,7 @@ def _report(reported: Reported, tenancy: Tenancy, question: UsageReportQuestion,
     if known.meters is not None:
         reporter.add_meters(known.meters, tenancy.quota_of() if tenancy.by == "quota" else {})
         notes += notes_of_meters(known.meters, reported)
-    rows = _with_anything(reporter.in_order())
+    rows = reporter.in_order()
     if len(rows) > ROWS_MAX:
         raise InputError(f"{len(rows)} rows", remedy="use longer periods, or --from and --to")
     tariff = reported.tariff
@@ -146,15 +146,6 @@ def _report(reported: Reported, tenancy: Tenancy, question: UsageReportQuestion,
         cost=None if tariff is None else sum((each.cost for each in costs), Fraction(0)),
         not_simulated=(*notes, *notes_of_rows(rows, reported)),
     )
-
-
-def _with_anything(rows: list[Row]) -> list[Row]:
-    """Return rows from the first period on in which anybody had anything, up to the last.
-
-    Those between in which nothing is known say for how long.
-    """
-    periods = {row.period for row in rows for each in (row.promised, row.used) if each and each.is_anything}
-    return [row for row in rows if min(periods) <= row.period <= max(periods)] if periods else rows
 
 
 def _capacity(snapshot: Snapshot | None) -> Mapping[What, int]:

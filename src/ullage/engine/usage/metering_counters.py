@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ullage.engine.capacity.metering import LEFT_MAX, Meter, Reading
-from ullage.engine.usage.metering_calendar import HOUR_SECONDS
+from ullage.engine.usage.metering_calendar import HOUR_SECONDS, end_of, start_of
 from ullage.engine.usage.metering_split import Span, split
 from ullage.model.errors import InputError
 
@@ -194,6 +194,18 @@ class Meters:
         newest = [each.newest_seconds for each in self.counters.values()]
         known = [each for each in newest if each is not None]
         return (min(oldest), max(known)) if oldest and known else None
+
+    def known_hours(self) -> tuple[int, int] | None:
+        """Return from when to when anything is known, in full hours, also of counters that were forgotten."""
+        read = self.span_seconds()
+        moments = [] if read is None else [*read]
+        for hours in self.hours.values():
+            moments += [hour * HOUR_SECONDS for hour in hours]
+        for spans in self.spans.values():
+            moments += [end for each in spans for end in (each.begin, each.end)]
+        if not moments:
+            return None
+        return start_of("hour", min(moments)), end_of("hour", max(moments))
 
     def consumed(self, account: Account, borders: Sequence[int]) -> list[Consumed]:
         """Return what passed between each two borders: full hours, in order."""

@@ -58,11 +58,6 @@ class Amount(NamedTuple):
     unknown_seconds: int = 0
     restarts: int = 0
 
-    @property
-    def is_anything(self) -> bool:
-        """Whether there was any of it, or something is known of it but how much."""
-        return bool(self.quantity or self.estimated or self.restarts)
-
     def plus(self, other: "Amount") -> "Amount":
         """Return the sum of two."""
         return Amount(
@@ -237,11 +232,17 @@ class Reporter:
         return found
 
     def _counted(self, meters: Meters, account: Account, what: What) -> list[Amount]:
+        """Return what passed in each cell; before the first reading and after the last, nobody knows."""
         found = []
         consumed = meters.consumed(account, self._borders)
+        first, last = meters.known_hours() or (self.asked.end, self.asked.end)
         for cell, each in zip(self.cells, consumed, strict=True):
             one = self._one(what, cell)
-            found.append(Amount(_share(each.passed, one), _share(each.estimated, one), 0, each.restarts))
+            known = max(0, min(cell.end, last) - max(cell.begin, first))
+            unknown = cell.end - cell.begin - known
+            found.append(
+                Amount(_share(each.passed, one), _share(each.estimated, one), unknown, each.restarts)
+            )
         return found
 
     def _one(self, what: What, cell: Cell) -> int:
