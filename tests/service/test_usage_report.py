@@ -234,3 +234,18 @@ def test_what_is_estimated_of_promises_is_told_beside_what_is_of_use():
     )
     both = [row for row in table.rows if row[of_use].value == "0" and row[promised].value]
     assert any(row[of_promises].value == row[promised].value != "0" for row in both)
+
+
+def test_an_amount_of_which_nothing_is_known_is_not_shown_as_none():
+    """Also that of all tenants, and what is left of a promise."""
+    question = UsageReportQuestion(usage=USAGE, period="day", begin="2026-01-14", end="2026-01-17")
+    page = usage_report(DEMO, question).page()
+    (table,) = page.blocks
+    names = [column.title for column in table.columns]
+    shown = [dict(zip(names, (cell.text for cell in row), strict=True)) for row in table.rows]
+    cpu = {(row["period"], row["tenant"]): row for row in shown if row["what"] == "cpu"}
+    assert cpu["2026-01-16", "web"]["used"] == cpu["2026-01-16", "all tenants"]["used"] == "unknown"
+    assert cpu["2026-01-16", "web"]["unused"] == "-"
+    assert cpu["2026-01-14", "all tenants"]["used"] not in {"unknown", "0.00"}
+    dark = UsageReportQuestion(usage=USAGE, begin="2026-02-01", end="2026-02-03")
+    assert usage_report(DEMO, dark).page().verdict.text == "4 tenants, and no use of theirs is known"

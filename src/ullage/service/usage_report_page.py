@@ -1,6 +1,7 @@
 """The page of `usage report`: what each tenant pays, and what it was promised, used and left unused."""
 
 import shlex
+from datetime import datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +26,8 @@ NAMES: Final = {
 """What rows that are no tenant's are called."""
 GUESSED: Final = "~"
 """The mark of an amount that is not known as a whole."""
+_UNKNOWN: Final = view.Cell("unknown", tone="muted", value="0")
+"""An amount of which nothing is known all the time; a column of its own says for how long."""
 _FINER: Final = {"month": "week", "week": "day", "day": "hour", "hour": "month"}
 
 
@@ -72,7 +75,8 @@ def _verdict(report: "UsageReport") -> str:
         unknown = ", without what is unknown" if any(each.unknown for each in report.costs) else ""
         money = f"{decimal(report.cost, report.decimals)} {report.currency}"
         return f"{who}, {money}{guessed}{unknown}"
-    totals = [row for row in report.rows if row.kind == "total"]
+    dark = _dark(report)
+    totals = [row for row in report.rows if row.kind == "total" and _place(row, "used") not in dark]
     parts = []
     for what, unit in sorted({(row.what, row.unit) for row in totals})[:3]:
         used = [row.used.quantity for row in totals if (row.what, row.unit) == (what, unit) and row.used]
@@ -129,7 +133,8 @@ def _consumption_table(report: "UsageReport", most: int | None) -> view.Table:
     ]
     if report.cost is not None:
         columns += [view.Column("cost", "right", priority=8), view.Column("currency", wide_only=True)]
-    rows = tuple(_row(each, report) for each in report.rows[:most])
+    dark = _dark(report)
+    rows = tuple(_row(each, report, dark) for each in report.rows[:most])
     caption = "; ".join(each for each in (_marks(report), _caption(len(report.rows), most)) if each)
     return view.Table("Consumption", tuple(columns), rows, caption)
 
@@ -145,12 +150,34 @@ def _marks(report: "UsageReport") -> str:
     return f"{GUESSED} is in part or as a whole estimated" if any(each.estimated for each in amounts) else ""
 
 
-def _row(row: "ConsumptionRow", report: "UsageReport") -> tuple[view.Cell, ...]:
+def _place(row: "ConsumptionRow", measure: str) -> tuple[str, ...]:
+    return row.begin, row.what, row.model, row.kind, row.tenant, measure
+
+
+def _dark(report: "UsageReport") -> set[tuple[str, ...]]:
+    """Return the amounts of which nothing is known all the time; of all tenants where it is so of each."""
+    found: set[tuple[str, ...]] = set()
+    lit: set[tuple[str, ...]] = set()
+    for row in report.rows:
+        length = datetime.fromisoformat(row.end) - datetime.fromisoformat(row.begin)
+        for measure, amount in (("promised", row.promised), ("used", row.used)):
+            if amount is None or row.kind == "total":
+                continue
+            total = (*_place(row, "")[:3], "total", "", measure)
+            if amount.unknown_seconds == length.total_seconds():
+                found |= {_place(row, measure), total}
+            elif row.kind == "tenant":
+                lit.add(total)
+    return found - lit
+
+
+def _row(row: "ConsumptionRow", report: "UsageReport", dark: set[tuple[str, ...]]) -> tuple[view.Cell, ...]:
     tone: view.Tone = "plain" if row.kind == "tenant" else "strong" if row.kind == "total" else "muted"
     what = f"{row.what} ({row.model})" if row.model else row.what
     unused = None
     if row.promised is not None and row.used is not None and row.kind in {"tenant", "total"}:
-        unused = row.promised.quantity - row.used.quantity
+        is_known = _place(row, "used") not in dark
+        unused = row.promised.quantity - row.used.quantity if is_known else None
     billed = row.promised if row.billed == "promised" else row.used or row.promised
     cells = [
         view.Cell(row.period),
@@ -158,8 +185,10 @@ def _row(row: "ConsumptionRow", report: "UsageReport") -> tuple[view.Cell, ...]:
         view.Cell(row.kind),
         view.Cell(what),
         view.Cell(row.unit),
-        _quantity(row.promised),
-        _quantity(row.used, row.promised if row.kind in {"tenant", "total"} else None),
+        _UNKNOWN if _place(row, "promised") in dark else _quantity(row.promised),
+        _UNKNOWN
+        if _place(row, "used") in dark
+        else _quantity(row.used, row.promised if row.kind in {"tenant", "total"} else None),
         nothing_cell() if unused is None else view.Cell(decimal(unused), value=machine_number(unused)),
         _estimated(billed),
         _estimated(row.promised),
