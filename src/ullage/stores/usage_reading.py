@@ -117,7 +117,7 @@ class Recorder:
             if is_forgotten is None:
                 return None
             is_full = _is_full(connection)
-        self._known = None if is_forgotten else known
+        self._known, self._inode = None if is_forgotten else known, self.path.stat().st_ino
         if is_full:
             fold(self.path)
         return packed.streams

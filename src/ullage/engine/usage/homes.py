@@ -88,17 +88,6 @@ def workload_subject(owner: Owner) -> str:
     return f"workload/{owner.namespace or NO_NAMESPACE}/{owner.key}"
 
 
-def _are_siblings(one: Workload, other: Workload) -> bool:
-    """Whether two are certainly of the same owner; as a rule, siblings stand side by side."""
-    return (
-        bool(one.owner)
-        and one.owner == other.owner
-        and one.namespace == other.namespace
-        and one.kind == other.kind
-        and one.labels == other.labels
-    )
-
-
 class Homes:
     """Who belongs where in one snapshot."""
 
@@ -161,18 +150,24 @@ class Homes:
         above, on = array("q"), array("q")
         owners: dict[tuple[str | None, ...], int] = {}
         nodes: dict[str, int] = {}
-        last: Workload | None = None
-        number = NO_RUN
+        namespace, kind, owner, number = "", "", "", NO_RUN
+        labels: Mapping[str, str] = {}
         for run in self._snapshot.workloads.runs():
             for each in run:
-                namespace, name, node = each.namespace, each.name, each.node
-                if last is None or not _are_siblings(each, last):
+                node = each.node
+                if (
+                    each.owner != owner
+                    or not owner
+                    or each.labels != labels
+                    or each.namespace != namespace
+                    or each.kind != kind
+                ):  # as a rule, siblings stand side by side
+                    namespace, kind, owner, labels = each.namespace, each.kind, each.owner, each.labels
                     number = self._number_above(each, owners)
-                    last = each
                 where = nodes.get(node)
                 if where is None:
                     where = nodes[node] = self._known.number(self._placed(node))
-                places[f"pod/{namespace or NO_NAMESPACE}/{name}"] = len(places)
+                places[f"pod/{namespace or NO_NAMESPACE}/{each.name}"] = len(places)
                 above.append(number)
                 on.append(where)
         above.append(NO_RUN)

@@ -5,7 +5,7 @@ again where it was not measured since. A crowd uses what all of its members were
 new or not; but only a crowd of which some member was measured anew is told, so that nothing counts twice.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -92,20 +92,18 @@ class Now:
 
     def _members(self, subjects: Sequence[str]) -> _Members:
         outside = [place for place, each in enumerate(subjects) if not each.startswith(_INSIDE)]
-        told = set(outside)
+        pods = [place for place in outside if subjects[place].startswith("pod/")]
+        others = sorted({*outside}.difference(pods)) if len(pods) < len(outside) else []
+        nodes = [place for place in others if subjects[place].startswith("node/")]
         runs: dict[str, Integers] = {}
-        for kind in MEMBERS:
-            meant = [place for place in outside if subjects[place].startswith(f"{kind}/")]
-            if not meant:
-                continue
-            found = self._homes.numbers([subjects[place] for place in meant])
-            runs[kind] = np.full((len(subjects), found.shape[1]), NO_RUN, np.int64)
-            runs[kind][meant] = found
-            if kind == "pod":
-                told.difference_update(meant)  # nobody is made of these
-        return _Members(subjects, runs, frozenset(subjects[place] for place in told))
+        for kind, meant in zip(MEMBERS, (nodes, pods), strict=True):
+            if meant:
+                found = self._homes.numbers([subjects[place] for place in meant])
+                runs[kind] = np.full((len(subjects), found.shape[1]), NO_RUN, np.int64)
+                runs[kind][meant] = found
+        return _Members(subjects, runs, frozenset(subjects[place] for place in others))
 
-    def _totals(self, parts: Sequence[_Part]) -> tuple[dict[str, int], set[str]]:
+    def _totals(self, parts: Sequence[_Part]) -> tuple[dict[str, int], Collection[str]]:
         """Return what crowds use, and those of them of which some member is new.
 
         Those who count in the same run are added up once: exactly, in two halves.
@@ -120,13 +118,13 @@ class Now:
                 np.add.at(low, of, some & _LOW_MASK)
                 np.add.at(count, of, 1)
                 np.add.at(new, of, is_new[has])
+        used = np.flatnonzero(count)
+        all_runs = self._homes.runs
         totals: dict[str, int] = {}
-        moved: set[str] = set()
-        for run in np.flatnonzero(count).tolist():
-            total = (int(high[run]) << _LOW_BITS) + int(low[run])
-            names = self._homes.runs[run]
-            for name in names:
+        for run, upper, lower in zip(used.tolist(), high[used].tolist(), low[used].tolist(), strict=True):
+            total = (upper << _LOW_BITS) + lower
+            for name in all_runs[run]:
                 totals[name] = totals.get(name, 0) + total
-            if new[run]:
-                moved.update(names)
-        return totals, moved
+        if new[used].all():
+            return totals, totals.keys()
+        return totals, {name for run in np.flatnonzero(new).tolist() for name in all_runs[run]}
