@@ -6,6 +6,7 @@ crowds use is added up, and what is committed is recorded too, so that there is 
 sums are kept as long as one source tells of everybody, and made when somebody asks otherwise.
 """
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -226,6 +227,7 @@ def record_of(
     Unless it `commits`, what is committed is left to others; and what crowds use, unless these are wanted.
     What is committed was so when the cluster was taken, or `still_is` so.
     """
+    from ullage.stores.reading import not_collecting
     from ullage.stores.usage_late import late_points
 
     known = recorder.known()
@@ -238,7 +240,8 @@ def record_of(
     members = snapshot if crowds else None
     now = now_of(source, members)
     new = (fresh.of(_checked(each, at_seconds, source), now) for each in read)
-    dropped = crowds_of(gathered, new, members, now)
+    with not_collecting() if now is not None else contextlib.nullcontext():
+        dropped = crowds_of(gathered, new, members, now)
     if source and not fresh.points and not fresh.old:
         raise InputError("nothing was observed", where=source, remedy="see that it has values and times")
     points, old = fresh.points, sum(fresh.old.values())

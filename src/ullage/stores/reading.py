@@ -43,7 +43,7 @@ def head_of(connection: sqlite3.Connection) -> Head:
 
 def read_state(connection: sqlite3.Connection) -> LedgerState:
     """Return the present state, as its tables have it."""
-    with _not_collecting():
+    with not_collecting():
         entries: list[LedgerEntry] = []
         for _, texts in _arrays(connection, "entry"):
             entries += codec.to_entries(texts)
@@ -52,7 +52,7 @@ def read_state(connection: sqlite3.Connection) -> LedgerState:
 
 def read_state_and_places(connection: sqlite3.Connection) -> tuple[LedgerState, dict[Key, int]]:
     """Return the present state, and where each entry stands in its table."""
-    with _not_collecting():
+    with not_collecting():
         entries: list[LedgerEntry] = []
         places: list[int] = []
         for numbers, texts in _arrays(connection, "entry", "place"):
@@ -93,7 +93,7 @@ def _array(found: sqlite3.Cursor) -> str:
 
 
 @contextlib.contextmanager
-def _not_collecting() -> Iterator[None]:
+def not_collecting() -> Iterator[None]:
     """Have no garbage looked for among so many new objects of which none is, which takes as long as they do.
 
     Afterwards they count as old, for the same reason.

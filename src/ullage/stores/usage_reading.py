@@ -26,6 +26,7 @@ from ullage.stores.usage_known import NONE, Known, batches_of
 from ullage.stores.usage_points import Points, in_order, points_bytes
 from ullage.stores.usage_sources import counted
 from ullage.stores.usage_sums import do_sums_hold
+from ullage.stores.usage_waiting import groups
 
 READINGS_MAX: Final = 60
 """So many readings wait at most: the days of streams are written once for all of them."""
@@ -248,11 +249,12 @@ def _written(
 
 
 def _is_full(connection: sqlite3.Connection) -> bool:
-    """Whether it is time to add what waits to the days; another process may just have done it."""
-    readings, points, size_bytes = connection.execute(
-        "SELECT coalesce(max(readings), 0), coalesce(sum(points), 0), coalesce(sum(bytes), 0) "
-        "FROM (SELECT count(*) AS readings, "
-        "sum(points) AS points, sum(length(data)) AS bytes FROM usage_waiting "
-        "GROUP BY kind, day, resource, measure)"
+    """Whether it is time to add what waits to the days; another process may just have done it.
+
+    Sizes are asked for without groups, for which all of the data would be copied.
+    """
+    points, size_bytes = connection.execute(
+        "SELECT coalesce(sum(points), 0), coalesce(sum(length(data)), 0) FROM usage_waiting"
     ).fetchone()
+    readings = max((each.readings for each in groups(connection)), default=0)
     return bool(readings >= READINGS_MAX or points >= POINTS_MAX or size_bytes >= BYTES_MAX)

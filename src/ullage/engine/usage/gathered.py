@@ -4,6 +4,7 @@ A point of everybody is soon told and soon written as it is; to make a histogram
 than all else. Weeks of points are taken into a book as they come, which takes less memory than they do.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -31,10 +32,16 @@ class Gathered:
     def __len__(self) -> int:
         if self._book is not None:
             return len(self._book)
-        subjects: dict[tuple[str, str], set[str]] = {}
+        parts: dict[tuple[str, str], list[Sequence[str]]] = {}
         for each in self.parts:
-            subjects.setdefault((each.resource, each.measure), set()).update(each.subjects)
-        return sum(map(len, subjects.values()))
+            parts.setdefault((each.resource, each.measure), []).append(each.subjects)
+        counts: dict[tuple[int, ...], int] = {}
+        """How many subjects some lists have together, which are the same lists for many resources."""
+        for lists in parts.values():
+            key = tuple(map(id, lists))
+            if key not in counts:
+                counts[key] = len(set().union(*lists))
+        return sum(counts[tuple(map(id, lists))] for lists in parts.values())
 
     def __bool__(self) -> bool:
         return bool(self.parts or self._book)
