@@ -21,12 +21,7 @@ PYTEST := $(BIN)/python -m pytest --dist=loadgroup --durations=20 --numprocesses
 WAITING := $(shell expr $$(nproc) + 1)
 FAILED := .venv/.failed
 FAST := not slow and not browser and not faults and not image
-TEST_SELECTION := -m "not faults and not image"
-
-# In `make check test`, check has run the fast tests already.
-ifneq ($(filter check,$(MAKECMDGOALS)),)
-TEST_SELECTION := -m "(slow or browser) and not faults and not image"
-endif
+ALL := not faults and not image
 
 # Many tests wait for real processes: one more of them runs at a time than there are processors. What fails there
 # is shown, and run once more alone: a defect fails again, what had to wait too long on a busy machine does not.
@@ -34,6 +29,11 @@ define run_tests
 @$(PYTEST) $(1) --failed-to=$(FAILED) || case $$? in 5) ;; \
 	1) echo "again, alone:"; cat $(FAILED); $(BIN)/python -m pytest @$(FAILED) ;; *) exit 1 ;; esac
 endef
+
+# In `make check test` the fast tests run among all others: they keep the processors busy while those wait.
+ifeq ($(filter test,$(MAKECMDGOALS)),)
+FAST_TESTS = $(call run_tests,auto -m "$(FAST)")
+endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -51,10 +51,10 @@ check: $(INSTALLED) reference ## lint, types, import contracts and the fast test
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(call run_tests,auto -m "$(FAST)")
+	$(FAST_TESTS)
 
 test: $(INSTALLED) test-packages reference plane helm ## every test, and half a minute of fuzzing
-	$(call run_tests,$(WAITING) $(TEST_SELECTION))
+	$(call run_tests,$(WAITING) -m "$(ALL)")
 	@$(MAKE) --no-print-directory fuzz-short
 
 faults: $(INSTALLED) plane ## the processes on Kubernetes while everything around them fails, and with each right taken away
