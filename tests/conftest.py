@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from kube_anew import ClusterAnew
 from kube_cluster import KubeCluster
+from kube_extended import Extended
 from plane.build import PlaneAbsentError
 from plane.build import plane_program as find_plane_program
 from plane.plane import Plane
@@ -21,8 +23,8 @@ from reference.build import quantity_reference as find_quantity_reference
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("ULLAGE_SHARED", "") or ROOT.parent / "shared")
 REFERENCE_SECONDS_MAX = 300
-PLANES = {"plane", "kube_cluster"}
-"""Fixtures that are a control plane: the shared one, and one with an installation of ours."""
+PLANES = {"plane", "kube_cluster", "kube_extended"}
+"""Fixtures that are a control plane which tests of several files share."""
 
 # `ci` draws the same examples in every run and judges no test by the clock of a busy machine; `explore`
 # draws new ones (pytest --hypothesis-profile=explore); `mutation` is what a mutant is tried with.
@@ -117,20 +119,42 @@ def plane(plane_program: Path) -> Iterator[Plane]:
         yield running
 
 
+@pytest.fixture(scope="session")
+def cluster_anew(plane_program: Path) -> Iterator[ClusterAnew[KubeCluster]]:
+    """What gives `kube_cluster` to one test after the other."""
+    with ClusterAnew(lambda: KubeCluster(plane_program)) as giving:
+        yield giving
+
+
 @pytest.fixture
-def kube_cluster(plane_program: Path) -> Iterator[KubeCluster]:
-    """A control plane of the test's own, with our definitions and roles installed and kwok for nodes."""
-    with KubeCluster(plane_program) as running:
+def kube_cluster(cluster_anew: ClusterAnew[KubeCluster]) -> Iterator[KubeCluster]:
+    """A control plane as if it was the test's own: our definitions and roles installed, kwok for nodes."""
+    with cluster_anew.as_installed() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def extended_anew(plane_program: Path) -> Iterator[ClusterAnew[Extended]]:
+    """What gives `kube_extended` to one test after the other."""
+    with ClusterAnew(lambda: Extended(plane_program)) as giving:
+        yield giving
+
+
+@pytest.fixture
+def kube_extended(extended_anew: ClusterAnew[Extended]) -> Iterator[Extended]:
+    """The same with a kube-scheduler that asks our extender."""
+    with extended_anew.as_installed() as running:
         yield running
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep all tests of a shared plane in one worker (--dist=loadgroup), and out of the fast ones."""
+    """Keep tests of one plane in one worker (--dist=loadgroup), and all of them out of the fast ones."""
     for item in items:
         used = set(getattr(item, "fixturenames", ()))
-        if "plane_program" in used:
-            item.add_marker(pytest.mark.slow)
-        for group in PLANES & used:
-            if config.pluginmanager.hasplugin("xdist"):
-                item.add_marker(pytest.mark.xdist_group(group))
+        if "plane_program" not in used:
+            continue
+        item.add_marker(pytest.mark.slow)
+        if config.pluginmanager.hasplugin("xdist"):
+            group = min(PLANES & used, default=item.path.stem)
+            item.add_marker(pytest.mark.xdist_group(group))

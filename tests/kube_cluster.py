@@ -93,9 +93,13 @@ class KubeCluster:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop_processes()
+        self._stack.close()
+
+    def stop_processes(self) -> None:
+        """Stop all of ours."""
         for process in self._processes:
             process.stop()
-        self._stack.close()
 
     def _install(self) -> None:
         made = [each for each in objects(self.choices) if each["kind"] not in NOT_RUN_HERE]
@@ -149,11 +153,11 @@ class KubeCluster:
         for hook in registered["webhooks"]:
             path = hook["clientConfig"].pop("service")["path"]
             hook["clientConfig"]["url"] = f"https://localhost:{port}{path}"
+        self.plane.create(registered)  # before, so that the operator finds it at its first look
         process = self.start(
             "operator", "--webhook-port", str(port), "--webhook-name", "localhost", *arguments,
             ready="serves the webhook",
         )  # fmt: skip
-        self.plane.create(registered)
         name = registered["metadata"]["name"]
         path = f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{name}"
         self.plane.wait_for(path, lambda found: found["webhooks"][0]["clientConfig"].get("caBundle"))

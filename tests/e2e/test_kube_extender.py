@@ -3,7 +3,6 @@
 import re
 import time
 import urllib.request
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -32,9 +31,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def cluster(plane_program) -> Iterator[Extended]:
-    with Extended(plane_program) as running:
-        yield running
+def cluster(kube_extended: Extended) -> Extended:
+    return kube_extended
 
 
 def quota(name: str, least: str, most: str) -> dict[str, Any]:

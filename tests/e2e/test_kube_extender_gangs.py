@@ -1,7 +1,6 @@
 """Gangs, and those who wait for others to leave, through kube-scheduler with our extender on a real plane."""
 
 import urllib.request
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,18 +18,17 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def cluster(plane_program) -> Iterator[Extended]:
-    with Extended(plane_program) as running:
-        running.namespaces("web", "other")
-        running.plane.create(
-            {
-                "apiVersion": "scheduling.k8s.io/v1",
-                "kind": "PriorityClass",
-                "metadata": {"name": "important"},
-                "value": 1000,
-            }
-        )
-        yield running
+def cluster(kube_extended: Extended) -> Extended:
+    kube_extended.namespaces("web", "other")
+    kube_extended.plane.create(
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": "important"},
+            "value": 1000,
+        }
+    )
+    return kube_extended
 
 
 def member(index: int, of: int = GANG, **spec: Any) -> dict[str, Any]:

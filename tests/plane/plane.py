@@ -19,6 +19,7 @@ from typing import Any, Self
 from plane import settings
 from plane.client import ApiError, Client
 from plane.part import Part, PlaneError
+from plane.rewinding import Moment
 from plane.settings import ADMIN, API, CONTROLLERS, ETCD, KWOK, SCHEDULER
 
 CHOICES = frozenset({SCHEDULER, CONTROLLERS, KWOK})
@@ -92,7 +93,7 @@ class Plane:
         self.server = f"https://127.0.0.1:{ports[API]}"
         (folder / "tokens.csv").write_text(settings.tokens(self._users), encoding="utf-8")
         self._write_key()
-        peer = ports["etcd peer"]
+        peer, self._etcd_port = ports["etcd peer"], ports[ETCD]
         self._run(ETCD, settings.etcd(folder, ports[ETCD], peer), f"http://127.0.0.1:{ports[ETCD]}/health")
         self._running[-1].await_ready()
         self._run(API, settings.api(folder, ports[API], ports[ETCD], self.parts), f"{self.server}/readyz")
@@ -137,6 +138,10 @@ class Plane:
             authority = str(self.folder / "apiserver.crt")
             self._clients[user] = Client(self.server, self.token(user), authority)
         return self._clients[user]
+
+    def moment(self) -> Moment:
+        """Return what is stored now, to come back to."""
+        return Moment(self._etcd_port)
 
     def process_id(self, part: str) -> int:
         """Return a part's process id, to measure it by."""
