@@ -49,7 +49,8 @@ class Moment:
         return {each["key"]: each["value"] for each in self._ask("range", asked).get("kvs", ())}
 
     def _ask(self, verb: str, asked: dict[str, Any]) -> dict[str, Any]:
-        request = urllib.request.Request(f"{self._etcd}/{verb}", json.dumps(asked).encode())  # noqa: S310 - ours
+        body = json.dumps(asked).encode()
+        request = urllib.request.Request(f"{self._etcd}/{verb}", body)  # noqa: S310 - an address of our own
         with urllib.request.urlopen(request, timeout=ASK_SECONDS_MAX) as answer:  # noqa: S310 - see above
             return json.load(answer)
 
