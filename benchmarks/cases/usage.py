@@ -43,10 +43,6 @@ SKETCHED = 200_000
 SEED = 2026
 RECORDED = "a reading of 50 000 containers at a time, recorded, points per CPU s"
 WITH_PODS = "a week of 50 000 containers with their pods, two resources, GB"
-WHY = {
-    RECORDED: "a sixth of it is to add readings to the days of streams, and another to read the answer; the "
-    "rest is names of 50 000 pods, looked up one by one: to whom each belongs in a cluster that was read anew"
-}
 NOISE = {"cpu": (6.0, 0.25), "memory": (20.0, 0.08)}
 """Logarithms of the usual amount of a container, and how much it varies from point to point."""
 
