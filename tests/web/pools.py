@@ -60,6 +60,10 @@ class Served:
     def workers(self, name):
         return sorted(worker.process for worker in self.cluster(name)._current.workers)
 
+    def apart(self, name):
+        """Return the processes that do one thing apart from the workers."""
+        return sorted(worker.process for worker in self.cluster(name)._current.apart)
+
     def signal(self, name, number):
         for worker in self.workers(name):
             os.kill(worker, number)

@@ -32,8 +32,10 @@ class InProcess:
             raise Problem(404, f"there is no cluster {cluster!r}")
         return self.revisions[cluster]
 
-    async def ask(self, cluster: str, work: Work, *, seconds_max: float, is_long: bool = False) -> Done:
-        del seconds_max, is_long
+    async def ask(
+        self, cluster: str, work: Work, *, seconds_max: float, is_long: bool = False, client: str = ""
+    ) -> Done:
+        del seconds_max, is_long, client
         self.revision(cluster)
         self.asked.append(work.name)
         await asyncio.sleep(0)

@@ -275,8 +275,9 @@ def test_bodies_together_have_a_limit(tmp_path, monkeypatch):
     assert asyncio.run(work()).status == 503
 
 
-def test_too_much_at_once_is_refused_but_health_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(application, "AT_ONCE_MAX", 2)
+@pytest.mark.parametrize("bound", ["AT_ONCE_MAX", "AT_ONCE_EACH_MAX"])
+def test_too_much_at_once_is_refused_but_health_is_told(tmp_path, monkeypatch, bound):
+    monkeypatch.setattr(application, bound, 2)
     free = asyncio.Event()
 
     async def waits(server, request):
@@ -287,7 +288,7 @@ def test_too_much_at_once_is_refused_but_health_is_told(tmp_path, monkeypatch):
     async def work():
         async with running(tmp_path, *ROUTES, Route("GET", "/waits", waits, "read", "Waits.")) as server:
             waiting = [asyncio.create_task(ask(server.address, "GET", "/waits")) for _ in range(2)]
-            await until(lambda: server.server.traffic.at_once == 2)
+            await until(lambda: server.server.traffic.at_once.total() == 2)
             refused = await ask(server.address, "GET", "/tagged")
             well = await ask(server.address, "GET", "/health")
             free.set()

@@ -1,6 +1,7 @@
 """Jobs: begun, looked at, fetched, cancelled; bounded, and each its owner's alone."""
 
 import asyncio
+import os
 import signal
 
 import msgspec
@@ -14,16 +15,20 @@ from ullage.web.served import Bounds
 from ullage.web.work import Work
 from web.pools import Served, until
 
+CLUSTERS = [("demo", "demo"), ("large", "synthetic:nodes=1000,seed=3")]
 ANNE, BORIS = Principal("anne", "read"), Principal("boris", "commit")
 STATUS = Work("question/status")
 ROLLING = Work("question/balance", {"rolling": True})
 CHECK = Work("question/check", {"nodesLost": 1})
+ENDLESS = Work("question/check", {"nodesLost": 3})
+"""What takes longer than any test, on the large cluster."""
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    running = Served(tmp_path_factory.mktemp("jobs"), [("demo", "demo")], Bounds())
-    running.run(running.pool.refresh("demo"))
+    running = Served(tmp_path_factory.mktemp("jobs"), CLUSTERS, Bounds())
+    for name, _ in CLUSTERS:
+        running.run(running.pool.refresh(name))
     yield running
     running.close()
 
@@ -33,7 +38,6 @@ def jobs(served):
     served.ready("demo")
     found = Jobs(served.pool)
     yield found
-    served.go_on("demo")
     served.run(found.stop())
 
 
@@ -72,30 +76,55 @@ def test_a_job_that_is_refused_has_failed_and_its_result_says_why(served, jobs, 
 
 
 def test_a_job_says_whether_it_waits_or_runs_and_has_no_result_yet(served, jobs):
-    served.stop_workers("demo")
-    first, second, third = (begun(served, jobs) for _ in range(3))
+    first = begun(served, jobs, ENDLESS, cluster="large")
+    second, third = (begun(served, jobs) for _ in range(2))
     served.run(until(lambda: jobs.state(first.id, ANNE).state == "running"))
     assert "runs for" in jobs.state(first.id, ANNE).progress
-    assert jobs.state(second.id, ANNE).progress == "waits for a worker, 0 before it"
-    assert jobs.state(third.id, ANNE).progress == "waits for a worker, 1 before it"
+    assert jobs.state(second.id, ANNE).progress == "waits for its turn, 0 of yours before it"
+    assert jobs.state(third.id, ANNE).progress == "waits for its turn, 1 of yours before it"
     for job in (first, third):
         refused = refusal(jobs.result, job.id, ANNE)
         assert refused.status == 409
         assert refused.members["retryAfterSeconds"] > 0
-    served.go_on("demo")
+    served.run(jobs.cancel(first.id, ANNE))
     assert finished(served, jobs, third).state == "done"
 
 
-def test_a_job_that_is_cancelled_ends_its_worker(served, jobs):
-    served.stop_workers("demo")
-    workers = set(served.workers("demo"))
-    running, waiting = begun(served, jobs), begun(served, jobs)
-    served.run(until(lambda: jobs.state(running.id, ANNE).state == "running"))
+def test_a_job_keeps_nobody_waiting_for_a_worker(served, jobs):
+    served.ready("large")
+    many = [begun(served, jobs, ENDLESS, cluster="large") for _ in range(UNFINISHED_EACH_MAX)]
+    served.run(until(lambda: served.apart("large")))
+    assert served.answer("large", Work("snapshot", {"form": "json"}), client="anne").status == 200
+    assert served.answer("large", STATUS, client="anne", is_long=True).status == 200
+    assert jobs.state(many[0].id, ANNE).state == "running"
+
+
+def test_each_who_asks_for_jobs_has_turns(served, jobs):
+    mine = [begun(served, jobs, ENDLESS, cluster="large") for _ in range(3)]
+    theirs = [begun(served, jobs, who=BORIS) for _ in range(2)]
+    for job in theirs:
+        assert finished(served, jobs, job, BORIS).state == "done"
+    assert [jobs.state(job.id, ANNE).state for job in mine] == ["running", "waiting", "waiting"]
+
+
+def test_who_had_a_turn_longest_ago_is_next(served, jobs, monkeypatch):
+    monkeypatch.setattr(module, "RUNNING_MAX", 1)
+    mine = [begun(served, jobs, ENDLESS, cluster="large") for _ in range(2)]
+    theirs = begun(served, jobs, ENDLESS, BORIS, "large")
+    served.run(jobs.cancel(mine[0].id, ANNE))
+    assert jobs.state(theirs.id, BORIS).state == "running"
+    assert jobs.state(mine[1].id, ANNE).state == "waiting"
+
+
+def test_a_job_that_is_cancelled_ends_its_process(served, jobs):
+    running, waiting = (begun(served, jobs, ENDLESS, cluster="large") for _ in range(2))
+    served.run(until(lambda: served.apart("large")))
+    (process,) = served.apart("large")
     for job in (waiting, running):
         served.run(jobs.cancel(job.id, ANNE))
         assert jobs.state(job.id, ANNE).state == "cancelled"
         assert refusal(jobs.result, job.id, ANNE).status == 410
-    served.run(until(lambda: len(workers & set(served.workers("demo"))) == 1))
+    served.run(until(lambda: process not in served.apart("large")))
 
 
 def test_a_job_tells_the_steps_of_its_worker(served, jobs):
@@ -113,18 +142,18 @@ def test_a_job_in_the_midst_of_its_steps_is_cancelled_and_ends_with_its_worker(t
         jobs = Jobs(large.pool)
         for how in ("cancelled", "failed"):
             large.ready("large", 1)
-            (worker,) = large.workers("large")
             job = begun(large, jobs, ROLLING, cluster="large")
             large.run(until(lambda job=job: jobs.state(job.id, ANNE).steps_total))
+            (process,) = large.apart("large")
             state = jobs.state(job.id, ANNE)
             assert (state.state, state.steps_total) == ("running", 400)
             assert state.progress.endswith(f", {state.steps_done} of 400 nodes given a turn")
             if how == "cancelled":
                 large.run(jobs.cancel(job.id, ANNE))
             else:
-                large.signal("large", signal.SIGKILL)
+                os.kill(process, signal.SIGKILL)
             assert finished(large, jobs, job).state == how
-            large.run(until(lambda worker=worker: worker not in large.workers("large")))
+            large.run(until(lambda: not large.apart("large")))
         assert large.answer("large", STATUS).status == 200
     finally:
         large.close()
@@ -166,13 +195,12 @@ def test_nobody_sees_the_jobs_of_others(served, jobs):
 
 
 def test_there_are_only_so_many_jobs_at_once(served, jobs):
-    served.stop_workers("demo")
     for number in range(UNFINISHED_EACH_MAX):
-        begun(served, jobs)
+        begun(served, jobs, ENDLESS, cluster="large")
         assert len(jobs.all(ANNE)) == number + 1
     assert refusal(begun, served, jobs).status == 503
     for number in range(UNFINISHED_MAX - UNFINISHED_EACH_MAX):
-        begun(served, jobs, who=Principal(f"user{number}", "read"))
+        begun(served, jobs, ENDLESS, Principal(f"user{number}", "read"), "large")
     assert refusal(begun, served, jobs, STATUS, BORIS).status == 503
 
 

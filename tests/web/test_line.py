@@ -5,12 +5,24 @@ import asyncio
 import pytest
 
 from ullage.web.http import Problem
-from ullage.web.line import LONG_WAITING_MAX, WAITING_MAX, Line
+from ullage.web.line import (
+    LONG_WAITING_EACH_MAX,
+    LONG_WAITING_MAX,
+    WAITING_EACH_MAX,
+    WAITING_MAX,
+    Kind,
+    Line,
+)
 
 
 async def turn():
     for _ in range(5):
         await asyncio.sleep(0)
+
+
+def kind(name):
+    """Return the kind of a question: L is long, and behind a dash is whose it is."""
+    return Kind(name.partition("-")[2], name.startswith("L"))
 
 
 class Crowd:
@@ -22,10 +34,10 @@ class Crowd:
         self.tasks = {}
 
     async def comes(self, name, *, seconds_max=60.0):
-        """Let a question come; one whose name begins with L is long."""
+        """Let a question come, of the kind that its name tells."""
 
         async def waits():
-            worker = await self.line.take(is_long=name.startswith("L"), seconds_max=seconds_max)
+            worker = await self.line.take(kind(name), seconds_max=seconds_max)
             self.served.append(name)
             return worker
 
@@ -34,7 +46,7 @@ class Crowd:
 
     async def is_answered(self, name):
         self.line.give(await self.tasks[name])
-        self.line.finished(is_long=name.startswith("L"))
+        self.line.finished(kind(name))
         await turn()
 
 
@@ -83,12 +95,12 @@ def test_long_questions_leave_a_worker_for_quick_ones_where_there_are_several(wo
 def test_who_would_wait_behind_too_many_is_told_so_at_once():
     async def scenario(them):
         for number in range(WAITING_MAX):
-            await them.comes(f"quick{number}")
+            await them.comes(f"quick{number}-{number % 9}")
         for number in range(LONG_WAITING_MAX):
-            await them.comes(f"L{number}")
-        for is_long in (False, True):
+            await them.comes(f"L{number}-{number % 9}")
+        for name in ("quick", "L"):
             with pytest.raises(Problem) as refused:
-                await them.line.take(is_long=is_long, seconds_max=60)
+                await them.line.take(kind(name), seconds_max=60)
             assert refused.value.status == 503
             assert refused.value.members["retryAfterSeconds"] > 0
         assert them.line.waiting == WAITING_MAX + LONG_WAITING_MAX
@@ -98,12 +110,63 @@ def test_who_would_wait_behind_too_many_is_told_so_at_once():
     run(scenario, 0)
 
 
+@pytest.mark.parametrize(("name", "most"), [("quick", WAITING_EACH_MAX), ("L", LONG_WAITING_EACH_MAX)])
+def test_one_client_fills_only_a_share_of_the_line(name, most):
+    async def scenario(them):
+        for number in range(most):
+            await them.comes(f"{name}{number}-flood")
+        with pytest.raises(Problem) as refused:
+            await them.line.take(kind(f"{name}-flood"), seconds_max=60)
+        assert (refused.value.status, str(most) in refused.value.title) == (503, True)
+        await them.comes(f"{name}-other")
+        assert them.line.waiting == most + 1
+        for task in them.tasks.values():
+            task.cancel()
+
+    run(scenario, 0)
+
+
+def test_clients_take_turns_however_much_one_asks():
+    async def scenario(them):
+        for name in ("a-flood", "b-flood", "c-flood", "d-flood", "x-other", "y-other"):
+            await them.comes(name)
+        for name in ("a-flood", "b-flood", "x-other", "c-flood"):
+            await them.is_answered(name)
+        them.tasks["d-flood"].cancel()
+        return them.served
+
+    assert run(scenario, 1) == ["a-flood", "b-flood", "x-other", "c-flood", "y-other"]
+
+
+def test_a_long_question_of_another_client_has_a_claim_to_one_more_worker():
+    async def scenario(_):
+        present = [0, 1]
+        line = Line(2, lambda: len(present))
+        them = Crowd(line)
+        for worker in present:
+            line.give(worker)
+        for name in ("L1-flood", "L2-flood"):
+            await them.comes(name)
+        assert not line.has_claim
+        await them.comes("L3-other")
+        assert (them.served, line.has_claim) == (["L1-flood"], True)
+        present.append(2)
+        line.give(2)
+        await turn()
+        assert (them.served, line.has_claim) == (["L1-flood", "L3-other"], False)
+        await them.comes("quick-flood")
+        them.tasks["L2-flood"].cancel()
+        return them.served
+
+    assert run(scenario, 0) == ["L1-flood", "L3-other", "quick-flood"]
+
+
 def test_long_ones_do_not_fill_the_line_of_quick_ones():
     async def scenario(them):
-        for number in range(LONG_WAITING_MAX):
+        for number in range(LONG_WAITING_EACH_MAX):
             await them.comes(f"L{number}")
         await them.comes("quick")
-        assert them.line.waiting == LONG_WAITING_MAX + 1
+        assert them.line.waiting == LONG_WAITING_EACH_MAX + 1
         them.line.give("worker")
         await turn()
         served = list(them.served)

@@ -246,7 +246,7 @@ def test_an_upload_that_cannot_be_read_leaves_nothing(ready):
         (Work("page/balance"), True),
         (Work("snapshot"), True),
         (Work("figures"), True),
-        (Work("offers"), True),
+        (Work("offers"), False),
     ],
     ids=str,
 )

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from ullage.web.frames import Answered, EndedError, Failed, Hello, Ready, Stepped, ToRead, packed
-from ullage.web.reading import Listener, Reading, Worker, ending, peer
+from ullage.web.reading import Reading, Worker, ending, peer
 from ullage.web.work import Done, Work
 from web.pools import until
 
@@ -144,7 +144,7 @@ def test_steps_are_heard_by_who_asked_and_the_answer_follows_them():
         first, second = [], []
         for heard, other in ((first, second), (second, first)):
             count = len(other)
-            answer = worker.ask(WORK, 5.0, Listener(lambda: None, heard.append))
+            answer = worker.ask(WORK, 5.0, heard.append)
             theirs.sendall(packed(Stepped("nodes", 1, 2)) + packed(Stepped("nodes", 2, 2)))
             theirs.sendall(packed(Answered(Done(body=b"done"))))
             assert (await answer).done.body == b"done"
@@ -158,7 +158,7 @@ def test_steps_are_heard_by_who_asked_and_the_answer_follows_them():
 def test_steps_that_nobody_wants_to_know_of_are_no_answer():
     async def scenario(worker, theirs, _):
         heard = []
-        answer = worker.ask(WORK, 5.0, Listener(lambda: None, heard.append))
+        answer = worker.ask(WORK, 5.0, heard.append)
         answer.cancel()
         theirs.sendall(packed(Stepped("nodes", 1, 2)) + packed(Answered(Done())))
         await until(lambda: worker.answers == 1)

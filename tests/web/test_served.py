@@ -1,5 +1,6 @@
 """A cluster is read again whatever went wrong before, and says what did."""
 
+import asyncio
 import os
 from contextlib import closing
 
@@ -7,6 +8,7 @@ import pytest
 
 from ullage.web.http import Problem
 from ullage.web.served import Bounds
+from ullage.web.work import Work
 from web.pools import Served, document, until
 
 
@@ -92,3 +94,23 @@ def test_a_document_that_cannot_take_its_place_is_refused_and_counts_when_it_com
         (place / "in the way").rmdir()
         place.rmdir()
         assert served.run(served.pool.put("mine", document(nodes=3))).nodes == 3
+
+
+def test_a_long_question_of_one_client_keeps_no_other_client_waiting(tmp_path):
+    endless = Work("question/check", {"nodesLost": 3})
+    served = Served(tmp_path, [("large", "synthetic:nodes=1000,seed=3")], Bounds())
+    with closing(served):
+        served.run(served.pool.refresh("large"))
+        served.ready("large")
+
+        async def asked():
+            first = asyncio.create_task(served.ask("large", endless, client="anne", seconds_max=600.0))
+            await until(lambda: served.cluster("large")._line._long_running["anne"])
+            other = await served.ask("large", client="boris", is_long=True, seconds_max=600.0)
+            was_there = not first.done()
+            first.cancel()
+            await asyncio.gather(first, return_exceptions=True)
+            return other.status, was_there
+
+        assert served.run(asked()) == (200, True)
+        served.ready("large")

@@ -1,6 +1,7 @@
 """Work that is done apart from the workers that answer: each in a process of its own, forked for it alone.
 
-What reads a source over the network, or writes for seconds, would keep a worker from those who ask. A loader
+What reads a source over the network, writes for seconds, or is a job that may take an hour, would keep a
+worker from those who ask; and it leaves them the processor, where that is wanted by both. A loader
 forks one more process for it, which knows the cluster as all of them do, does this one thing and ends. It
 calls as workers do, and says by a word that nobody else knows what it was forked for. What it has to tell may
 come in parts, each when it is asked for: then nobody holds all of it, and who reads slowly makes it wait.
@@ -15,7 +16,7 @@ from typing import Final
 from ullage.web.frames import EndedError
 from ullage.web.http import Problem
 from ullage.web.problems import busy, ended
-from ullage.web.reading import CALL_SECONDS_MAX, Reading, Worker
+from ullage.web.reading import CALL_SECONDS_MAX, Listener, Reading, Worker
 from ullage.web.work import Done, Work
 
 OK: Final = 200
@@ -30,11 +31,13 @@ class Apart:
         self._expected: dict[str, asyncio.Future[Worker]] = {}
         self._telling = 0
 
-    async def ask(self, reading: Reading, work: Work, seconds_max: float) -> Done:
+    async def ask(
+        self, reading: Reading, work: Work, seconds_max: float, listener: Listener | None = None
+    ) -> Done:
         """Return what a process of its own answers; raises a Problem where none does, or not in time."""
         with _told(work, seconds_max):
             async with self._forked(reading) as worker, asyncio.timeout(seconds_max):
-                return (await worker.ask(work, seconds_max)).done
+                return (await worker.ask(work, seconds_max, listener)).done
 
     async def parts(self, reading: Reading, work: Work, seconds_max: float) -> AsyncGenerator[Done, None]:
         """Yield what a process of its own answers to the same work until it has no more, or refuses.

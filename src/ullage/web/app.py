@@ -25,7 +25,9 @@ from ullage.web.security import HEADERS, check_scope
 if TYPE_CHECKING:
     from ullage.web.server import Server
 
-AT_ONCE_MAX: Final = 256
+AT_ONCE_MAX: Final = 512
+AT_ONCE_EACH_MAX: Final = 256
+"""So many requests are answered at once, of all and of each client."""
 STREAMS_MAX: Final = 256
 QUERY_CHARACTERS_MAX: Final = 32 << 10
 QUERY_FIELDS_MAX: Final = 5000
@@ -51,7 +53,8 @@ class Traffic:
         """By method, path of the route and status."""
         self.seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
         """Time spent, by method and path of the route."""
-        self.at_once = 0
+        self.at_once: Counter[str] = Counter()
+        """Requests that are being answered, by who has asked."""
         self.streams = 0
 
     def add(self, route: Route | None, method: str, status: int, seconds: float) -> None:
@@ -164,9 +167,12 @@ class App:
     async def _handled(self, route: Route, request: Request) -> Response | Streamed:
         """Ask the handler, unless there is too much to do already."""
         traffic = self._server.traffic
-        if traffic.at_once >= AT_ONCE_MAX and route.path not in ALWAYS:
+        client, is_bounded = request.who.name, route.path not in ALWAYS
+        if is_bounded and traffic.at_once[client] >= AT_ONCE_EACH_MAX:
+            raise busy("too many requests of yours are being answered")
+        if is_bounded and traffic.at_once.total() >= AT_ONCE_MAX:
             raise busy("too many requests are being answered")
-        traffic.at_once += 1
+        traffic.at_once[client] += 1
         try:
             answer = await route.handler(self._server, request)
         except RecursionError:
@@ -174,7 +180,9 @@ class App:
                 raise nested() from None
             raise
         finally:
-            traffic.at_once -= 1
+            traffic.at_once[client] -= 1
+            if not traffic.at_once[client]:
+                del traffic.at_once[client]
         if isinstance(answer, Streamed) and traffic.streams >= STREAMS_MAX:
             await _close(answer)
             raise busy("too many are listening already", 10)

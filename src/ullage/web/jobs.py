@@ -1,14 +1,16 @@
 """Long questions that nobody waits for on the line: asked once, looked at again, fetched or cancelled.
 
 Jobs belong to whoever asked for them, live in memory, and are bounded: so many at once, so many kept, so many
-bytes of answers. The hard thing is the end of one: it is cancelled by ending the worker that is busy with it,
-whether or not anybody still wants to know.
+bytes of answers. Each has a process of its own (apart.py), so that no question waits behind one, and those
+who ask for them take turns: an hour's work of one leaves room for others. The hard thing is the end of one:
+it is cancelled by ending the process that is busy with it, whether or not anybody still wants to know.
 """
 
 import asyncio
 import contextlib
 import secrets
 import time
+from collections import Counter
 from typing import Final, Literal
 
 import msgspec
@@ -18,12 +20,14 @@ from ullage.web.frames import Stepped
 from ullage.web.http import Principal, Problem
 from ullage.web.pool import Pool
 from ullage.web.problems import busy
-from ullage.web.reading import Listener
 from ullage.web.work import Done, Work
 
 JOB_SECONDS_MAX: Final = 3600.0
-UNFINISHED_MAX: Final = 16
+UNFINISHED_MAX: Final = 64
 UNFINISHED_EACH_MAX: Final = 8
+RUNNING_MAX: Final = 4
+RUNNING_EACH_MAX: Final = 1
+"""So many jobs run at once, of all and of each who has asked for some."""
 KEPT_MAX: Final = 200
 KEPT_BYTES_MAX: Final = 256 << 20
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
@@ -67,6 +71,7 @@ class Job:
         self.began_at: float | None = None
         self.ended_at: float | None = None
         self.task: asyncio.Task[None] | None = None
+        self.turn = asyncio.Event()
 
     @property
     def is_finished(self) -> bool:
@@ -74,7 +79,7 @@ class Job:
         return self.state not in UNFINISHED
 
     def began(self) -> None:
-        """Note that a worker has it."""
+        """Note that it has its turn."""
         self.began_at = time.monotonic()
         self.state = "running"
 
@@ -91,14 +96,14 @@ class Job:
         self.work = Work(self.work.name)
 
     def told(self, before: int) -> JobState:
-        """Return how it stands, with so many before it."""
+        """Return how it stands, with so many of its owner before it."""
         now = self.ended_at or time.monotonic()
         waited = (self.began_at or now) - self.asked_at
         ran = now - self.began_at if self.began_at else 0.0
         steps = self.steps
         counted = f", {words_of(steps.what, steps.done, steps.total)}" if steps.what else ""
         words = {
-            "waiting": f"waits for a worker, {before} before it",
+            "waiting": f"waits for its turn, {before} of yours before it",
             "running": f"runs for {ran:.0f} of at most {JOB_SECONDS_MAX:.0f} s{counted}",
             "done": f"answered after {waited + ran:.1f} s",
             "failed": f"failed after {waited + ran:.1f} s",
@@ -127,6 +132,9 @@ class Jobs:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._jobs: dict[str, Job] = {}
+        self._turns = 0
+        self._last_turn: dict[str, int] = {}
+        """When whoever has jobs that are not finished had a turn last, counted in turns."""
 
     def begin(self, cluster: str, work: Work, who: Principal) -> JobState:
         """Begin a job; raises a Problem where there is no such cluster, or there are too many jobs."""
@@ -138,13 +146,14 @@ class Jobs:
         job = Job(cluster, work, who.name)
         self._jobs[job.id] = job
         job.task = asyncio.create_task(self._run(job))
+        self._give_turns()
         return job.told(self._before(job))
 
     async def _run(self, job: Job) -> None:
         try:
-            listener = Listener(job.began, job.stepped)
-            done = await self._pool.ask(
-                job.cluster, job.work, seconds_max=JOB_SECONDS_MAX, is_long=True, listener=listener
+            await job.turn.wait()
+            done = await self._pool.ask_apart(
+                job.cluster, job.work, seconds_max=JOB_SECONDS_MAX, listener=job.stepped
             )
             job.ended("done" if done.status < 400 else "failed", done)
         except Problem as problem:
@@ -154,6 +163,26 @@ class Jobs:
             if not job.is_finished:
                 job.ended("cancelled")
             self._forget()
+            self._give_turns()
+
+    def _give_turns(self) -> None:
+        """Let jobs begin while they may: whoever had a turn longest ago comes first."""
+        unfinished = [job for job in self._jobs.values() if not job.is_finished]
+        running = Counter(job.owner for job in unfinished if job.state == "running")
+        owners = {job.owner for job in unfinished}
+        self._last_turn = {owner: self._last_turn.get(owner, 0) for owner in owners}
+        waiting = [job for job in unfinished if job.state == "waiting"]
+        while running.total() < RUNNING_MAX:
+            may = [job for job in waiting if running[job.owner] < RUNNING_EACH_MAX]
+            if not may:
+                return
+            job = min(may, key=lambda each: self._last_turn[each.owner])  # of equal ones the oldest
+            waiting.remove(job)
+            running[job.owner] += 1
+            self._turns += 1
+            self._last_turn[job.owner] = self._turns
+            job.began()
+            job.turn.set()
 
     def all(self, who: Principal) -> list[JobState]:
         """Return the jobs of somebody, newest first."""
@@ -201,8 +230,8 @@ class Jobs:
         return job
 
     def _before(self, job: Job) -> int:
-        waiting = [each for each in self._jobs.values() if each.cluster == job.cluster]
-        return sum(each.state == "waiting" and each.asked_at < job.asked_at for each in waiting)
+        own = [each for each in self._jobs.values() if each.owner == job.owner]
+        return sum(each.state == "waiting" and each.asked_at < job.asked_at for each in own)
 
     def _forget(self) -> None:
         """Drop the oldest answers where there are too many of them."""

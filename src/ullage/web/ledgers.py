@@ -46,8 +46,8 @@ EXPIRY_SECONDS: Final = 5.0
 class Asking(Protocol):
     """Whoever has questions about clusters answered by workers."""
 
-    async def ask(self, cluster: str, work: Work, *, seconds_max: float) -> Done:
-        """Return what a worker of this cluster answers; raises a Problem."""
+    async def ask(self, cluster: str, work: Work, *, seconds_max: float, client: str = "") -> Done:
+        """Return what a worker of this cluster answers to somebody; raises a Problem."""
 
     def revision(self, cluster: str) -> int:
         """Return the revision of a cluster; raises a Problem where there is none of this name."""

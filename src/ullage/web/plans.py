@@ -120,7 +120,7 @@ class Plans:
         known = await self._state.run(keyed.known) if key else None
         if known is not None:
             return await self.get(cluster, known)
-        answer = await self._answer(cluster, parameters, body)
+        answer = await self._answer(cluster, parameters, body, who.name)
         told = Plan(
             f"{int(time.time() * 1000):011x}{secrets.token_hex(5)}",
             cluster,
@@ -164,7 +164,7 @@ class Plans:
             outcome = await self._found(kept.told)
             if outcome is None:
                 try:
-                    outcome = await self._taken(kept, exact=exact)
+                    outcome = await self._taken(kept, who.name, exact=exact)
                 except Problem as problem:
                     await self._write_refused(kept.told, problem, who.name)
                     raise
@@ -201,9 +201,9 @@ class Plans:
         self._pool.revision(cluster)
         return self._deciding.setdefault(cluster, asyncio.Lock())
 
-    async def _answer(self, cluster: str, parameters: dict[str, Any], body: bytes) -> FitPlan:
+    async def _answer(self, cluster: str, parameters: dict[str, Any], body: bytes, client: str) -> FitPlan:
         work = Work(PLAN, parameters, body, self._ledgers.place(cluster))
-        done = await self._pool.ask(cluster, work, seconds_max=ASK_SECONDS_MAX)
+        done = await self._pool.ask(cluster, work, seconds_max=ASK_SECONDS_MAX, client=client)
         if done.status != 200:
             raise refused_by_worker(done.status, done.body)
         return msgspec.structs.replace(_PLAN.decode(done.body), cluster_revision=done.revision)
@@ -212,7 +212,7 @@ class Plans:
         """Return what came of the step of a plan; None where it was not taken."""
         return await self._ledgers.known(told.cluster, _key(told))
 
-    async def _taken(self, kept: Kept, *, exact: bool) -> Outcome:
+    async def _taken(self, kept: Kept, client: str, *, exact: bool) -> Outcome:
         """Take the step of a plan, if it may be taken."""
         told, answer = kept.told, kept.answer
         if told.state == "discarded":
@@ -223,7 +223,7 @@ class Plans:
         if revision != answer.cluster_revision:
             if exact:
                 raise _moved(f"the cluster is at revision {revision}, not {answer.cluster_revision}")
-            answer = await self._again(kept)
+            answer = await self._again(kept, client)
         command = step_to_commit(
             answer, cluster_revision=answer.cluster_revision, at_seconds=max(now_seconds(), answer.at_seconds)
         )
@@ -231,14 +231,14 @@ class Plans:
             told.cluster, command, key=_key(told), revision=answer.ledger_revision, exact=exact
         )
 
-    async def _again(self, kept: Kept) -> FitPlan:
+    async def _again(self, kept: Kept, client: str) -> FitPlan:
         """Ask the same on the cluster as it is now; another answer is not what somebody wants committed."""
         wanted = essence(kept.answer.step)
-        answer = await self._answer(kept.told.cluster, kept.parameters, kept.body)
+        answer = await self._answer(kept.told.cluster, kept.parameters, kept.body, client)
         if essence(answer.step) == wanted:
             return answer
         pinned = {**kept.parameters, "onNodes": places_of(kept.answer)}
-        answer = await self._answer(kept.told.cluster, pinned, kept.body)
+        answer = await self._answer(kept.told.cluster, pinned, kept.body, client)
         if essence(answer.step) != wanted:
             raise other_answer(kept.answer, answer)
         return answer

@@ -25,6 +25,7 @@ from ullage.web.clusters import (
 )
 from ullage.web.frames import EndedError, Hello, read
 from ullage.web.http import Problem
+from ullage.web.line import Kind
 from ullage.web.logs import Log
 from ullage.web.problems import busy
 from ullage.web.reading import STREAM_BYTES, Listener
@@ -39,7 +40,6 @@ LONG: Final = frozenset(
     (
         "snapshot",
         "figures",
-        "offers",
         "page/balance",
         "page/what_breaks",
         "page/usage",
@@ -145,22 +145,27 @@ class Pool:
         *,
         seconds_max: float,
         is_long: bool | None = None,
-        listener: Listener | None = None,
+        client: str = "",
     ) -> Done:
         """Return what a worker of a cluster answers; refusals of the work itself are answers too.
 
         Raises a Problem: 404 where there is no such cluster, 503 where it is not read yet or too many wait,
-        504 where answering takes too long, 500 where the worker ends within it. A `listener` hears when a
-        worker is found, and how far it is.
+        504 where answering takes too long, 500 where the worker ends within it. Clients take turns; what the
+        server asks for itself is nobody's.
         """
         cluster = self._cluster(name)
         long = takes_long(work) if is_long is None else is_long
-        return await cluster.ask(work, seconds_max=seconds_max, is_long=long, listener=listener)
+        return await cluster.ask(work, Kind(client, long), seconds_max=seconds_max)
 
-    async def ask_apart(self, name: str, work: Work, *, seconds_max: float) -> Done:
-        """Return what a process of its own answers that knows a cluster: it may write, and take its time."""
+    async def ask_apart(
+        self, name: str, work: Work, *, seconds_max: float, listener: Listener | None = None
+    ) -> Done:
+        """Return what a process of its own answers that knows a cluster: it may write, and take its time.
+
+        A `listener` hears how far it is.
+        """
         cluster = self._cluster(name)
-        return await cluster.apart.ask(cluster.held(), work, seconds_max)
+        return await cluster.apart.ask(cluster.held(), work, seconds_max, listener)
 
     def parts_apart(self, name: str, work: Work, *, seconds_max: float) -> AsyncGenerator[Done, None]:
         """Return what such a process tells part by part; whoever has heard enough closes it."""

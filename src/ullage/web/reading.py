@@ -13,7 +13,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -43,11 +43,8 @@ _TOLD: Final = msgspec.msgpack.Decoder(Told)
 _SAID: Final = msgspec.msgpack.Decoder(Said)
 
 
-class Listener(NamedTuple):
-    """Who wants to know when a worker begins with some work, and how far it is."""
-
-    began: Callable[[], None]
-    stepped: Callable[[Stepped], None]
+Listener = Callable[[Stepped], None]
+"""Who wants to know how far a worker is with some work."""
 
 
 class Worker:
@@ -90,7 +87,7 @@ class Worker:
         if isinstance(said, Answered):
             self._answer.set_result(said)
         elif self._listener is not None:
-            self._listener.stepped(said)
+            self._listener(said)
 
     def ask(
         self, work: Work, seconds_max: float, listener: Listener | None = None

@@ -16,10 +16,10 @@ from ullage.web.clusters import ClusterFolder, ClusterState, Heard, Known, Obser
 from ullage.web.frames import Answered, EndedError, Failed, Ready, Told, ToRead
 from ullage.web.helping import Helping
 from ullage.web.http import Problem
-from ullage.web.line import Line
+from ullage.web.line import Kind, Line
 from ullage.web.logs import Log
 from ullage.web.problems import busy, ended
-from ullage.web.reading import CALL_SECONDS_MAX, Listener, Reading, Worker
+from ullage.web.reading import CALL_SECONDS_MAX, Reading, Worker
 from ullage.web.work import Done, Work
 
 RETRY_SECONDS: Final = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
@@ -61,7 +61,7 @@ class ServedCluster:
         self.apart = Apart()
         self.observed: ObservedState | None = None
         self._bounds, self._socket, self._tell, self._log = around
-        self._line: Line[Worker] = Line(around.bounds.workers)
+        self._line: Line[Worker] = Line(around.bounds.workers, self._present)
         self._current: Reading | None = None
         self._ready: Ready | None = None
         self._read_seconds = 0
@@ -311,27 +311,24 @@ class ServedCluster:
             raise busy(f"cluster {self.name} {why}", NOT_READ_SECONDS)
         return self._current
 
-    async def ask(
-        self, work: Work, *, seconds_max: float, is_long: bool, listener: Listener | None = None
-    ) -> Done:
+    def _present(self) -> int:
+        return len(self._current.workers) if self._current else 0
+
+    async def ask(self, work: Work, kind: Kind, *, seconds_max: float) -> Done:
         """Return what a worker answers; raises a Problem where none does, or not in time."""
         self.held()
         clock = asyncio.get_running_loop().time
         end_seconds = clock() + seconds_max
         self._helping.begin()
-        worker = await self._line.take(is_long=is_long, seconds_max=seconds_max)
+        worker = await self._line.take(kind, seconds_max=seconds_max)
         try:
-            if listener is not None:
-                listener.began()
-            return await self._answer(worker, work, end_seconds - clock(), seconds_max, listener)
+            return await self._answer(worker, work, end_seconds - clock(), seconds_max)
         finally:
-            self._line.finished(is_long=is_long)
+            self._line.finished(kind)
 
-    async def _answer(
-        self, worker: Worker, work: Work, left_seconds: float, seconds_max: float, listener: Listener | None
-    ) -> Done:
+    async def _answer(self, worker: Worker, work: Work, left_seconds: float, seconds_max: float) -> Done:
         try:
-            future = worker.ask(work, left_seconds, listener)
+            future = worker.ask(work, left_seconds)
         except EndedError:
             raise ended(work) from None
         try:
@@ -371,7 +368,7 @@ class ServedCluster:
         workers = worker.reading.workers
         if worker.reading is not self._current:
             worker.end()
-        elif len(workers) > self._bounds.workers and not self._line.quick_waiting:
+        elif len(workers) > self._bounds.workers and not (self._line.quick_waiting or self._line.has_claim):
             workers.discard(worker)
             worker.end()
         else:

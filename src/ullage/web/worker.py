@@ -34,6 +34,8 @@ SNAPSHOT: Final = "application/vnd.ullage.snapshot"
 FORMS: Final = ("json", "compact")
 GROWN_BYTES_MAX: Final = 256 << 20
 """How much more memory than at its start a worker may keep between questions."""
+APART_NICE: Final = 10
+"""How far what is done apart steps back behind those who answer."""
 ALARM_SECONDS: Final = 10
 """So long after its time a question ends its worker, should nobody be left to do that."""
 TOUCHED: Final = (Work("question/fit", {"shape": "cpu=1m,memory=1Mi"}),)
@@ -187,7 +189,9 @@ def _serve(order: ToRead, held: "Held", revision: int, apart: str) -> None:
     if order.worker_bytes_max:
         most = _bytes(_DATA) + order.worker_bytes_max
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-    if not apart:
+    if apart:
+        os.nice(APART_NICE)
+    else:
         warm(held, TOUCHED)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.connect(order.socket)

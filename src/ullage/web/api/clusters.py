@@ -88,7 +88,9 @@ async def snapshot(server: "Server", request: Request) -> Response:
     except msgspec.ValidationError as error:
         raise Problem(400, str(error)) from None
     work = Work("snapshot", {"form": wanted.form})
-    done = await server.pool.ask(name, work, seconds_max=SNAPSHOT_SECONDS_MAX, is_long=True)
+    done = await server.pool.ask(
+        name, work, seconds_max=SNAPSHOT_SECONDS_MAX, is_long=True, client=request.who.name
+    )
     headers = (("etag", tag(name, done.revision, wanted.form)), ("ullage-revision", str(done.revision)))
     return Response(done.status, done.body, done.content, headers)
 

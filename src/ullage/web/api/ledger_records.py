@@ -100,7 +100,9 @@ async def _told(
     server.pool.revision(cluster)
     parameters = {name: getattr(query, name) for name in query.__struct_fields__}
     work = Work(f"ledger/{what}", parameters, ledger=server.ledgers.place(cluster))
-    done = await server.pool.ask(cluster, work, seconds_max=seconds_max, is_long=True)
+    done = await server.pool.ask(
+        cluster, work, seconds_max=seconds_max, is_long=True, client=request.who.name
+    )
     return Response(done.status, done.body, done.content)
 
 

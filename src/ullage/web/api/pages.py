@@ -127,6 +127,7 @@ async def drawn(
             work,
             seconds_max=LONG.get(name, SECONDS_MAX),
             is_long=takes_long(name, parameters, body),
+            client=request.who.name,
         )
         if done.status != 200:
             raise _problem_of(done)

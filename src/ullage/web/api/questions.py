@@ -49,7 +49,7 @@ def _answering(question: Question) -> "Callable[[Server, Request], Awaitable[Res
         work = Work(f"question/{question.name}", parameters, request.body, place, observed)
         if wants_job(request):
             return accepted(server.jobs.begin(cluster, work, request.who))
-        done = await server.pool.ask(cluster, work, seconds_max=SECONDS_MAX)
+        done = await server.pool.ask(cluster, work, seconds_max=SECONDS_MAX, client=request.who.name)
         if done.status != 200:
             return Response(done.status, done.body, done.content)
         digest = blake2b(done.body, digest_size=8).hexdigest()

@@ -127,7 +127,7 @@ async def _asked(server: "Server", request: Request, name: str, parameters: dict
     server.pool.revision(cluster)
     place, observed = server.ledgers.place(cluster), server.ledgers.observed(cluster)
     work = Work(f"usage/{name}", parameters, b"", place, observed)
-    return await server.pool.ask(cluster, work, seconds_max=ANSWER_SECONDS_MAX)
+    return await server.pool.ask(cluster, work, seconds_max=ANSWER_SECONDS_MAX, client=request.who.name)
 
 
 def _answer(done: Done) -> Response:
