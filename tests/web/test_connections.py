@@ -146,6 +146,10 @@ def test_no_more_is_read_while_requests_that_were_sent_ahead_wait(tmp_path):
     assert paused[1:-1] == [[True]] * 8, "from the second to the last but one"
 
 
+BEHIND = b"GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n"
+"""What somebody would like to be taken for a request of its own."""
+
+
 @pytest.mark.parametrize(
     ("method", "headers", "body", "status"),
     [
@@ -166,13 +170,27 @@ def test_who_asks_for_another_protocol_is_answered_in_this_one_and_loses_no_body
     async def work():
         async with running(tmp_path, *table) as server:
             reader, writer = await connected(server)
-            writer.write(head(method, "/echo", headers) + body)
+            writer.write(head(method, "/echo", headers) + body + BEHIND)
             reply = await read_reply(reader)
             assert await ended(reader) == b"", "it is the last one"
             await closed(writer)
             return reply.status
 
     assert asyncio.run(work()) == status
+
+
+@pytest.mark.parametrize("target", [b"example.com:80", b"x:1", b"/echo"])
+def test_who_wants_a_tunnel_is_refused_and_let_go(tmp_path, target):
+    async def work():
+        async with running(tmp_path) as server:
+            reader, writer = await connected(server)
+            writer.write(b"CONNECT %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % target)
+            reply = await read_reply(reader)
+            assert await ended(reader) == b""
+            await closed(writer)
+            return reply.status
+
+    assert asyncio.run(work()) in {400, 404, 405}
 
 
 def test_what_would_be_more_than_one_header_is_never_sent(tmp_path):

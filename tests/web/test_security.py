@@ -6,11 +6,11 @@ from urllib.parse import quote
 import pytest
 
 from ullage.web.api.sessions import ROUTES as SESSIONS
-from ullage.web.http import Response
+from ullage.web.http import Response, Streamed
 from ullage.web.routes import Route
-from ullage.web.security import forgery_token, host_name
+from ullage.web.security import COOKIE, forgery_token, host_name
 from ullage.web.tokens import add_token
-from web_client import ask, running
+from web_client import ask, closed, head, running
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -20,7 +20,17 @@ async def who(server, request):
     return Response(body=f'{{"who": "{request.who.name}", "scope": "{request.who.scope}"}}'.encode())
 
 
+async def endless(server, request):
+    async def parts():
+        yield b"first"
+        await server.ending.wait()
+
+    del request
+    return Streamed(parts(), "text/plain")
+
+
 ROUTES = (
+    Route("GET", "/stream", endless, "read", "Listen."),
     *SESSIONS,
     Route("GET", "/open", who, None, "For everybody."),
     Route("GET", "/read", who, "read", "Look."),
@@ -62,7 +72,9 @@ def test_a_name_of_somebody_else_that_leads_here_is_refused(tmp_path, host):
     assert local(tmp_path, "GET", "/open", host=host).status == 421
 
 
-@pytest.mark.parametrize("name", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
+@pytest.mark.parametrize(
+    "name", ["X-Forwarded-For", "X-Forwarded-Proto", "Forwarded", "X-Real-IP", "Via", "CF-Connecting-IP"]
+)
 def test_what_a_proxy_brings_from_elsewhere_is_not_this_machine(tmp_path, name):
     assert local(tmp_path, "GET", "/read", {name: "192.0.2.1"}).status == 401
 
@@ -125,6 +137,33 @@ def test_a_token_with_another_secret_under_its_name_is_refused(tmp_path):
         return await ask(server.address, "GET", "/read", {"Authorization": f"Bearer {wrong}"})
 
     assert guarded(tmp_path, work).status == 401
+
+
+@pytest.mark.parametrize("how", ["removed", "ended", "signed out"])
+def test_a_stream_ends_with_the_token_or_the_session_that_has_opened_it(tmp_path, how):
+    async def work(server, tokens):
+        tokens_of, state = server.server.tokens, server.server.state
+        session = await tokens_of.sign_in(tokens["read"])
+        shown = {"Cookie": f"{COOKIE}={session}"} if how == "signed out" else bearer(tokens["read"])
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(server.address.rpartition(":")[2]))
+        writer.write(head("GET", "/stream", shown))
+        await reader.readuntil(b"first")
+        if how == "signed out":
+            await tokens_of.sign_out(session)
+        elif how == "removed":
+            await state.run(lambda connection: connection.execute("DELETE FROM tokens WHERE name = 'read'"))
+        else:
+            await state.run(lambda connection: connection.execute("UPDATE tokens SET ends_seconds = 1"))
+        async with asyncio.timeout(60):
+            rest = await reader.read()
+        await closed(writer)
+        return rest
+
+    assert not guarded(tmp_path, work).endswith(b"0\r\n\r\n"), "nobody takes it for all there was"
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
 
 
 def test_what_is_open_needs_no_token(tmp_path):

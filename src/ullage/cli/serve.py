@@ -96,7 +96,9 @@ DATA_OPTION: Final = click.option(
     help="Where promises are kept: in --data, or in the live cluster itself.",
 )
 @click.option(
-    "--require-token", is_flag=True, help="Also on this machine nobody is answered without a token."
+    "--require-token",
+    is_flag=True,
+    help="Also on this machine nobody is answered without a token; needed behind any proxy.",
 )
 @click.option("--tls-cert", metavar="FILE", default="", help="A certificate (PEM, with its chain) for HTTPS.")
 @click.option("--tls-key", metavar="FILE", default="", help="Its key (PEM).")

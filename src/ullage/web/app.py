@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -32,6 +32,8 @@ STREAMS_MAX: Final = 256
 QUERY_CHARACTERS_MAX: Final = 32 << 10
 QUERY_FIELDS_MAX: Final = 5000
 SLOW_SECONDS: Final = 1.0
+LET_IN_SECONDS: Final = 0.5
+"""How often it is looked whether those who listen to a stream still may."""
 BUSY: Final = 503
 BUSY_SECONDS: Final = 0.5
 """How long a "not now" takes: who asks again at once would take time from those who are being answered."""
@@ -110,7 +112,13 @@ class App:
             route = found.methods.get(scope["method"]) if found else None
             closes = not await incoming.pass_over() or not incoming.headers
         if isinstance(answer, Streamed):
-            await self._send_stream(answer, receive, send, has_body=scope["method"] != "HEAD")
+            await self._send_stream(
+                answer,
+                receive,
+                send,
+                has_body=scope["method"] != "HEAD",
+                is_let_in=self._lets_in(asking, route),
+            )
             status = 200
         else:
             if answer.status == BUSY and path not in PROMPT:
@@ -222,8 +230,25 @@ class App:
 
         return told_to_browser(self._server, asking.method, asking.path, asking.headers, problem)
 
-    async def _send_stream(self, answer: Streamed, receive: Any, send: Any, *, has_body: bool) -> None:
-        """Send parts as they come, until there are no more, whoever listens is gone, or the server ends."""
+    def _lets_in(self, asking: Asking, route: Route | None) -> Callable[[], bool]:
+        """Return what tells whether who has asked may still do so: tokens and sessions end."""
+
+        def is_let_in() -> bool:
+            try:
+                check_scope(self._server.security.visitor(asking.headers), route.scope if route else None)
+            except Problem:
+                return False
+            return True
+
+        return is_let_in
+
+    async def _send_stream(
+        self, answer: Streamed, receive: Any, send: Any, *, has_body: bool, is_let_in: Callable[[], bool]
+    ) -> None:
+        """Send parts as they come, until there are no more, whoever listens is gone, or the server ends.
+
+        Who may not listen any more is let go without an end, so that nobody takes it for all there was.
+        """
         traffic = self._server.traffic
         headers = [*_BASE, (b"content-type", answer.content.encode()), (b"cache-control", b"no-store")]
         headers += [(name.encode(), told.encode("latin-1")) for name, told in answer.headers]
@@ -236,17 +261,22 @@ class App:
         sending = asyncio.create_task(_send_parts(answer, send))
         gone = asyncio.create_task(_until_gone(receive))
         ended = asyncio.create_task(self._server.ending.wait())
+        tasks = (sending, gone, ended)
+        is_refused = False
         try:
-            await asyncio.wait((sending, gone, ended), return_when=asyncio.FIRST_COMPLETED)
+            while not is_refused and not any(task.done() for task in tasks):
+                await asyncio.wait(tasks, timeout=LET_IN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                is_refused = not is_let_in()
         finally:
             traffic.streams -= 1
-            for task in (sending, gone, ended):
+            for task in tasks:
                 task.cancel()
-            outcome = await asyncio.gather(sending, gone, ended, return_exceptions=True)
+            outcome = await asyncio.gather(*tasks, return_exceptions=True)
             await _close(answer)
             if isinstance(outcome[0], Exception):
                 self._server.log.say("a stream failed", why=f"{type(outcome[0]).__name__}: {outcome[0]}")
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            if not is_refused:
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _to_sign_in(asking: Asking) -> Response:

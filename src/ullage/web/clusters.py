@@ -173,7 +173,7 @@ class ClusterFolder:
             self.folder.rmdir()
 
     def remove(self) -> None:
-        """Forget the document; promises and the count of revisions stay, for a cluster of the same name."""
+        """Forget the document; the count of revisions stays, for a cluster of the same name."""
         self.refuse()
         self.document.unlink(missing_ok=True)
         _flush(self.folder)

@@ -189,14 +189,14 @@ class Connection(asyncio.Protocol):
                 Problem(501, "the body comes in a coding that is not read", "send it plainly")
             )
             return
+        target = httptools.parse_url(self._url)
+        target.path.decode("ascii")  # or it is no HTTP
         self.is_ending = upgrades
         self.is_in_head = False
         self.beside_bytes = 0
         self.head_bytes = 0
         self.head_since = 0.0
         self.body_since = self.loop.time()
-        target = httptools.parse_url(self._url)
-        target.path.decode("ascii")  # or it is no HTTP
         scope = {
             "type": "http",
             "method": parser.get_method().decode("ascii"),

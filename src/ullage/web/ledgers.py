@@ -7,6 +7,7 @@ as others being quicker: who plans on a revision has the step on the one that th
 """
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -37,6 +38,8 @@ OFFERS: Final = "offers"
 OFFERS_SECONDS_MAX: Final = 30.0
 CLUSTERS: Final = "clusters"
 FILE: Final = "ledger.db"
+REMOVED: Final = "removed-"
+"""What folders begin with that hold ledgers of clusters that are no more."""
 WAITING_MAX: Final = 128
 """So many may wait for one ledger: the others have to find room beside them, however slow it is."""
 EXPIRY_SECONDS: Final = 5.0
@@ -199,6 +202,14 @@ class Ledgers:
         await asyncio.wait((opening,))
         if opening.exception() is None:  # or there is nothing to let go of
             await opening.result().close()
+
+    def put_aside(self, cluster: str) -> None:
+        """Move the ledger of a cluster that was removed out of the way of whichever gets its name next."""
+        path = self.path(cluster)
+        aside = path.parent / f"{REMOVED}{int(time.time() * 1000)}"
+        for each in sorted(path.parent.glob(f"{FILE}*")):
+            aside.mkdir(mode=0o700, exist_ok=True)
+            each.rename(aside / each.name)
 
     async def close(self) -> None:
         """Answer what was asked already, and let go of all."""

@@ -20,21 +20,20 @@ from ullage.model.ledger import JournalRow, Outcome
 from ullage.model.ledger_entry import LedgerEntry
 from ullage.service.clock import now_seconds, told_time
 from ullage.service.plan_record import FitPlan, step_to_commit
+from ullage.stores.protocol import MovedError
 from ullage.web.events import Events
 from ullage.web.history import History, Mark, write_mark
 from ullage.web.http import Principal, Problem
 from ullage.web.keys import Keyed, digest_of, forget_keys
 from ullage.web.ledgers import Asking, Ledgers
 from ullage.web.plan_answers import essence, nothing_to_hold, other_answer, places_of, refused_by_worker
+from ullage.web.plan_room import make_room, still_kept
 from ullage.web.state import Audited, State, read_only, write_audit
 from ullage.web.work import Work
 
 PLAN: Final = "question/plan"
 """The work of a worker that makes a plan."""
 ASK_SECONDS_MAX: Final = 30.0
-PLANS_MAX: Final = 1000
-BYTES_MAX: Final = 256 << 20
-"""What is kept of all plans; the oldest go first."""
 NAMES_MAX: Final = 20
 KEYS: Final = "plan/"
 """What the keys of steps that commit plans begin with; nobody else may use such."""
@@ -114,12 +113,16 @@ class Plans:
     ) -> Kept:
         """Return a new plan for workloads; raises a Problem with why there is none.
 
-        What was asked for under the same key before has its plan already, as it stands now.
+        What was asked for under the same key before has its plan already, as it stands now. Where that is not
+        kept any more there is a new one, unless it was committed: nothing is promised twice under a key.
         """
         keyed = Keyed(OPERATION, cluster, key, digest_of(msgspec.json.encode(parameters), body))
         known = await self._state.run(keyed.known) if key else None
+        found = await asyncio.to_thread(self._read, cluster, known) if known else None
+        if found is not None:
+            return found
         if known is not None:
-            return await self.get(cluster, known)
+            await self._check_not_committed(cluster, known)
         answer = await self._answer(cluster, parameters, body, who.name)
         told = Plan(
             f"{int(time.time() * 1000):011x}{secrets.token_hex(5)}",
@@ -149,6 +152,12 @@ class Plans:
             raise Problem(404, "there is no such plan", "it may have been dropped for newer ones")
         return found
 
+    async def _check_not_committed(self, cluster: str, plan: str) -> None:
+        outcome = await self._ledgers.known(cluster, f"{KEYS}{plan}")
+        if outcome is not None and outcome.decision.accepted:
+            what = f"the plan of this key was committed in step {outcome.revision}, and is not kept any more"
+            raise Problem(410, what, "use another key for another plan", revision=outcome.revision)
+
     async def listed(self, cluster: str, state: str, before: str, count: int) -> list[Plan]:
         """Return plans of a cluster, the newest first, those made before one that is named."""
         self._pool.revision(cluster)
@@ -165,8 +174,8 @@ class Plans:
             if outcome is None:
                 try:
                     outcome = await self._taken(kept, who.name, exact=exact)
-                except Problem as problem:
-                    await self._write_refused(kept.told, problem, who.name)
+                except (Problem, MovedError) as refused:
+                    await self.note_refused(kept.told, str(refused), who)
                     raise
             told = await self._settled(kept.told, outcome, who.name)
         return Committed(told, outcome)
@@ -189,11 +198,11 @@ class Plans:
         return told
 
     async def forget(self, cluster: str) -> None:
-        """Forget what was planned on a cluster that is removed, and all keys about it; commits stay."""
+        """Forget what was planned on a cluster that is removed, and all keys about it."""
 
         def write(connection: sqlite3.Connection) -> None:
             forget_keys(connection, cluster)
-            connection.execute("DELETE FROM plans WHERE cluster = ? AND state <> 'committed'", (cluster,))
+            connection.execute("DELETE FROM plans WHERE cluster = ?", (cluster,))
 
         await self._state.run(write)
 
@@ -243,9 +252,9 @@ class Plans:
             raise other_answer(kept.answer, answer)
         return answer
 
-    async def _write_refused(self, told: Plan, problem: Problem, who: str) -> None:
+    async def note_refused(self, told: Plan, why: str, who: Principal) -> None:
         """Write down that somebody wanted to commit a plan, and why that was refused."""
-        entry = Audited(int(time.time()), who, told.cluster, "commit plan", told.id, problem.title, 0)
+        entry = Audited(int(time.time()), who.name, told.cluster, "commit plan", told.id, why, 0)
         await self._state.run(lambda connection: write_audit(connection, [entry]))
 
     async def _settled(self, before: Plan, outcome: Outcome, who: str) -> Plan:
@@ -341,7 +350,7 @@ def _moved(what: str) -> Problem:
 def _add(connection: sqlite3.Connection, kept: Kept, keyed: Keyed) -> str:
     """Keep a plan, unless there is one under the same key by now; return the one that counts."""
     known = keyed.known(connection)
-    if known is not None:
+    if known is not None and still_kept(connection, (known,)):
         return known
     keyed.remember(connection, kept.told.id)
     parameters = msgspec.json.encode(kept.parameters).decode()
@@ -352,12 +361,7 @@ def _add(connection: sqlite3.Connection, kept: Kept, keyed: Keyed) -> str:
         "INSERT INTO plans VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (told.id, told.cluster, told.state, _text(told), parameters, kept.body, plan, size),
     )
-    connection.execute(
-        "DELETE FROM plans WHERE identifier IN (SELECT identifier FROM (SELECT identifier, "
-        "row_number() OVER newest AS number, sum(size_bytes) OVER newest AS total FROM plans "
-        "WINDOW newest AS (ORDER BY identifier DESC)) WHERE number > ?1 OR (number > 1 AND total > ?2))",
-        (PLANS_MAX, BYTES_MAX),
-    )
+    make_room(connection, told.cluster)
     return told.id
 
 

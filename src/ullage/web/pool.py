@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
@@ -213,8 +213,8 @@ class Pool:
         await cluster.refresh()
         return cluster.state()
 
-    async def remove(self, name: str) -> None:
-        """Forget a cluster that was uploaded; its promises are kept."""
+    async def remove(self, name: str, let_go: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Forget a cluster that was uploaded, once what depends on it has let go of it."""
         cluster = self._cluster(name)
         if not cluster.origin.is_upload:
             raise Problem(409, f"cluster {name} is one of the command line", "start the server without it")
@@ -223,6 +223,8 @@ class Pool:
                 return
             state = cluster.state()
             await cluster.stop()
+            if let_go is not None:
+                await let_go()
             await asyncio.to_thread(cluster.folder.remove)
         self._tell(Heard("removed", state))
 

@@ -37,7 +37,8 @@ HEADERS: Final = (
     ("cross-origin-opener-policy", "same-origin"),
 )
 _SECRET: Final = secrets.token_bytes(32)
-_PROXIED: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+_PROXIED: Final = ("forwarded", "via", "x-real-ip", "x-forwarded", "x-forwarded-", "cf-", "true-client-ip")
+"""How headers begin that proxies add; there are some that add none."""
 
 
 class Visitor(NamedTuple):
@@ -80,7 +81,7 @@ class Security:
             return Visitor(who, session)
         if not self._is_open:
             return None
-        if any(name in headers for name in _PROXIED):
+        if any(name.startswith(_PROXIED) for name in headers):
             raise unauthorised("this comes from elsewhere through a proxy, so that a token is needed")
         return Visitor(LOCAL)
 

@@ -9,11 +9,13 @@ import os
 from collections.abc import Iterator
 
 from ullage.service.ledger_cluster import CLUSTER, ClusterPlace
+from ullage.stores.entry_pages import Wanted
 from ullage.web.app import Traffic
 from ullage.web.clusters import Heard
 from ullage.web.events import Events
 from ullage.web.figures import Figures
 from ullage.web.history import History
+from ullage.web.http import Problem
 from ullage.web.jobs import Jobs
 from ullage.web.ledgers import Ledgers
 from ullage.web.logs import Log
@@ -55,7 +57,6 @@ class Server:
         self.figures = Figures(self.pool, self.ledgers, self.history, log=self.log)
         self.plans = Plans(self.state, self.pool, self.ledgers, self.history, self.events)
         self.metrics = metrics_of(self)
-        self._forgetting: set[asyncio.Task[None]] = set()
         self.pool.hear(self._heard)
 
     async def start(self) -> None:
@@ -76,7 +77,6 @@ class Server:
         with self._logged("observers"):
             await self.observers.stop()
         with self._logged("ledgers"):
-            await asyncio.gather(*self._forgetting, return_exceptions=True)
             await self.ledgers.close()
         with self._logged("pool"):
             await self.pool.stop()
@@ -104,15 +104,24 @@ class Server:
             self.observers.moved(state)
         elif heard.kind == "removed":
             self.figures.forget(state.name)
-            forgetting = asyncio.create_task(self._forget(state.name))
-            self._forgetting.add(forgetting)
-            forgetting.add_done_callback(self._forgetting.discard)
 
-    async def _forget(self, cluster: str) -> None:
+    async def remove(self, cluster: str) -> None:
+        """Forget a cluster that was uploaded: what gets its name next has nothing of it.
+
+        Raises a Problem where something is promised on it.
+        """
+        live = (await self.ledgers.page(cluster, Wanted(), "", 1)).live
+        if live:
+            what = f"{live} {'promise' if live == 1 else 'promises'} on {cluster} would be forgotten"
+            raise Problem(409, what, "release them first, or wait until they end", live=live)
+        await self.pool.remove(cluster, lambda: self._let_go(cluster))
+
+    async def _let_go(self, cluster: str) -> None:
         with self._logged(f"who observes {cluster}"):
             await self.observers.forget(cluster)
-        with self._logged(f"the ledger of {cluster}"):
-            await self.ledgers.forget(cluster)
+        await self.ledgers.forget(cluster)
+        await asyncio.to_thread(self.ledgers.put_aside, cluster)
+        await self.plans.forget(cluster)
 
 
 def _in_cluster(settings: Settings) -> dict[str, ClusterPlace]:

@@ -113,6 +113,10 @@ _ONE_TABLE_OF_KEYS: Final = (
         SELECT 'samples', cluster, key, at_seconds, digest, answer FROM samples_sent""",
     "DROP TABLE samples_sent",
 )
+_ROOM_FOR_PLANS: Final = (
+    "DROP INDEX plans_of_cluster",
+    "CREATE INDEX plans_of_cluster ON plans (cluster, identifier, state, size_bytes)",
+)
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _FIRST,
     _PLANS_AND_HISTORY,
@@ -120,6 +124,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _KEYS,
     _SETTLED,
     _ONE_TABLE_OF_KEYS,
+    _ROOM_FOR_PLANS,
 )
 """What has to be done after the version before, for each version; none is edited once files of it exist."""
 Result = TypeVar("Result")

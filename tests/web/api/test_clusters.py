@@ -8,7 +8,6 @@ import pytest
 from ullage.web.api.clusters import ROUTES, clusters
 from ullage.web.clusters import ClusterState
 from ullage.web.http import Principal, Problem, Request
-from ullage.web.plans import Plans
 from ullage.web.served import Bounds
 from ullage.web.state import State
 from web.pools import Served, document
@@ -29,8 +28,7 @@ def served(tmp_path_factory):
 def asked(served, method, path, *, cluster="", query=(), body=b""):
     (route,) = (each for each in ROUTES if (each.method, each.path) == (method, path))
     request = Request(method, path, {}, WHO, {"cluster": cluster}, query, body)
-    plans = Plans(served.state, served.pool, None, None, None)
-    server = SimpleNamespace(pool=served.pool, state=served.state, plans=plans)
+    server = SimpleNamespace(pool=served.pool, state=served.state, remove=served.pool.remove)
     return served.run(route.handler(server, request))
 
 

@@ -74,8 +74,7 @@ async def refresh(server: "Server", request: Request) -> Response:
 async def remove(server: "Server", request: Request) -> Response:
     """Forget a cluster that was uploaded."""
     name = request.values["cluster"]
-    await server.pool.remove(name)
-    await server.plans.forget(name)
+    await server.remove(name)
     await _noted(server, request, "remove cluster", "removed")
     return Response(204)
 

@@ -14,8 +14,9 @@ import msgspec
 
 from ullage.web.api.pages import chosen_cluster, drawn, refused, shell_for
 from ullage.web.http import HTML, Problem, Request, Response
-from ullage.web.pages.history import COMMITTED, Commits, Made, history_page
+from ullage.web.pages.history import COMMIT_PLAN, COMMITTED, Commits, Made, history_page
 from ullage.web.pages.plan import plan_line
+from ullage.web.plan_room import still_kept
 from ullage.web.routes import Route
 from ullage.web.state import Audited, read_only
 
@@ -60,9 +61,10 @@ def commits_of(path: Path, cluster: str, query: Mapping[str, str]) -> Commits:
             "AND (?3 = '[]' OR action IN (SELECT value FROM json_each(?3))) ORDER BY number DESC LIMIT ?4",
             (cluster, before, actions, COMMITS_SHOWN + 1),
         ).fetchall()
-    shown = rows[:COMMITS_SHOWN]
-    older = shown[-1][0] if len(rows) > COMMITS_SHOWN else 0
-    return Commits([Audited(*row[1:]) for row in shown], kind, before, older)
+        found = [Audited(*row[1:]) for row in rows[:COMMITS_SHOWN]]
+        plans = still_kept(connection, (each.subject for each in found if each.action == COMMIT_PLAN))
+    older = rows[COMMITS_SHOWN - 1][0] if len(rows) > COMMITS_SHOWN else 0
+    return Commits(found, kind, before, older, plans)
 
 
 async def step(server: "Server", request: Request) -> Response:
@@ -76,7 +78,10 @@ async def step(server: "Server", request: Request) -> Response:
 
 
 def taken_by(path: Path, cluster: str, revision: str) -> dict[str, str]:
-    """Return who took a step and as what, by the audit log; nothing where that does not know."""
+    """Return who took a step and as what, by the audit log; nothing where that does not know.
+
+    Where it has committed a plan that is still kept, that is told too.
+    """
     if not revision.isdecimal() or len(revision) > _DIGITS_MAX:
         return {}
     with contextlib.closing(read_only(path)) as connection:
@@ -85,7 +90,11 @@ def taken_by(path: Path, cluster: str, revision: str) -> dict[str, str]:
             "ORDER BY number LIMIT 1",
             (cluster, int(revision)),
         ).fetchone()
-    return {} if found is None else dict(zip(("who", "action", "of"), found, strict=True))
+        if found is None:
+            return {}
+        told = dict(zip(("who", "action", "of"), found, strict=True))
+        is_kept = told["action"] == COMMIT_PLAN and still_kept(connection, (told["of"],))
+    return {**told, "plan": told["of"]} if is_kept else told
 
 
 ROUTES: Final = (

@@ -97,7 +97,9 @@ async def commit(server: "Server", request: Request) -> Response:
         tags = {each.strip() for each in match.split(",")}
         told = (await server.plans.get(cluster, plan)).told
         if not tags & {told.tag, told.shown_tag}:
-            raise Problem(MOVED, "the plan was made on other revisions", "send its ETag as If-Match")
+            what = "the plan was made on other revisions"
+            await server.plans.note_refused(told, what, request.who)
+            raise Problem(MOVED, what, "send its ETag as If-Match")
     try:
         done = await server.plans.commit(cluster, plan, request.who, exact=exact)
     except MovedError as error:

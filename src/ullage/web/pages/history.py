@@ -49,20 +49,25 @@ class Kind(NamedTuple):
     actions: tuple[str, ...]
 
 
+COMMIT_PLAN: Final = "commit plan"
 COMMITTED: Final[Mapping[str, Kind]] = {
-    "plans": Kind("plans", ("commit plan",)),
+    "plans": Kind("plans", (COMMIT_PLAN,)),
     "ledger": Kind("steps of the ledger", ("reserve", "bind", "release", "extend", "ledger step")),
 }
 """What may be shown apart, so that many of one kind push out none of another."""
 
 
 class Commits(NamedTuple):
-    """Some of the audit log, the latest first: of a kind, before a number, and where older ones begin."""
+    """Some of the audit log, the latest first: of a kind, before a number, and where older ones begin.
+
+    `plans` are those among them that are still kept.
+    """
 
     found: "Sequence[Audited]" = ()
     kind: str = ""
     before: int = 0
     older: int = 0
+    plans: frozenset[str] = frozenset()
 
 
 class Commit(NamedTuple):

@@ -46,10 +46,9 @@ def page(asked: "Asked", parameters: Mapping[str, str], body: bytes) -> bytes:  
 
 
 def plan_links(shell: Shell, parameters: Mapping[str, str]) -> dict[str, str]:
-    """Return where the facts of a step lead that has committed a plan: to that plan."""
-    if parameters.get("action") != "commit plan":
-        return {}
-    return {"as": shell.address(f"/plans/{parameters.get('of', '')}")}
+    """Return where the facts of a step lead that has committed a plan: to that plan, while it is kept."""
+    plan = parameters.get("plan", "")
+    return {"as": shell.address(f"/plans/{plan}")} if plan else {}
 
 
 def with_taker(page: Page, parameters: Mapping[str, str]) -> Page:
