@@ -147,3 +147,13 @@ def test_two_who_wait_for_others_to_leave_do_not_keep_each_other_out(cluster):
     assert "b/second" not in cluster.placed()
     cluster.plane.patch("/api/v1/namespaces/x/pods/slow", {"metadata": {"finalizers": None}})
     cluster.wait_until_placed("b/second")
+
+
+def test_a_gang_that_runs_on_several_nodes_goes_whole_for_a_more_important_pod(cluster):
+    cluster.nodes(2, cpu="2")
+    cluster.start_extender()
+    cluster.plane.create_many([member(index, 4) for index in range(4)])
+    until(lambda: running(cluster) == 4, "all run")
+    cluster.plane.create(pod("other/big", KUBE_SCHEDULER, cpu="2", spec=IMPORTANT))
+    cluster.wait_until_placed("other/big")
+    until(lambda: running(cluster) == 0, "nobody of the gang runs on")

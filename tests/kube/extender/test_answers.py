@@ -174,6 +174,54 @@ class TestPreempt:
             watched.pod(f"a/{name}", cpu="500m", labels=GROUP, spec={"priority": 9})
         assert self.victims(told, "p") == {}
 
+    @pytest.fixture
+    def spread_gang(self, watched, in_vain):
+        """A gang that runs on two nodes, and a more important pod that needs all of one."""
+        made = {"kueue.x-k8s.io/pod-group-total-count": "4"}
+        group = {"kueue.x-k8s.io/pod-group-name": "g"}
+        for name in ("n1", "n2"):
+            watched.node(name, cpu="2")
+            for number in range(2):
+                watched.pod(f"a/{name}-{number}", cpu="1", on=name, labels=group, annotations=made)
+        watched.pod("a/p", cpu="2", spec={"priority": 9}, status=in_vain)
+        return watched
+
+    def test_kube_scheduler_does_not_evict_a_part_of_a_gang(self, spread_gang, told, claiming, written):
+        assert self.victims(told, "p") == {}
+        asyncio.run(claiming.look())
+        assert sorted(written.evicted) == ["a/n1-0", "a/n1-1", "a/n2-0", "a/n2-1"]
+        assert list(spread_gang.outlook.held) == ["a/p"]
+
+    def test_all_of_a_gang_stay_where_one_of_it_may_not_go(self, spread_gang, told, claiming, written):
+        written.refused.add("a/n2-1")
+        assert self.victims(told, "p") == {}
+        asyncio.run(claiming.look())
+        assert (written.evicted, spread_gang.outlook.held) == ([], {})
+
+    def test_room_is_made_at_once_for_one_that_was_looked_at_before(
+        self, spread_gang, told, claiming, written
+    ):
+        asyncio.run(claiming.look())
+        assert (written.evicted, spread_gang.outlook.held) == ([], {})
+        self.victims(told, "p")
+        asyncio.run(claiming.look())
+        assert len(written.evicted) == 4
+
+    def test_a_gang_that_is_all_on_one_node_is_for_kube_scheduler_to_evict(
+        self, watched, told, claiming, written, in_vain
+    ):
+        watched.node("n1", cpu="2")
+        made = {"kueue.x-k8s.io/pod-group-total-count": "2"}
+        for name in ("g1", "g2"):
+            group = {"kueue.x-k8s.io/pod-group-name": "g"}
+            watched.pod(f"a/{name}", cpu="1", on="n1", labels=group, annotations=made)
+        watched.pod("a/p", cpu="1", spec={"priority": 9}, status=in_vain)
+        assert {node: sorted(uids) for node, uids in self.victims(told, "p").items()} == {
+            "n1": ["uid-g1", "uid-g2"]
+        }
+        asyncio.run(claiming.look())
+        assert written.evicted == []
+
 
 class TestLeader:
     """What depends on places that are held is answered by the replica that leads."""

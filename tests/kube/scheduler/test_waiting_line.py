@@ -108,6 +108,14 @@ def test_everybody_has_a_turn_once_in_a_while_whatever_happens(line):
     assert line.next_seconds(0.0) == AGAIN_SECONDS
 
 
+def test_one_for_whom_room_is_to_be_made_has_the_next_turn(line):
+    line.seen(Delta(workloads=(pod("a"), pod("b"))))
+    for name in ("a", "b"):
+        line.had_no_place(name, now=0.0)
+    line.at_once("a")
+    assert names(line, 0.1) == ["a"]
+
+
 def test_another_one_that_waits_helps_nobody(line):
     line.seen(Delta(workloads=(pod("a"),)))
     line.had_no_place("a", now=0.0)

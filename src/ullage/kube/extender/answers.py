@@ -140,7 +140,8 @@ class Answers:
     async def preempt(self, body: bytes) -> PreemptionResult:
         """Return who goes for a pod: by the rules of quotas, or else of priorities; nobody where none may.
 
-        Whoever is only being bound makes way and waits again. Room for gangs is made by us, as a whole.
+        Whoever is only being bound makes way and waits again. Room for gangs is made by us, as a whole; so is
+        room in which members of a gang are that has others on other nodes: kube-scheduler would evict a part.
         """
         asked = PREEMPTION_ARGS.decode(body)
         found = await self._seen(asked.pod.metadata)
@@ -162,10 +163,12 @@ class Answers:
         return PreemptionResult({node: MetaVictims(victims) for node, victims in goes.items() if victims})
 
     def _goes(self, later: Nominated) -> list[MetaPod]:
-        """Return whom kube-scheduler is to evict for a pod."""
+        """Return whom kube-scheduler is to evict for a pod: nobody where a gang is not all there."""
         here = [each for each in later.evicted if each.node == later.node]
-        if len(here) < len(later.evicted) and any(each.quota for each in later.evicted):
-            return []  # we evict them, on all nodes
+        if len(here) < len(later.evicted):
+            self._outlook.make_room_for(later.workload)
+            return []
+        self._outlook.makes_room_for.discard(later.workload)
         being_bound = {each.workload for each in later.evicted if self._outlook.is_being_bound(each.workload)}
         for key in sorted(being_bound):
             self._leader.make_way(key)

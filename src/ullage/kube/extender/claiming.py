@@ -3,8 +3,9 @@
 kube-scheduler evicts by priority alone, and asks nobody about a pod that has the same priority as all others.
 So a pod that it has found unschedulable, and whose quota gives it a right to the place of others, gets that
 place here: they are evicted, and it is held for the pod until kube-scheduler has bound it. So does a gang,
-which kube-scheduler does not know either, whether by a quota or by priority. Where a look finds that a pod
-has a place without that, kube-scheduler is told (see telling).
+which kube-scheduler does not know either, whether by a quota or by priority; and so does a pod of higher
+priority for which a gang has to go that runs on several nodes: kube-scheduler evicts on one node only. Where
+a look finds that a pod has a place without that, kube-scheduler is told (see telling).
 """
 
 import asyncio
@@ -151,12 +152,14 @@ class Claiming:
         return facts is not None and _was_tried_in_vain(facts)
 
     def _may_claim(self, workload: Workload, book: Book) -> bool:
-        """Whether a pod is of a quota or a gang, and nobody is evicted for it by kube-scheduler."""
+        """Whether room is made here for a pod, of a quota or a gang or because kube-scheduler cannot."""
         facts = self._outlook.facts(workload.key)
         if facts is None or facts.nominated_node or workload.admitted:
             return False
         if self._outlook.promised_to(workload.key):
             return False
+        if workload.key in self._outlook.makes_room_for:
+            return True
         return _is_counted(workload, book) or bool(workload.gang and workload.preempts)
 
     async def _make_room(self, later: Nominated) -> None:

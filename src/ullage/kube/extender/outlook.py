@@ -41,6 +41,7 @@ class Outlook:
         self.line = WaitingLine(tuple(names), self._assumptions.is_bound)
         self._now = now
         self.held: dict[str, str] = {}
+        self.makes_room_for: set[str] = set()
         self._fixed: set[str] = set()
         self._given_back: dict[str, Workload] = {}
         self._promises = following.plans.standing(following.now_seconds())
@@ -67,7 +68,7 @@ class Outlook:
         for row in back:
             self.line.put_back(row, self._now())
         if delta.workloads or delta.dropped:
-            for key in [key for key in self.held if key not in self.line]:
+            for key in [key for key in (*self.held, *self.makes_room_for) if key not in self.line]:
                 self.let_go(key)
         return self._verdicts
 
@@ -129,8 +130,16 @@ class Outlook:
         self.held[key] = node
         self._fixed.add(key)
 
+    def make_room_for(self, key: str) -> None:
+        """Have those evicted here who are in the place of a pod, at the next look: kube-scheduler cannot."""
+        if key in self.line:
+            self.makes_room_for.add(key)
+            self.line.at_once(key)
+            self.following.changed.set()
+
     def let_go(self, key: str) -> None:
-        """Hold no place for a pod any more."""
+        """Hold no place for a pod any more, and make none."""
+        self.makes_room_for.discard(key)
         self.held.pop(key, None)
         self._fixed.discard(key)
 

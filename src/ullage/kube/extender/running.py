@@ -98,7 +98,7 @@ class _Extender:
         show = process.metrics
         show.counter("extender_bound", "Pods that were bound.", lambda: self._binder.bound)
         show.counter("extender_not_bound", "Pods that could not be bound.", lambda: self._binder.failed)
-        show.counter("extender_evicted", "Pods evicted for quotas.", lambda: self._claiming.evicted)
+        show.counter("extender_evicted", "Pods that we evicted.", lambda: self._claiming.evicted)
         show.gauge("extender_held", "Pods for which a place is held.", lambda: len(self._outlook.held))
         show.counter("extender_told", "Times that room was told of.", lambda: self._telling.told)
 
