@@ -2,12 +2,13 @@
 
 import msgspec
 
-from builders import cluster, node, waiting, workload
+from builders import cluster, node, quota, waiting, workload
 from ullage.engine.columns import Columns
 from ullage.engine.placement.gang_remedies import NOTHING_HELPS
 from ullage.engine.placement.gangs import HELD_BACK
 from ullage.engine.placement.scheduling import explain, schedule
 from ullage.model.cluster import Workload
+from ullage.model.resources import Resources
 
 
 def members(*sizes: int, least: int | None = None, **fields: object) -> list[Workload]:
@@ -108,3 +109,16 @@ def test_where_nothing_that_was_tried_lets_all_run_that_is_told(monkeypatch):
     monkeypatch.setattr("ullage.engine.placement.gang_remedies.STEPS_MAX", 1)
     (remedy,) = set(told([node("n0", cpu=1).holding(workload("full", cpu=1))], members(3, 2)).values())
     assert remedy == NOTHING_HELPS
+
+
+def test_a_gang_that_its_quota_does_not_let_in_is_told_how_much_less_each_could_ask_for():
+    above = quota("all", {"cpu": "3"}, {"cpu": "3"}, namespaces=())
+    team = quota("team", {"cpu": "3"}, {"cpu": "3"}, parent="all")
+    parts = [*(node(f"n{number}", cpu=2) for number in range(5)), above, team]
+    (remedy,) = set(told(parts, members(1, 1, 1, 1, namespace="team")).values())
+    assert remedy == "lower the request of cpu to 750m: all 4 then fit"
+    less = [
+        msgspec.structs.replace(each, requests=Resources({**each.requests, "cpu": 750}))
+        for each in members(1, 1, 1, 1, namespace="team")
+    ]
+    assert len(schedule(Columns(cluster(*parts, *less)), less).bound) == 4

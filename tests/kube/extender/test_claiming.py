@@ -183,3 +183,22 @@ def test_those_of_a_gang_that_were_refused_are_told_at_once_that_it_has_places(
         look(claiming)
     assert [key for key, _, _ in written.told] == ["a/g1"]
     assert written.evicted == []
+
+
+@pytest.mark.parametrize(("is_counted", "event"), [(True, "NoRightToRoom"), (False, "NoRoomForGang")])
+def test_each_of_a_gang_is_told_why_it_does_not_run_and_what_would_let_it(
+    watched, written, claiming, in_vain, *, is_counted, event
+):
+    watched.node("n1", cpu="3")
+    if is_counted:
+        watched.node("n2", cpu="3")
+        watched.quota("a/q", cpu="3", most={"cpu": "3"})
+    made = {"kueue.x-k8s.io/pod-group-total-count": "4"}
+    for number in range(4):
+        group = {"kueue.x-k8s.io/pod-group-name": "g"}
+        watched.pod(f"a/g{number}", cpu="1", labels=group, annotations=made, status=in_vain)
+    look(claiming)
+    assert reasons(written) == [(f"a/g{number}", event) for number in range(4)]
+    for _, _, note in written.said:
+        assert "3 of 4 like it in its gang have a place" in note
+        assert "smallest change: lower the request of cpu to 750m: all 4 then fit" in note

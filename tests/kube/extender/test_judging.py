@@ -55,6 +55,19 @@ class TestGangs:
         assert why
         assert watched.outlook.held == {}
 
+    def test_each_of_a_gang_is_told_what_keeps_it_from_running(self, watched, asked):
+        for name in ("n1", "n2"):
+            watched.node(name, cpu="2")
+        watched.quota("a/q", cpu="3", most={"cpu": "3"})
+        for key in gang(watched, 4):
+            assert all("would use more than its max" in why for why in asked(key, "n1", "n2").values())
+
+    def test_one_of_a_gang_is_told_why_the_only_node_does_not_take_it(self, watched, asked):
+        watched.node("n1", cpu="1")
+        watched.node("n2", cpu="3")
+        gang(watched, 2, cpu="2")
+        assert asked("a/g0", "n1") == {"n1": "size of the node (cpu)"}
+
     def test_places_of_all_are_held_as_soon_as_one_is_asked_about(self, watched, asked):
         for name in ("n1", "n2"):
             watched.node(name, cpu="1")

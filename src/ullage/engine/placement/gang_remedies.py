@@ -18,11 +18,14 @@ from ullage.engine.placement.gangs import HELD_BACK
 from ullage.engine.placement.limit_ranges import with_requests
 from ullage.engine.placement.outcome import Outcome
 from ullage.engine.placement.remedies import constraints_without
+from ullage.engine.placement.smaller_members import smaller_members
 from ullage.engine.placement.spare_nodes import node_like
+from ullage.engine.quota.changes import NO_CHANGE
 from ullage.engine.redundancy.daemons import daemons_of, daemons_on
 from ullage.model.cluster import Batch, Node, Snapshot, Workload
 from ullage.model.delta import Delta
 from ullage.model.plan import Refusal, Remedy
+from ullage.model.resources import Resources
 
 STEPS_MAX: Final = 6
 """Changes that are tried together."""
@@ -66,6 +69,8 @@ def explained_gang(bench: Bench, members: Sequence[Workload]) -> dict[str, Refus
             f"all {needed} of its gang then fit" if needed == len(members) else "enough of its gang then fit"
         )
         remedy = _remedy(state, subject, refusal.remedies, then)
+    if len(groups) == 1 and remedy == NO_CHANGE:
+        remedy = _lowered(state, batches[0]) or remedy
     told: dict[str, Refusal | None] = {}
     for group, outcome in zip(groups, found, strict=True):
         own = outcome.refusal or refusal
@@ -80,6 +85,22 @@ def explained_gang(bench: Bench, members: Sequence[Workload]) -> dict[str, Refus
         for member in group:
             told[member.key] = Refusal(member.key, 1, reason, own.shortfalls, remedy)
     return told
+
+
+def _lowered(state: _State, batch: Batch) -> str:
+    """Return in words how much less members that are alike could ask for, each, to run where nobody goes."""
+
+    def runs(requests: Resources) -> bool:
+        workload = with_requests(batch.workload, requests)
+        if workload is None:
+            return False
+        tried = (msgspec.structs.replace(batch, workload=workload),)
+        found = fit(state.bench.columns, tried, names_remedies=False, by_priority=True, bench=state.bench)
+        return all(each.placed == each.replicas and not each.evicted for each in found.outcomes)
+
+    types = state.bench.columns.snapshot.resource_types
+    ways = smaller_members(batch.workload, types, runs)
+    return "; or ".join(f"{way}: all {batch.replicas} then fit" for way in ways)
 
 
 def _needed(bench: Bench, members: Sequence[Workload]) -> int:

@@ -10,21 +10,23 @@ a look finds that a pod has a place without that, kube-scheduler is told (see te
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
 import msgspec
 
 from ullage.engine.columns import Columns
+from ullage.engine.placement.gangs import gang_key
 from ullage.engine.placement.outcome import Evicted
-from ullage.engine.placement.scheduling import Cycle, Nominated, schedule
+from ullage.engine.placement.scheduling import Cycle, Nominated, Unplaced, explain, schedule
 from ullage.engine.quota.book import NO_QUOTA, Book
 from ullage.engine.quota.validation import in_force
 from ullage.kube.extender.gang_places import GangPlaces
 from ullage.kube.extender.outlook import Outlook
 from ullage.kube.extender.telling import Telling
 from ullage.kube.scheduler.actions import SCHEDULED, UNSCHEDULABLE, Actions, NotDoneError
+from ullage.kube.scheduler.explaining import KINDS_MAX
 from ullage.kube.scheduler.messages import why_evicted, why_later, why_not
 from ullage.kube.scheduler.waiting_line import first_of
 from ullage.model.cluster import Workload
@@ -36,6 +38,10 @@ AGAIN_SECONDS: Final = 2.0
 """After how long it is looked again, if nothing happens before."""
 CLAIMS_MAX: Final = 200
 """Pods of one look."""
+NO_RIGHT: Final = "NoRightToRoom"
+"""The event of a pod of a quota for which nobody goes."""
+NO_ROOM: Final = "NoRoomForGang"
+"""The event of a gang that no quota counts, and for which nobody goes."""
 
 
 class _Condition(msgspec.Struct):
@@ -121,7 +127,7 @@ class Claiming:
     ) -> dict[str, str]:
         """Make room for pods, and return where those could run that need none to be made.
 
-        Those whom a quota has `counted` are told where they have no right to any.
+        Those whom a quota has `counted`, and gangs, are told where they have no right to any.
         """
         outlook = self._outlook
         asked = {each.key for each in waiting}
@@ -137,15 +143,30 @@ class Claiming:
         for unplaced in cycle.unplaced:
             outlook.line.had_no_place(unplaced.workload, self._now())
             outlook.let_go(unplaced.workload)
-            facts = outlook.facts(unplaced.workload)
-            if facts is not None and unplaced.workload in counted:
-                note = why_not(unplaced.refusal, len(columns.nodes))
-                self._actions.say(unplaced.workload, facts.uid, "NoRightToRoom", note, is_warning=True)
+        await self._say_why(columns, cycle.unplaced, {each.key: each for each in waiting}, counted)
         for bound in cycle.bound:
             outlook.line.had_no_place(bound.workload, self._now())
             if bound.workload in outlook.held:
                 outlook.held[bound.workload] = bound.node
         return {each.workload: each.node for each in cycle.bound}
+
+    async def _say_why(
+        self,
+        columns: Columns,
+        refused: Sequence[Unplaced],
+        waiting: Mapping[str, Workload],
+        counted: Collection[str],
+    ) -> None:
+        """Tell pods why there is no room for them and what would help: those of a gang what lets it run."""
+        gangs = {gang_key(waiting[each.workload]) for each in refused} - {None}
+        of_gangs = [each for each in waiting.values() if gang_key(each) in gangs]
+        told = await asyncio.to_thread(explain, columns, of_gangs, KINDS_MAX) if of_gangs else {}
+        for each in refused:
+            facts, key = self._outlook.facts(each.workload), each.workload
+            if facts is not None and (key in counted or waiting[key].gang):
+                reason = NO_RIGHT if key in counted else NO_ROOM
+                note = why_not(told.get(key) or each.refusal, len(columns.nodes))
+                self._actions.say(key, facts.uid, reason, note, is_warning=True)
 
     def _was_tried(self, key: str) -> bool:
         facts = self._outlook.facts(key)
@@ -160,7 +181,7 @@ class Claiming:
             return False
         if workload.key in self._outlook.makes_room_for:
             return True
-        return _is_counted(workload, book) or bool(workload.gang and workload.preempts)
+        return _is_counted(workload, book) or bool(workload.gang)
 
     async def _make_room(self, later: Nominated) -> None:
         """Hold a place for a pod, and evict those that are in it."""

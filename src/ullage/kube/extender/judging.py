@@ -5,7 +5,7 @@ counts twice then, with the one that leaves, and a more important pod would be k
 is held is all that is in the way, our scheduler's own cycle is asked, with all of them. It also judges gangs.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -114,7 +114,9 @@ class Judging:
                 return _only(place, dict.fromkeys(names, ""))
             if not place and any(each.workload == pod.key for each in cycle.unplaced):
                 break
-        return dict.fromkeys(names, _why(first, pod))
+        if not any(first):
+            return verdicts.reasons(pod, names, self._outlook.held)
+        return dict.fromkeys(names, _why(first, pod, {each.key for each in members}))
 
     def _ways(
         self, verdicts: NodeVerdicts, pod: Workload, members: Sequence[Workload], names: Sequence[str]
@@ -145,15 +147,17 @@ def _place(cycle: Cycle, pod: Workload) -> str:
     return next((each.node for each in cycle.bound if each.workload == pod.key), "")
 
 
-def _why(cycle: Cycle, pod: Workload) -> str:
-    """Return why one of a gang has no place now."""
+def _why(cycle: Cycle, pod: Workload, gang: Collection[str]) -> str:
+    """Return why one of a gang has no place now: its own reason, or that of the first other that has one."""
     for later in cycle.nominated:
         if later.workload == pod.key:
             return why_later(later)
-    for unplaced in cycle.unplaced:
-        if unplaced.workload == pod.key:
-            return unplaced.refusal.reason
-    return HELD_BACK
+    reasons = {each.workload: each.refusal.reason for each in cycle.unplaced if each.workload in gang}
+    own = reasons.get(pod.key, HELD_BACK)
+    if own != HELD_BACK:
+        return own
+    others = (f"{HELD_BACK}: {key}: {why}" for key, why in reasons.items() if why != HELD_BACK)
+    return next(others, HELD_BACK)
 
 
 def _only(place: str, found: dict[str, str]) -> dict[str, str]:
