@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import yaml
@@ -10,6 +11,7 @@ import yaml
 from kube_cluster import elastic_quota, until
 from plane.client import ApiError
 
+TRIES = 10
 OVERLAP = """
 apiVersion: ullage.dev/v1
 kind: Quota
@@ -190,22 +192,61 @@ def test_what_cannot_be_read_and_is_there_may_be_labelled_and_may_go(kube_cluste
 def test_a_parent_is_not_deleted_before_its_children(kube_cluster):
     kube_cluster.start_operator_with_webhook()
     kube_cluster.plane.create(own_quota("above", min={"cpu": "4"}))
-    until_known = own_quota("below", parent="above", min={"cpu": "2"})
-    until(lambda: _is_created(kube_cluster, until_known), "the webhook knows the parent")
+    kube_cluster.plane.create(own_quota("below", parent="above", min={"cpu": "2"}))
     path = "/apis/ullage.dev/v1/quotas"
-    until(lambda: "status" in kube_cluster.plane.get(f"{path}/below"), "the operator knows the child")
     kept = "below: parent 'above' is no quota"
     assert kept in _deletion(kube_cluster, f"{path}/above")
     assert _deletion(kube_cluster, f"{path}/below") == ""
-    until(lambda: _deletion(kube_cluster, f"{path}/above") == "", "it may go")
+    assert _deletion(kube_cluster, f"{path}/above") == ""
 
 
-def _is_created(cluster, document: dict) -> bool:
-    try:
-        cluster.plane.create(document)
-    except ApiError:
-        return False
-    return True
+def test_what_was_just_written_counts_at_once(kube_cluster):
+    kube_cluster.start_operator_with_webhook()
+    kube_cluster.namespaces("team")
+    client = kube_cluster.plane.client()
+    path = "/apis/ullage.dev/v1/quotas"
+    for each in range(TRIES):
+        client.request("POST", path, own_quota(f"above{each}", min={"cpu": "2"}))
+        client.request("POST", path, own_quota(f"below{each}", parent=f"above{each}", min={"cpu": "1"}))
+        client.request("POST", path, own_quota(f"first{each}", namespaces=["team"]))
+        client.request("DELETE", f"{path}/first{each}")
+        client.request("POST", path, own_quota(f"second{each}", namespaces=["team"]))
+        client.request("DELETE", f"{path}/second{each}")
+
+
+def test_of_those_that_are_written_at_once_only_those_are_stored_that_hold_together(kube_cluster):
+    kube_cluster.start_operator_with_webhook()
+    kube_cluster.namespaces("team")
+    kube_cluster.plane.create(own_quota("above", min={"cpu": "2"}))
+    path = "/apis/ullage.dev/v1/quotas"
+    for each in range(TRIES):
+        over = _created_at_once(
+            kube_cluster, [own_quota(f"q{each}-{one}", namespaces=["team"]) for one in range(2)]
+        )
+        children = _created_at_once(
+            kube_cluster,
+            [own_quota(f"c{each}-{one}", parent="above", min={"cpu": "2"}) for one in range(3)],
+        )
+        assert (len(over), len(children)) == (1, 1)
+        for name in (*over, *children):
+            kube_cluster.plane.delete(f"{path}/{name}")
+
+
+def _created_at_once(cluster, documents: list[dict]) -> list[str]:
+    """Return the names of those that were stored."""
+    clients = [cluster.plane.client() for _ in documents]
+
+    def created(client, document: dict) -> str:
+        try:
+            client.request("POST", "/apis/ullage.dev/v1/quotas", document)
+        except ApiError as error:
+            if error.status == 422:
+                return ""
+            raise
+        return document["metadata"]["name"]
+
+    with ThreadPoolExecutor(len(documents)) as threads:
+        return [name for name in threads.map(created, clients, documents) if name]
 
 
 def _deletion(cluster, path: str) -> str:

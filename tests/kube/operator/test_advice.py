@@ -8,6 +8,7 @@ import pytest
 from builders import quota, resources
 from kube.operator.test_webhook import changed, review
 from ullage.kube.operator.advice import LINE_LENGTH_MAX, LINES_MAX, Room, told
+from ullage.kube.operator.beside import Beside
 from ullage.kube.operator.webhook import Webhook
 from ullage.model.cluster import Node
 from ullage.model.policy import Policy
@@ -25,7 +26,7 @@ def policy() -> Policy:
 
 
 def warnings(body: bytes, there=THERE, nodes=NODES) -> list[str]:
-    webhook = Webhook(TYPES, lambda: there, None, Room(TYPES, lambda: nodes, policy))
+    webhook = Webhook(TYPES, Beside(TYPES, lambda: there), None, Room(TYPES, lambda: nodes, policy))
     response = json.loads(asyncio.run(webhook.answer(body)).data)["response"]
     assert response["allowed"]
     assert response.get("warnings") != []

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from builders import quota
+from ullage.kube.operator.beside import Beside
 from ullage.kube.operator.webhook import Webhook
 from ullage.kube.resource_types import TypeObjects
 from ullage.model.resources import ResourceTypes
@@ -36,7 +37,7 @@ def review(
 
 
 def answered(body: bytes, there=THERE) -> tuple[dict, Webhook]:
-    webhook = Webhook(ResourceTypes(), lambda: there, TYPES)
+    webhook = Webhook(ResourceTypes(), Beside(ResourceTypes(), lambda: there), TYPES)
     response = asyncio.run(webhook.answer(body))
     assert response.status == 200
     return json.loads(response.data)["response"], webhook
@@ -142,7 +143,7 @@ def test_what_was_wrong_before_does_not_stop_others():
 
 @pytest.mark.parametrize("body", [b"", b"nonsense", b"{}", b'{"request": 5}'])
 def test_what_is_no_review_is_told_so(body):
-    assert asyncio.run(Webhook(ResourceTypes(), tuple).answer(body)).status == 400
+    assert asyncio.run(Webhook(ResourceTypes(), Beside(ResourceTypes(), tuple)).answer(body)).status == 400
 
 
 def changed(kind: str, spec: dict, before: dict, **metadata: object) -> bytes:

@@ -10,6 +10,7 @@ from ullage.kube.election import ALONE, led
 from ullage.kube.following import FOLLOWED, FOR_PLACING
 from ullage.kube.node_capacities import NODE_CAPACITY
 from ullage.kube.operator.advice import Room
+from ullage.kube.operator.beside import Beside, listing
 from ullage.kube.operator.capacity import CapacityKeeper
 from ullage.kube.operator.figures import Looks, show_groups, show_nodes, show_quotas, show_work
 from ullage.kube.operator.holds import HoldKeeper
@@ -80,7 +81,8 @@ async def serve_webhook(process: Process, port: int, names: tuple[str, ...]) -> 
     client = led(process.client, leading, TRUST_CONNECTIONS)
     trust = Trust(client, process.namespace, leads=lambda: leading.leads, names=names)
     room = Room(process.types, mirror.nodes, following.policies.policy)
-    webhook = Webhook(process.types, mirror.quotas, following.type_objects, room)
+    beside = Beside(process.types, mirror.quotas, listing(client, process.types))
+    webhook = Webhook(process.types, beside, following.type_objects, room)
     process.metrics.counter("webhook_reviews", "What API servers asked.", lambda: webhook.asked)
     process.metrics.counter("webhook_refusals", "What was refused.", lambda: webhook.refused)
     served = Served()

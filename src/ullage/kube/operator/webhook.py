@@ -1,28 +1,25 @@
 """The webhook: what cannot hold is refused when it is written, with the CLI's words: quotas, policies, types.
 
 An answer is a function of what the API server asks and of what is there. The hard thing is to judge only
-what the change adds: what was wrong before must not stop somebody from mending it.
+what the change adds: what was wrong before must not stop somebody from mending it. What is there beside a
+quota is looked at in beside.py.
 """
 
-from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
 
-from ullage.engine.quota.validation import refuse_errors, refuse_going
 from ullage.kube.operator.advice import Room, advice_on_policy, advice_on_quota, shortened
+from ullage.kube.operator.beside import Beside, Change, read
 from ullage.kube.resource_types import RESOURCE_TYPE, TypeObjects
 from ullage.kube.serving import Response
-from ullage.model.cluster import Quota
 from ullage.model.errors import InputError
 from ullage.model.resources import ResourceTypes
-from ullage.sources.kubernetes.amounts import Amounts
 from ullage.sources.kubernetes.capacity_policies import CAPACITY_POLICY, Policies
-from ullage.sources.kubernetes.faults import Fault, decoded
+from ullage.sources.kubernetes.faults import Fault
 from ullage.sources.kubernetes.items import Kind
-from ullage.sources.kubernetes.object_kinds import OBJECT_KINDS, QUOTA_KINDS
-from ullage.sources.kubernetes.objects import DEFAULT_NAMESPACE
+from ullage.sources.kubernetes.object_kinds import QUOTA_KINDS
 from ullage.sources.kubernetes.wire import NULL
 
 VERSION: Final = "admission.k8s.io/v1"
@@ -43,6 +40,7 @@ class _Request(msgspec.Struct, rename="camel"):
     operation: str = ""
     object: Raw = NULL
     old_object: Raw = NULL
+    dry_run: bool | None = None
 
 
 class _Metadata(msgspec.Struct, rename="camel"):
@@ -68,13 +66,13 @@ class Webhook:
     def __init__(
         self,
         types: ResourceTypes,
-        quotas: Callable[[], Iterable[Quota]],
+        beside: Beside,
         type_objects: TypeObjects | None = None,
         room: Room | None = None,
     ) -> None:
-        """`quotas` and `type_objects` are those that are there now; without `room` nobody is warned."""
+        """`beside` and `type_objects` are what is there now; without `room` nobody is warned."""
         self._types = types
-        self._quotas = quotas
+        self._beside = beside
         self._type_objects = type_objects or TypeObjects()
         self._room = room
         self.asked = 0
@@ -92,28 +90,36 @@ class Webhook:
         kind = Kind(request.kind.group, request.kind.kind)
         goes = request.operation == _DELETE
         old = request.old_object
-        why = self.refusal_to_go(kind, old) if goes else self.refusal(kind, request.object, old)
+        counts = not request.dry_run
+        if goes:
+            why = await self.refusal_to_go(kind, old, counts=counts)
+        else:
+            why = await self.refusal(kind, request.object, old, counts=counts)
         answered: dict[str, Any] = {"uid": request.uid, "allowed": not why}
         if why:
             self.refused += 1
             answered["status"] = {"message": why, "code": _REFUSED, "reason": "Invalid"}
-        elif not goes and (warnings := self.warnings(kind, request.object)):
+        elif not goes and (warnings := await self.warnings(kind, request.object)):
             answered["warnings"] = warnings
         review = {"apiVersion": VERSION, "kind": "AdmissionReview", "response": answered}
         return Response(_OK, msgspec.json.encode(review))
 
-    def refusal(self, kind: Kind, content: Raw, old: Raw = NULL) -> str:
-        """Return what is wrong with an object, on one line; nothing where nothing is, or it was before."""
+    async def refusal(self, kind: Kind, content: Raw, old: Raw = NULL, *, counts: bool = True) -> str:
+        """Return what is wrong with an object, on one line; nothing where nothing is, or it was before.
+
+        What is allowed and counts is there for the next question.
+        """
         try:
             if not _says_more(content, old):
                 return ""
             if kind in QUOTA_KINDS:
-                self._judge_quota(kind, content)
-            elif kind == CAPACITY_POLICY:
+                quota = read(kind, content, self._types)
+                return await self._beside.refusal(Change(quota), counts=counts)
+            if kind == CAPACITY_POLICY:
                 policies = Policies(self._types)
                 known = policies.problems_of(old) if old != NULL else []
                 return next((each for each in policies.problems_of(content) if each not in known), "")
-            elif kind == RESOURCE_TYPE:
+            if kind == RESOURCE_TYPE:
                 self._type_objects.refuse_wrong(content)
         except Fault as fault:
             return str(fault.alone())
@@ -123,37 +129,28 @@ class Webhook:
             return f"it cannot be read: {error}"
         return ""
 
-    def warnings(self, kind: Kind, content: Raw) -> list[str]:
+    async def warnings(self, kind: Kind, content: Raw) -> list[str]:
         """Return what the author of an object that is allowed should know, in lines."""
         if self._room is None:
             return []
-        if why := self.refusal(kind, content):
+        if why := await self.refusal(kind, content, counts=False):
             return [shortened(f"it is wrong as it was before: {why}")]
         if kind in QUOTA_KINDS:
-            quota = self._read(kind, content)
-            return advice_on_quota(quota, self._quotas(), self._room.capacity(), self._types)
+            quota = read(kind, content, self._types)
+            return advice_on_quota(quota, self._beside.quotas(), self._room.capacity(), self._types)
         if kind == CAPACITY_POLICY:
             return advice_on_policy(content, self._types, self._room.snapshot())
         return []
 
-    def refusal_to_go(self, kind: Kind, content: Raw) -> str:
+    async def refusal_to_go(self, kind: Kind, content: Raw, *, counts: bool = True) -> str:
         """Return what would be wrong with the other quotas without an object; nothing where nothing is."""
         try:
             if kind in QUOTA_KINDS:
-                refuse_going(self._read(kind, content).name, self._types, tuple(self._quotas()))
+                going = Change(read(kind, content, self._types), goes=True)
+                return await self._beside.refusal(going, counts=counts)
         except (Fault, msgspec.DecodeError, RecursionError):
             return ""  # nobody goes by what cannot be read
-        except InputError as error:
-            return str(error)
         return ""
-
-    def _judge_quota(self, kind: Kind, content: Raw) -> None:
-        refuse_errors([self._read(kind, content)], self._types, self._quotas())
-
-    def _read(self, kind: Kind, content: Raw) -> Quota:
-        facts = OBJECT_KINDS[kind]
-        row: Quota = facts.read(decoded(facts.decoder, content), Amounts(self._types), DEFAULT_NAMESPACE)
-        return row
 
 
 def _says_more(content: Raw, old: Raw) -> bool:

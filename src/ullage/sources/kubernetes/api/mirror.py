@@ -238,7 +238,7 @@ class Mirror:
         return [found for _, found in sorted(self._unreadable.items())]
 
     def quotas(self) -> tuple[Quota, ...]:
-        """Return the quotas that are there now, whether a delta has told of them or not."""
+        """Return the quotas that are there now, each under the name it was written with."""
         return self._rows.quotas()
 
     def nodes(self) -> tuple[Node, ...]:

@@ -96,8 +96,8 @@ class MirroredRows:
         return self._shown[table]
 
     def quotas(self) -> tuple[Quota, ...]:
-        """Return the quotas as they are now."""
-        return tuple(self._whole(_QUOTAS))
+        """Return the quotas as they are now, each under the name it was written with."""
+        return tuple(self._rows_of(_QUOTAS))
 
     @property
     def default_class(self) -> str:
@@ -139,14 +139,18 @@ class MirroredRows:
             else:
                 shown[key] = row
 
-    def _whole(self, table: str) -> Iterator[Any]:
-        """Yield the rows of a table in which one row depends on the others."""
-        rows = [
+    def _rows_of(self, table: str) -> list[Any]:
+        """Return the rows of a table, each as its object alone says."""
+        return [
             row
             for kind, facts in OBJECT_KINDS.items()
             if facts.table == table
             for _, row in sorted(self._read[kind].items())
         ]
+
+    def _whole(self, table: str) -> Iterator[Any]:
+        """Yield the rows of a table in which one row depends on the others."""
+        rows = self._rows_of(table)
         if table == _QUOTAS:
             quotas: list[Quota] = rows
             yield from with_names_of_their_own(quotas)
