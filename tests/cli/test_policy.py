@@ -94,7 +94,7 @@ WRONG_OBJECTS = {
     "a value of a group": ("{groups: {b: {spare-nodes: -1}}}", "spec.groups.b.spare-nodes: "),
     "a file": ("{inherits: /etc/passwd}", "spec.inherits: '/etc/passwd' is no profile"),
     "a field": ("{clusters: {memory-ratio: 1}}", "spec.clusters: a policy has no field 'clusters'"),
-    "a form": ("{cluster: 5}", "spec: it cannot be read: "),
+    "a form": ("{cluster: 5}", "spec.cluster: expected a mapping"),
 }
 
 

@@ -88,6 +88,9 @@ WRONG = {
     "a suffix that is none": "spec: {namespaces: [a], min: {memory: 1Gib}}",
     "more than can be counted": "spec: {namespaces: [a], min: {cpu: 1E}}",
     "a resource that is none": "spec: {namespaces: [a], min: {kubernetes.io/seats: 1}}",
+    "an amount that is nothing": "spec: {namespaces: [a], min: {cpu: null}}",
+    "an amount that is a list": "spec: {namespaces: [a], min: {cpu: [1]}}",
+    "a weight that is an answer": "spec: {namespaces: [a], weight: true}",
     "a queue that is none": "spec: {queues: [main]}",
     "nobody who could go of its own": "spec: {namespaces: [a], evictsOwn: Somebody}",
     "nobody who could go of others": "spec: {namespaces: [a], evictsOthers: lowerPriority}",
@@ -104,6 +107,8 @@ WRONG_POLICIES = {
     "a value that is none": "spec: {cluster: {memory-ratio: often}}",
     "a ratio of a group below 0": 'spec: {groups: {g: {cpu-ratio: "-1"}}}',
     "a setting of a node that is none": "spec: {nodes: {n0: {no-such: many}}}",
+    "a value that is an answer": "spec: {cluster: {memory-ratio: true}}",
+    "a value that is nothing": "spec: {cluster: {memory-ratio: null}}",
     "a profile that is none": "spec: {inherits: nobody}",
     "a file of the machine": "spec: {inherits: /etc/passwd}",
 }
@@ -155,6 +160,21 @@ def test_a_policy_is_refused_in_the_words_of_the_command_line(kube_cluster, tmp_
         checked = json.loads(ullage("policy", "check", "--policy", str(manifest), "-o", "json").stdout)
         (found,) = checked["findings"]
         assert f"{found['message']}; {found['remedy']}" == f"CapacityPolicy x: {said}", name
+
+
+def test_decimals_may_stand_without_quotes(kube_cluster, tmp_path):
+    kube_cluster.start_operator_with_webhook()
+    text = (
+        "apiVersion: ullage.dev/v1\nkind: CapacityPolicy\nmetadata: {name: x}\n"
+        "spec: {cluster: {memory-ratio: 0.9}}\n"
+    )
+    manifest = tmp_path / "x.yaml"
+    manifest.write_text(text, encoding="utf-8")
+    assert ullage("policy", "check", "--policy", str(manifest)).returncode == 0
+    kube_cluster.plane.create(yaml.safe_load(text))
+    kube_cluster.plane.create(own_quota("x", namespaces=["a"], min={"cpu": 1.5}, weight=1.5))
+    live = ("-c", "kube", "--kubeconfig", str(kube_cluster.plane.kubeconfig()))
+    assert not [line for line in not_simulated(*live) if line.startswith("not used")]
 
 
 def test_a_wrong_type_that_is_there_is_left_out_and_named_and_a_second_one_is_refused(kube_cluster):

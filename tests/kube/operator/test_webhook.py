@@ -49,6 +49,9 @@ ALLOWED = {
     "a policy": review("CapacityPolicy", {"cluster": {"memory-ratio": "1.5"}}),
     "a policy that says nothing": review("CapacityPolicy", {}),
     "a type of a resource": review("ResourceType", {"name": "example.com/tapes", "defaultRequest": 2}),
+    "a default with decimals": review(
+        "ResourceType", {"name": "example.com/tapes", "internalScaleExponent": 1, "defaultRequest": 0.5}
+    ),
     "what is built in, as it is": review("ResourceType", {"name": "cpu", "internalScaleExponent": 3}),
     "a type that says the same again": review("ResourceType", {"name": LICENCES, "internalScaleExponent": 3}),
     "a type that is there, changed": review("ResourceType", {"name": LICENCES, "units": "seat"}, "seats"),
@@ -86,7 +89,10 @@ REFUSED = {
         review("ResourceType", {"name": "example.com/tapes", "quantization": "much"}),
         "spec.quantization: expected a whole number, found text",
     ),
-    "a spec of another form": (review("CapacityPolicy", {"cluster": []}), "cannot be read"),
+    "a spec of another form": (review("CapacityPolicy", {"cluster": []}), "spec.cluster: expected "),
+    "a setting that is nothing": (
+        review("CapacityPolicy", {"cluster": {"memory-ratio": None}}), "spec.cluster.memory-ratio: expected ",
+    ),
 }  # fmt: skip
 
 

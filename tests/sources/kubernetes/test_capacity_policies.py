@@ -54,7 +54,7 @@ WRONG = {
     ),
     "a profile that is none": ({"inherits": "nobody"}, NO_PROFILE.format("nobody")),
     "a file that is there": ({"inherits": "/etc/passwd"}, NO_PROFILE.format("/etc/passwd")),
-    "a form that is none": ({"cluster": {"memory-ratio": ["1"]}}, "cannot be read"),
+    "a form that is none": ({"cluster": {"memory-ratio": ["1"]}}, "spec.cluster.memory-ratio: expected "),
 }
 
 

@@ -1,8 +1,8 @@
 """The definitions of our own kinds: CapacityPolicy, Quota, ResourceType, Plan, NodeCapacity of ullage.dev/v1.
 
-Their specs are what the readers read: PolicyDocument, QuotaSpec, ResourceType. One thing differs:
-API servers know no decimals, so a ratio of 1.5 is written as text, "1.5", as Kubernetes writes amounts. Of
-what people write, schemas say the types and how much there may be; which values hold the webhook says.
+Their specs are what the readers read: PolicyDocument, QuotaSpec, ResourceType. Of what people write, schemas
+say the types and how much there may be; which values hold the webhook says. An amount or a number has no type
+there, as it may be written with decimals or in quotes.
 """
 
 from typing import Final, get_args
@@ -44,15 +44,10 @@ MADE_BY_PROCESSES: Final = frozenset((NODE.definition,))
 
 SETTINGS_MAX: Final = 256
 COMMIT_BYTES_MAX: Final = 1 << 20
-_SETTING: Final[Document] = {
-    "x-kubernetes-int-or-string": True,
-    "anyOf": [{"type": "integer"}, {"type": "string"}],
-    "maxLength": 256,
-}
 _SETTINGS: Final[Document] = {
     "type": "object",
     "maxProperties": SETTINGS_MAX,
-    "additionalProperties": _SETTING,
+    "additionalProperties": WRITTEN,
 }
 _BY_NAME: Final[Document] = {
     "type": "object",
@@ -63,7 +58,7 @@ _POLICY_TEXTS: Final = {
     "description": "What this policy is for, in one line.",
     "inherits": "The built-in profile whose settings hold where no policy says anything (else kubernetes): "
     f"{', '.join(PROFILE_NAMES)}.",
-    "cluster": 'Settings of the whole cluster, as memory-ratio: "1.5" (see `ullage policy show`).',
+    "cluster": "Settings of the whole cluster, as memory-ratio: 1.5 (see `ullage policy show`).",
     "groups": "Settings of groups of nodes, by the name of the group.",
     "nodes": "Settings of single nodes, by their name.",
 }
@@ -91,7 +86,7 @@ QUOTA_TEXTS: Final = {
     "min": "What is guaranteed, by resource; of what is not named nothing is.",
     "max": "What is never exceeded, by resource; what is not named has no bound.",
     "parent": "The quota above this one, whose min its children share.",
-    "weight": 'The share of what others leave unused, as 2, "1.5" or "4/3"; without it, min counts.',
+    "weight": 'The share of what others leave unused, as 2, 1.5 or "4/3"; without it, min counts.',
     "lendingLimit": "How much of an unused min others may claim, by resource; without it, all.",
     "borrowingLimit": "How much beyond min it may have, by resource; what is not named has no bound.",
     "evictsOwn": f"Whom its claims evict of its own workloads: {', '.join(get_args(EvictsOwn))} "

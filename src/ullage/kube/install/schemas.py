@@ -39,12 +39,11 @@ USED: Final[Document] = {
     "additionalProperties": QUANTITY,
 }
 """Amounts by resource, as they are found."""
-WRITTEN: Final[Document] = {
-    "x-kubernetes-int-or-string": True,
-    "anyOf": [{"type": "integer"}, {"type": "string"}],
-    "maxLength": TEXT_CHARACTERS_MAX,
-}
-"""An amount or a number as somebody writes it: whether it is one is for the webhook to say."""
+WRITTEN: Final[Document] = {"x-kubernetes-preserve-unknown-fields": True, "nullable": True}
+"""An amount or a number as somebody writes it, also with decimals: whether it is one the webhook says.
+
+It has no type, as none takes a text, a whole number and a decimal; null is kept, so that it is refused.
+"""
 AMOUNTS: Final[Document] = {
     "type": "object",
     "maxProperties": RESOURCES_MAX,

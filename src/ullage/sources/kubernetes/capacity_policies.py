@@ -14,6 +14,7 @@ from ullage.model.errors import InputError
 from ullage.model.policy import PROFILE_NAMES, Layer, Policy
 from ullage.model.resources import ResourceTypes
 from ullage.model.settings import check_setting
+from ullage.sources.kubernetes.faults import wrong_type
 from ullage.sources.kubernetes.items import Kind
 from ullage.sources.kubernetes.object_kinds import OWN_GROUP
 from ullage.sources.kubernetes.wire import NULL, Named, Wire
@@ -157,6 +158,8 @@ class Policies:
         """Return what one says, and what is wrong with it, each with where it stands."""
         try:
             spec = _SPEC.decode(content) or _Spec()
+        except msgspec.ValidationError as error:
+            return _Spec(), [wrong_type(error, bytes(content)).under("spec").alone()]
         except (msgspec.DecodeError, RecursionError) as error:
             return _Spec(), [InputError(f"it cannot be read: {one_line(str(error))}", where="spec")]
         problems: list[InputError] = []

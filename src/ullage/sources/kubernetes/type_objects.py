@@ -46,5 +46,5 @@ def _written(stated: dict[str, Any]) -> dict[str, Any]:
     if "name" not in stated:
         raise InputError("no resource is named", remedy="add spec.name")
     asked = stated.get("defaultRequest")
-    is_number = isinstance(asked, int) and not isinstance(asked, bool)
+    is_number = isinstance(asked, int | float) and not isinstance(asked, bool)
     return {**stated, "defaultRequest": str(asked)} if is_number else stated
