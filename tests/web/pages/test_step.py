@@ -25,7 +25,7 @@ def draws_step(draws, tmp_path):
 
 
 def test_a_step_is_told_with_who_took_it_and_its_numbers_lead_on(draws_step):
-    page = draws_step(revision="1", who="ann", action="commit plan", of="0a")
+    page = draws_step(revision="1", who="ann", action="commit plan", of="0a", plan="0a")
     assert "Step 1 of the ledger" in page.words
     assert "by ann as commit plan 0a" in page.words
     assert {"/nodes/n3", "/nodes/n3#cpu", "/explain/quota/web", "/plans/0a"} <= set(page.links)
