@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from ullage.model.cluster import Container, Device, Node, Quota, Taint, Workload
 from ullage.model.errors import InputError
 from ullage.model.resources import Amount, Resources, ResourceType, ResourceTypes
-from ullage.model.wire import API_VERSION, decode_hook, encode_hook, from_builtins, to_builtins
+from ullage.model.wire import (
+    API_VERSION,
+    decode_hook,
+    encode_hook,
+    from_builtins,
+    to_builtins,
+)
 
 TYPES = ResourceTypes([ResourceType("example.com/x", "", 3)])
 NO_MAP = "expected a map of resources; write {cpu: 2, memory: 40Mi}"
@@ -117,3 +123,13 @@ def test_a_class_that_is_not_ours_is_a_bug_and_named():
         decode_hook(TYPES)(complex, "1j")
     with pytest.raises(InputError, match=r"^expected a map of resources; "):
         decode_hook(TYPES)(Resources, None)
+
+
+def test_what_equals_a_default_is_left_out_wherever_it_was_read():
+    words = {"name": "n", "group": "default", "capacity": {}, "cpuConversionFactor": "1", "devices": []}
+    words["taints"] = [{"key": "k", "effect": "NoSchedule"}]
+    read = from_builtins(words, Node, ResourceTypes())
+    made = Node("n", taints=(Taint("k"),))
+    assert read == made
+    told = to_builtins(read, ResourceTypes())
+    assert told == to_builtins(made, ResourceTypes()) == {"name": "n", "taints": ({"key": "k"},)}

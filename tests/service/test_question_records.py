@@ -54,7 +54,7 @@ LEFT_OUT = {
 }
 OF_USE = {"usage"}  # what the cluster's own ledger has recorded
 LEFT_OUT_OF = {
-    **dict.fromkeys(("balance", "forecast", "advise/ratio", "advise/requests"), OF_USE),
+    **dict.fromkeys(("forecast", "advise/ratio", "advise/requests"), OF_USE),
     **dict.fromkeys(("usage/show", "usage/report"), OF_USE),
     "fit": {"commit", "hold_seconds", "key", "waits"},  # plans are committed
     "snapshot/diff": {"before", "after"},  # the cluster, and what is sent along

@@ -141,3 +141,12 @@ def test_a_body_that_has_arrived_is_read_at_once_within_its_size():
     with pytest.raises(Problem) as caught:
         read(Bodies(), whole(), bytes_max=8)
     assert caught.value.status == 413
+
+
+def test_what_is_compressed_is_refused_and_not_taken_for_text():
+    for encoding, headers in (("gzip", CHUNKED), ("br", {"content-length": "3"})):
+        incoming = arriving([b"x" * 3], headers={**headers, "content-encoding": encoding})
+        with pytest.raises(Problem, match=f"Content-Encoding '{encoding}'") as caught:
+            read(Bodies(), incoming)
+        assert caught.value.status == 415
+    assert read(Bodies(), arriving([b"x"], headers={**CHUNKED, "content-encoding": "Identity"})) == b"x"

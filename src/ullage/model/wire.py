@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from ullage.model.defaults import leaving_out_defaults
 from ullage.model.errors import InputError
 from ullage.model.resources import Amount, Resources, ResourceTypes
 from ullage.model.settings import parse_fraction, print_fraction
@@ -50,7 +51,7 @@ def decode_hook(types: ResourceTypes) -> Callable[[type, Any], Any]:
 
 def to_builtins(record: Any, types: ResourceTypes) -> Any:
     """Return a record as maps, lists, text and integers, ready for JSON or YAML."""
-    return msgspec.to_builtins(record, enc_hook=_printing_once(types), str_keys=True)
+    return msgspec.to_builtins(leaving_out_defaults(record), enc_hook=_printing_once(types), str_keys=True)
 
 
 def _printing_once(types: ResourceTypes) -> Callable[[Any], Any]:

@@ -155,6 +155,10 @@ class Balance(OfCluster, frozen=True, kw_only=True):
     by_load: Annotated[
         bool, Meta(description="Count memory that is really in use too, by 5 x (memory-ratio - 1).")
     ] = False
+    usage: Annotated[
+        Literal["recorded"] | None,
+        Meta(description="What is in use is what was recorded here, whatever nodes themselves report."),
+    ] = None
     placement: Placement = None
 
 

@@ -207,6 +207,7 @@ def _balance(sent: Sent) -> "Answer":
         disk_moves=not told.no_disk_moves,
         groups=told.groups,
         by_load=told.by_load,
+        usage=told.usage or "",
     )
     return balance(sent.asked, question)
 

@@ -4,13 +4,13 @@ The hard part is YAML: PyYAML's dumper and our reader differ in which plain word
 whatever our reader would not take for text is quoted here.
 """
 
-from functools import cache
 from typing import Any, Final, Literal
 
 import msgspec
 import yaml
 
 from ullage.model.cluster import Batch, Snapshot, Workload
+from ullage.model.defaults import leaving_out_defaults
 from ullage.model.delta import TABLE_FACTS, TABLES, Delta
 from ullage.model.errors import InputError
 from ullage.model.resources import Resources, ResourceTypes
@@ -37,7 +37,7 @@ _ASKS_FOR_NOTHING: Final = Resources()
 
 def snapshot_text(snapshot: Snapshot, form: Form = "yaml") -> bytes:
     """Return a snapshot as a document of kind Snapshot."""
-    rows: dict[str, Any] = {name: tuple(map(_with_defaults, getattr(snapshot, name))) for name in TABLES}
+    rows: dict[str, Any] = {name: leaving_out_defaults(tuple(getattr(snapshot, name))) for name in TABLES}
     rows["nodes"] = tuple(NodeEntry(**_fields(node)) for node in rows["nodes"])
     rows["workloads"] = tuple(_explicit(row) for row in rows["workloads"])
     document = SnapshotDocument(
@@ -45,11 +45,11 @@ def snapshot_text(snapshot: Snapshot, form: Form = "yaml") -> bytes:
         kind="Snapshot",
         name=snapshot.name,
         revision=snapshot.revision,
-        policy=snapshot.policy,
+        policy=leaving_out_defaults(snapshot.policy),
         resource_types=_added(snapshot.resource_types),
         unknowns=snapshot.unknowns,
         tags=snapshot.tags,
-        instance_policy=snapshot.instance_policy,
+        instance_policy=leaving_out_defaults(snapshot.instance_policy),
         taken_seconds=snapshot.taken_seconds,
         **rows,
     )
@@ -139,25 +139,6 @@ _Dumper.add_representer(str, _represent_text)
 def _added(types: ResourceTypes) -> ResourceTypes:
     """Return the types if users added any, else the default that is left out of a document."""
     return types if types.added() else NO_TYPES
-
-
-def _with_defaults(row: msgspec.Struct) -> msgspec.Struct:
-    """Return a row with the defaults themselves for what equals them: those alone are left out of a text."""
-    same = {
-        name: default
-        for name, default in _defaults(type(row))
-        if getattr(row, name) is not default and getattr(row, name) == default
-    }
-    return msgspec.structs.replace(row, **same) if same else row
-
-
-@cache
-def _defaults(kind: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
-    """Return the fields of a record whose default is one of our own classes."""
-    fields = msgspec.structs.fields(kind)
-    return tuple(
-        (each.name, each.default) for each in fields if isinstance(each.default, msgspec.Struct | Resources)
-    )
 
 
 def _explicit(workload: Workload) -> Workload:

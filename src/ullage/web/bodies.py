@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ullage.sources.places import shown
 from ullage.web.exchange import Exchange
 from ullage.web.http import Problem
 from ullage.web.problems import busy
@@ -78,6 +79,11 @@ class Bodies:
 
     async def read(self, incoming: Incoming, bytes_max: int) -> bytes:
         """Return the whole body of a request."""
+        encoding = incoming.headers.get("content-encoding", "identity")
+        if encoding.lower() != "identity" and has_body(incoming.headers):
+            raise Problem(
+                415, f"Content-Encoding {shown(encoding)!r} is not read here", "send it uncompressed"
+            )
         length = int(incoming.headers.get("content-length", "0"))
         if length > bytes_max:
             raise _too_large(bytes_max)

@@ -106,6 +106,14 @@ def test_a_question_is_answered_with_the_bytes_of_the_command_line(served, print
     assert asked(served, case) == printed(case.name, [*named, *case.words.split()])
 
 
+@pytest.mark.parametrize("case", [case for case in CASES if case.cluster], ids=Case.line)
+def test_the_command_line_prints_the_same_of_a_server_and_of_what_the_server_was_given(served, printed, case):
+    there = printed(
+        case.name, ["-c", f"{served.address}/v1/clusters/{NAMES[case.cluster]}", *case.words.split()]
+    )
+    assert there == printed(case.name, ["-c", case.cluster, *case.words.split()])
+
+
 @pytest.mark.parametrize("case", SENT, ids=Case.line)
 def test_what_is_sent_is_what_files_are(served, printed, folder, case):
     for name, content in case.parts.items():
@@ -173,6 +181,21 @@ def test_what_a_server_has_observed_stands_beside_other_answers_elsewhere(observ
     with_ledger = [*words, "-c", "demo", "--ledger", str(ledger)]
     assert there == printed(name, [*with_ledger, "--usage", "recorded"])
     assert there != printed(name, with_ledger)
+
+
+def test_balancing_by_load_follows_what_was_recorded(observing, printed, folder):
+    """Where memory is over-committed, use counts; and what was recorded goes before what nodes report."""
+    server, ledger = observing
+    policy = b"apiVersion: ullage.dev/v1\nkind: Policy\nname: p\ncluster: {memory-ratio: 2}\n"
+    (folder / "policy").write_bytes(policy)
+    words = ["--by-load", "--policy", "policy"]
+    case = Case("balance", "demo", {"byLoad": True, "usage": "recorded"})
+    found = asked(server, case, policy)
+    with_ledger = ["-c", "demo", *words, "--ledger", str(ledger)]
+    assert found == printed("balance", [*with_ledger, "--usage", "recorded"])
+    there = ["-c", f"{server.address}/v1/clusters/demo", *words, "--usage", "recorded"]
+    assert found == printed("balance", there)
+    assert found != printed("balance", with_ledger)
 
 
 def test_what_counters_have_shown_is_reported_elsewhere_too(observing, printed, folder):

@@ -14,7 +14,7 @@ SENT = {"filename", "catalog", "quotas", "prices", "counters"}
 """Options that name files: over HTTP these are the body."""
 NOT_ASKED = {"commit", "hold", "key", "wait"}
 """Options of what is no question: plans and the ledger have paths of their own."""
-OF_USE = ("usage", "forecast", "advise", "balance")
+OF_USE = ("usage", "forecast", "advise")
 """Questions that a server answers from what it has recorded anyway."""
 
 
