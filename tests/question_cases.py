@@ -194,6 +194,27 @@ SENT = [
         "trace --quotas quotas --every 9",
         {"quotas": QUOTAS, "trace": TRACE},
     ),
+    Case(
+        "quota/replay",
+        TRACED,
+        {},
+        "trace --quotas quotas --policy policy",
+        {
+            "policy": POLICY,
+            "quotas": (EXAMPLES / "trace-quotas.yaml").read_bytes(),
+            "trace": (EXAMPLES / "trace.csv").read_bytes(),
+        },
+    ),
+    Case(
+        "quota/replay",
+        TRACED,
+        {},
+        "trace --quotas quotas",
+        {
+            "trace": (EXAMPLES / "trace.csv").read_bytes(),
+            "quotas": (EXAMPLES / "trace-quotas.yaml").read_bytes(),
+        },
+    ),
     Case("snapshot/diff", "demo", {}, "demo other", {"other": OTHER}),
     Case(
         "usage/report",

@@ -27,6 +27,13 @@ def test_a_byte_order_mark_is_no_part_of_a_name():
     assert lines("\ufeffname,cpu\nn1,4")[0].text("name") == "n1"
 
 
+def test_lines_before_the_names_of_the_columns_may_be_empty():
+    data = b"\n   \n" * 40_000 + b"a,b\n1,2\n"
+    assert read_header(data, "x") == ("a", "b")
+    (line,) = read_lines(data, "x")
+    assert (line.number, line.text("a")) == (80_002, "1")
+
+
 def test_a_line_is_counted_where_it_ends_even_if_a_field_holds_line_ends():
     assert [line.number for line in lines('name,cpu\n"a\nb",1\nc,2\n')] == [3, 4]
 

@@ -31,8 +31,11 @@ PART_OF_KIND: Final[Mapping[str, str]] = MappingProxyType(
 _OWN: Final = "ullage.dev/"
 _MARK: Final = re.compile(rb"^---(?=\s|$)", re.MULTILINE)
 _NAMES_ONE: Final = re.compile(rb"""["']?kind["']?\s*:\s*["']?(?:%s)\b""" % "|".join(PART_OF_KIND).encode())
-_TABLE: Final = re.compile(rb"(?:---[^\S\n]*\n)?\s*((?:[a-z]+,)*(?:tenant|counter),)")
-"""The first line of readings of counters, which are no document."""
+_CELL: Final = rb'"?[\w][\w./ -]*"?'
+_TABLE: Final = re.compile(
+    rb"(?:---[^\S\n]*\n)?\s*(?:\xef\xbb\xbf)?((?:%s,)+(?:%s)?[^\S\n]*(?:\n|\Z))" % (_CELL, _CELL)
+)
+"""The first line of a table, which is no document: names of columns between commas."""
 _INK: Final = re.compile(rb"[^\r\n]")
 DOCUMENTS_MAX: Final = 1000
 
@@ -45,13 +48,14 @@ def parts_of(body: bytes, takes: Collection[str]) -> dict[str, bytes]:
     if not body.strip():
         return {}
     rest = list(takes)[-1]
-    if not _NAMES_ONE.search(body):
+    if not _NAMES_ONE.search(body) and QUOTAS not in takes:
         return {rest: body}
+    tables = next((name for name in (COUNTERS, TRACE) if name in takes), "")
     places: dict[str, list[tuple[int, int]]] = {}
     for start, end in _documents(body):
-        table = _TABLE.match(body, start, end) if COUNTERS in takes else None
+        table = _TABLE.match(body, start, end) if tables else None
         if table is not None:
-            places.setdefault(COUNTERS, []).append((table.start(1), end))
+            places.setdefault(tables, []).append((table.start(1), end))
             continue
         name = _part(body[start:end], takes) or rest
         if name not in takes:

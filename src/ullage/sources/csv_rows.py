@@ -6,6 +6,7 @@ every message names line and column.
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -16,6 +17,7 @@ from ullage.sources.places import Bytes, one_line, shown
 ROWS_MAX: Final = 5_000_000
 FIELDS_MAX: Final = 200
 _FIELD_CHARACTERS_MAX: Final = 65_536
+_INK: Final = re.compile(rb"\S")
 _REMEDY: Final = "write comma-separated values with a first line that names the columns"
 
 
@@ -56,24 +58,26 @@ class Line:
 
 def read_header(data: Bytes, source: str) -> tuple[str, ...]:
     """Return the names of the columns; empty where the first line names none."""
-    head = bytes(data[:_FIELD_CHARACTERS_MAX]).decode("utf-8-sig", "replace")
+    begins = _INK.search(data)
+    start = begins.start() if begins else 0
+    head = bytes(data[start : start + _FIELD_CHARACTERS_MAX]).decode("utf-8-sig", "replace")
     try:
-        return _columns(next(csv.reader(io.StringIO(head, newline="")), []))
+        return _columns(csv.reader(io.StringIO(head, newline="")))
     except csv.Error as error:
         raise InputError(str(error), where=f"{source}:1", remedy=_REMEDY) from None
 
 
 def read_lines(data: Bytes, source: str) -> Iterator[Line]:
-    """Yield the rows behind the header; a line that is empty is passed over."""
+    """Yield the rows behind the header; a line that is empty is passed over, also before it."""
     text = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", newline="")
     reader = csv.reader(text, strict=True)
     try:
-        columns = _columns(next(reader, []))
+        columns = _columns(reader)
         _check_columns(columns, source)
         for count, row in enumerate(reader):
             if count >= ROWS_MAX:
                 raise InputError(f"more than {ROWS_MAX} lines", where=source, remedy="split the file")
-            if not row or (len(row) == 1 and not row[0].strip()):
+            if _is_blank(row):
                 continue
             if len(row) != len(columns):
                 raise InputError(
@@ -88,8 +92,14 @@ def read_lines(data: Bytes, source: str) -> Iterator[Line]:
         raise InputError("is not UTF-8", where=source, remedy="save the file as UTF-8") from None
 
 
-def _columns(names: list[str]) -> tuple[str, ...]:
+def _columns(rows: Iterator[list[str]]) -> tuple[str, ...]:
+    """Return the names in the first line that has any."""
+    names = next((row for row in rows if not _is_blank(row)), [])
     return tuple(name.strip() for name in names)
+
+
+def _is_blank(row: list[str]) -> bool:
+    return not row or (len(row) == 1 and not row[0].strip())
 
 
 def _check_columns(columns: tuple[str, ...], source: str) -> None:
