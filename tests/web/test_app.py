@@ -13,6 +13,7 @@ from ullage.web.api.operations import health
 from ullage.web.bodies import Bodies
 from ullage.web.http import Problem, Response, Streamed
 from ullage.web.routes import Route
+from ullage.web.tokens import add_token
 from web_client import ask, closed, head, read_reply, running, until
 
 
@@ -164,11 +165,35 @@ def test_of_a_stream_only_the_head_is_sent_to_who_asks_for_that(tmp_path):
             writer.write(head("HEAD", "/v1/events") + head("GET", "/health"))
             replies = [await read_reply(reader, "HEAD"), await read_reply(reader)]
             await closed(writer)
-            return replies, server.server.traffic.streams
+            return replies, server.server.traffic.streams.total()
 
     (first, second), streams = asyncio.run(work())
     assert (first.status, first.headers["content-type"]) == (200, "text/event-stream")
     assert (second.status, second.data, streams) == (200, {"status": "ok"}, 0)
+
+
+def test_one_client_leaves_others_streams_to_listen_to(tmp_path, monkeypatch):
+    monkeypatch.setattr(application, "STREAMS_EACH_MAX", 2)
+    monkeypatch.setattr(application, "STREAMS_MAX", 3)
+
+    async def work():
+        async with running(tmp_path, *events.ROUTES, *ROUTES) as server:
+            secrets = [add_token(server.server.state, name, "read", 0) for name in ("a", "b")]
+            a, b = ({"Authorization": f"Bearer {each}"} for each in secrets)
+            port = int(server.address.rpartition(":")[2])
+            told, open_streams = [], []
+            for headers in (a, a, a, b, b):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(head("GET", "/v1/events", headers))
+                told.append(await read_reply(reader, "HEAD"))
+                open_streams.append(writer)
+            for writer in open_streams:
+                await closed(writer)
+            await until(lambda: not server.server.traffic.streams)
+            return told
+
+    told = asyncio.run(work())
+    assert [each.status for each in told] == [200, 200, 503, 200, 503]
 
 
 def test_values_query_and_body_arrive(tmp_path):

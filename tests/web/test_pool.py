@@ -242,13 +242,15 @@ def test_an_upload_that_cannot_be_read_leaves_nothing(ready):
         (Work("question/status"), False),
         (Work("question/status", {"usage": "recorded"}), True),
         (Work("question/none"), False),
+        (Work("question/fit", {}, b" " * (1 << 18)), False),
+        (Work("question/fit", {}, b" " * ((1 << 18) + 1)), True),
         (Work("page/overview"), False),
         (Work("page/balance"), True),
         (Work("snapshot"), True),
         (Work("figures"), True),
         (Work("offers"), False),
     ],
-    ids=str,
+    ids=lambda each: str(each)[:60],
 )
 def test_what_may_take_long_is_known_before_it_does(work, is_long):
     assert takes_long(work) == is_long

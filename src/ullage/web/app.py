@@ -29,6 +29,8 @@ AT_ONCE_MAX: Final = 512
 AT_ONCE_EACH_MAX: Final = 256
 """So many requests are answered at once, of all and of each client."""
 STREAMS_MAX: Final = 256
+STREAMS_EACH_MAX: Final = 128
+"""So many streams are open, of all and of each client."""
 QUERY_CHARACTERS_MAX: Final = 32 << 10
 QUERY_FIELDS_MAX: Final = 5000
 SLOW_SECONDS: Final = 1.0
@@ -57,7 +59,8 @@ class Traffic:
         """Time spent, by method and path of the route."""
         self.at_once: Counter[str] = Counter()
         """Requests that are being answered, by who has asked."""
-        self.streams = 0
+        self.streams: Counter[str] = Counter()
+        """Streams that are open, by who listens."""
 
     def add(self, route: Route | None, method: str, status: int, seconds: float) -> None:
         """Count one answer."""
@@ -191,10 +194,14 @@ class App:
             traffic.at_once[client] -= 1
             if not traffic.at_once[client]:
                 del traffic.at_once[client]
-        if isinstance(answer, Streamed) and traffic.streams >= STREAMS_MAX:
+        if not isinstance(answer, Streamed):
+            return answer
+        own = traffic.streams[client]
+        if own >= STREAMS_EACH_MAX or traffic.streams.total() >= STREAMS_MAX:
             await _close(answer)
-            raise busy("too many are listening already", 10)
-        return answer
+            who = f"{own} of yours" if own >= STREAMS_EACH_MAX else "too many"
+            raise busy(f"{who} are listening already", 10)
+        return answer._replace(client=client)
 
     def _problem(self, error: Exception, asking: Asking) -> Response:
         path, headers = asking.path, asking.headers
@@ -257,7 +264,7 @@ class App:
             await _close(answer)
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             return
-        traffic.streams += 1
+        traffic.streams[answer.client] += 1
         sending = asyncio.create_task(_send_parts(answer, send))
         gone = asyncio.create_task(_until_gone(receive))
         ended = asyncio.create_task(self._server.ending.wait())
@@ -268,7 +275,8 @@ class App:
                 await asyncio.wait(tasks, timeout=LET_IN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
                 is_refused = not is_let_in()
         finally:
-            traffic.streams -= 1
+            traffic.streams[answer.client] -= 1
+            traffic.streams += Counter()  # who has none is forgotten
             for task in tasks:
                 task.cancel()
             outcome = await asyncio.gather(*tasks, return_exceptions=True)

@@ -46,11 +46,12 @@ class Response(NamedTuple):
 
 
 class Streamed(NamedTuple):
-    """An answer without an end, in parts as they come."""
+    """An answer without an end, in parts as they come, to a client."""
 
     parts: AsyncIterator[bytes]
     content: str
     headers: tuple[tuple[str, str], ...] = ()
+    client: str = ""
 
 
 class Problem(Exception):  # noqa: N818 - the word of RFC 9457

@@ -215,7 +215,7 @@ def _show_traffic(metrics: Metrics, server: "Server") -> None:
     )
     metrics.counter("http_seconds", "Time spent.", _seconds(traffic), ("method", "path"))
     metrics.gauge("http_at_once", "Requests that are being answered.", traffic.at_once.total)
-    metrics.gauge("http_streams", "Streams that are open.", lambda: traffic.streams)
+    metrics.gauge("http_streams", "Streams that are open.", traffic.streams.total)
     metrics.gauge("events_listeners", "Listeners to events.", lambda: server.events.listeners)
 
 

@@ -49,6 +49,8 @@ LONG: Final = frozenset(
 )
 """Work that may take seconds, beside the questions that say so of themselves."""
 SEARCH_SECONDS_MAX: Final = 2
+BODY_BYTES_MAX: Final = 256 << 10
+"""What is sent with a question may be so large before reading it takes long."""
 _HELLO: Final = msgspec.msgpack.Decoder(Hello)
 
 
@@ -250,7 +252,9 @@ class Pool:
 
 
 def takes_long(work: Work) -> bool:
-    """Whether some work may take seconds: by its kind, or because it was told to search for longer."""
+    """Whether some work may take seconds: by its kind, by what is to be read, or as it may search so long."""
+    if len(work.body) > BODY_BYTES_MAX:
+        return True
     kind, _, name = work.name.partition("/")
     if kind != "question":
         return work.name in LONG
