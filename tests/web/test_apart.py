@@ -10,7 +10,7 @@ import pytest
 from ullage.engine.usage.book import Book, Samples
 from ullage.stores.usage import Batch, Marks, append
 from ullage.stores.usage_exchange import PART_BYTES, usage_message
-from ullage.web.apart import TELLING_MAX
+from ullage.web import apart
 from ullage.web.http import Problem
 from ullage.web.served import Bounds
 from ullage.web.work import Work
@@ -47,8 +47,8 @@ def recorded_in(path):
     return Work("usage/recorded", {"only": ""}, b"", str(path), str(path))
 
 
-def parts_of(served, path, seconds_max=60.0):
-    return served.pool.parts_apart("file", recorded_in(path), seconds_max=seconds_max)
+def parts_of(served, path, seconds_max=60.0, client=""):
+    return served.pool.parts_apart("file", recorded_in(path), seconds_max=seconds_max, client=client)
 
 
 def telling(served):
@@ -78,21 +78,33 @@ def test_a_process_ends_when_nobody_listens_any_more(served, ledger):
     served.run(heard_enough())
 
 
-def test_only_a_few_are_told_so_much_at_once(served, ledger):
+def test_only_a_few_are_told_so_much_at_once_and_of_each_client_fewer(served, ledger, monkeypatch):
+    monkeypatch.setattr(apart, "TELLING_MAX", 3)
+
+    async def refused(client):
+        with pytest.raises(Problem) as caught:
+            await anext(parts_of(served, ledger, client=client))
+        return caught.value.status, caught.value.title
+
     async def listens():
-        every = [parts_of(served, ledger) for _ in range(TELLING_MAX)]
+        every = [parts_of(served, ledger, client=client) for client in ("a", "a")]
         for parts in every:
             await anext(parts)
-        with pytest.raises(Problem) as refused:
-            await anext(parts_of(served, ledger))
+        told = [await refused("a")]
+        every.append(parts_of(served, ledger, client="b"))
+        assert (await anext(every[-1])).status == 200
+        told.append(await refused("b"))
         for parts in every:
             await parts.aclose()
-        again = parts_of(served, ledger)
+        again = parts_of(served, ledger, client="a")
         assert (await anext(again)).status == 200
         await again.aclose()
-        return refused.value
+        return told
 
-    assert served.run(listens()).status == 503
+    assert served.run(listens()) == [
+        (503, "2 of yours are being told as much already"),
+        (503, "too many are being told as much already"),
+    ]
 
 
 def test_a_process_that_ends_too_early_is_told(served, ledger):

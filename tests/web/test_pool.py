@@ -14,6 +14,7 @@ import msgspec
 import psutil
 import pytest
 
+from ullage.web import uploads
 from ullage.web.http import Problem
 from ullage.web.pool import takes_long
 from ullage.web.served import Bounds
@@ -208,6 +209,25 @@ def test_an_upload_is_a_cluster_until_it_is_removed(ready):
     assert refusal(ready, "mine").status == 404
     ready.run(until(lambda: not any(map(psutil.pid_exists, workers))))
     assert ready.heard[-1].kind == "removed"
+
+
+@pytest.mark.slow
+def test_a_large_document_of_one_keeps_no_small_one_of_another_waiting(ready, monkeypatch):
+    monkeypatch.setattr(uploads, "SMALL_BYTES_MAX", 4000)
+    ended = []
+
+    async def put(name, client, nodes):
+        state = await ready.pool.put(name, document(nodes=nodes), client)
+        ended.append(name)
+        return state.nodes
+
+    async def both():
+        return await asyncio.gather(put("large", "a", 6000), put("small", "b", 2))
+
+    assert ready.run(both()) == [6000, 2]
+    assert ended == ["small", "large"]
+    ready.run(ready.pool.remove("large"))
+    ready.run(ready.pool.remove("small"))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ come in parts, each when it is asked for: then nobody holds all of it, and who r
 import asyncio
 import contextlib
 import secrets
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Final
 
@@ -20,8 +21,9 @@ from ullage.web.reading import CALL_SECONDS_MAX, Listener, Reading, Worker
 from ullage.web.work import Done, Work
 
 OK: Final = 200
-TELLING_MAX: Final = 4
-"""How many may tell something in parts at once."""
+TELLING_MAX: Final = 16
+TELLING_EACH_MAX: Final = 2
+"""How many may tell something in parts at once, to all and to each client."""
 
 
 class Apart:
@@ -29,7 +31,7 @@ class Apart:
 
     def __init__(self) -> None:
         self._expected: dict[str, asyncio.Future[Worker]] = {}
-        self._telling = 0
+        self._telling: Counter[str] = Counter()
 
     async def ask(
         self, reading: Reading, work: Work, seconds_max: float, listener: Listener | None = None
@@ -39,16 +41,20 @@ class Apart:
             async with self._forked(reading) as worker, asyncio.timeout(seconds_max):
                 return (await worker.ask(work, seconds_max, listener)).done
 
-    async def parts(self, reading: Reading, work: Work, seconds_max: float) -> AsyncGenerator[Done, None]:
+    async def parts(
+        self, reading: Reading, work: Work, seconds_max: float, client: str = ""
+    ) -> AsyncGenerator[Done, None]:
         """Yield what a process of its own answers to the same work until it has no more, or refuses.
 
         All of it is to be told in time; raises a Problem as above, also where too many tell something.
         """
-        if self._telling >= TELLING_MAX:
-            raise busy("too many are being told as much already")
+        own = self._telling[client]
+        if own >= TELLING_EACH_MAX or self._telling.total() >= TELLING_MAX:
+            who = f"{own} of yours" if own >= TELLING_EACH_MAX else "too many"
+            raise busy(f"{who} are being told as much already")
         clock = asyncio.get_running_loop().time
         end_seconds = clock() + seconds_max
-        self._telling += 1
+        self._telling[client] += 1
         try:
             with _told(work, seconds_max):
                 async with self._forked(reading) as worker:
@@ -59,7 +65,8 @@ class Apart:
                         if done.body:
                             yield done
         finally:
-            self._telling -= 1
+            self._telling[client] -= 1
+            self._telling += Counter()  # who has none is forgotten
 
     @contextlib.asynccontextmanager
     async def _forked(self, reading: Reading) -> AsyncIterator[Worker]:

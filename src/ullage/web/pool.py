@@ -1,7 +1,7 @@
 """All clusters of a server, and the processes that hold them: whoever wants an answer asks here.
 
-Workers call a Unix socket in a folder that nobody else may look into. One document is read at a time: each
-reading may take as much memory as a cluster may.
+Workers call a Unix socket in a folder that nobody else may look into. Documents that are sent have their
+turns (uploads.py): each reading may take as much memory as a cluster may.
 """
 
 import asyncio
@@ -27,10 +27,10 @@ from ullage.web.frames import EndedError, Hello, read
 from ullage.web.http import Problem
 from ullage.web.line import Kind
 from ullage.web.logs import Log
-from ullage.web.problems import busy
 from ullage.web.reading import STREAM_BYTES, Listener
 from ullage.web.served import Around, Bounds, ServedCluster
 from ullage.web.settings import Settings
+from ullage.web.uploads import Uploads
 from ullage.web.work import Done, Work
 
 CLUSTERS_MAX: Final = 64
@@ -64,9 +64,9 @@ class Pool:
         self._bounds = bounds or Bounds(settings.workers, settings.refresh_seconds)
         self._log = log or Log()
         self._clusters: dict[str, ServedCluster] = {}
-        self._arriving: ServedCluster | None = None
+        self._arriving: set[ServedCluster] = set()
         self._heard: list[Callable[[Heard], None]] = []
-        self._uploading = asyncio.Lock()
+        self._uploads = Uploads()
         self._server: asyncio.Server | None = None
         self._sockets: Path | None = None
         self._calls: set[asyncio.Task[None]] = set()
@@ -89,7 +89,7 @@ class Pool:
         """End every process; whoever still waits for an answer gets none."""
         if self._server is not None:
             self._server.close()
-        every = [*self._clusters.values(), *([self._arriving] if self._arriving else [])]
+        every = {*self._clusters.values(), *self._arriving}
         await asyncio.gather(*(cluster.stop() for cluster in every))
         for call in self._calls:
             call.cancel()
@@ -169,10 +169,12 @@ class Pool:
         cluster = self._cluster(name)
         return await cluster.apart.ask(cluster.held(), work, seconds_max, listener)
 
-    def parts_apart(self, name: str, work: Work, *, seconds_max: float) -> AsyncGenerator[Done, None]:
+    def parts_apart(
+        self, name: str, work: Work, *, seconds_max: float, client: str = ""
+    ) -> AsyncGenerator[Done, None]:
         """Return what such a process tells part by part; whoever has heard enough closes it."""
         cluster = self._cluster(name)
-        return cluster.apart.parts(cluster.held(), work, seconds_max)
+        return cluster.apart.parts(cluster.held(), work, seconds_max, client)
 
     def observed(self, name: str, state: ObservedState) -> None:
         """Take note of how the use of a cluster is observed; it may be gone by now."""
@@ -181,19 +183,17 @@ class Pool:
 
     # Clusters.
 
-    async def put(self, name: str, document: bytes) -> ClusterState:
+    async def put(self, name: str, document: bytes, client: str = "") -> ClusterState:
         """Read a document, and make it the cluster of a name; one that cannot be read changes nothing."""
         check_name(name)
-        if self._uploading.locked():
-            raise busy("another document is being read")
-        async with self._uploading:
+        async with self._uploads.turn(name, client, len(document)):
             known = self._clusters.get(name)
             if known is not None and not known.origin.is_upload:
                 raise Problem(409, f"cluster {name} is read from its own source", "upload under another name")
-            if known is None and len(self._clusters) >= CLUSTERS_MAX:
+            if known is None and len(self._clusters) + len(self._arriving) >= CLUSTERS_MAX:
                 raise Problem(409, f"there are {CLUSTERS_MAX} clusters already", "remove one of them")
             cluster = known or self._new(name, Origin(is_upload=True))
-            self._arriving = cluster
+            self._arriving.add(cluster)
             try:
                 await asyncio.to_thread(cluster.folder.take, document)
                 await cluster.read(upload=True)
@@ -203,7 +203,7 @@ class Pool:
                     await cluster.stop()
                 raise
             finally:
-                self._arriving = None
+                self._arriving.discard(cluster)
             if known is None:
                 self._clusters[name] = cluster
                 cluster.start()
@@ -220,9 +220,8 @@ class Pool:
         cluster = self._cluster(name)
         if not cluster.origin.is_upload:
             raise Problem(409, f"cluster {name} is one of the command line", "start the server without it")
-        async with self._uploading:
-            if self._clusters.pop(name, None) is None:
-                return
+        with self._uploads.alone(name):
+            del self._clusters[name]
             state = cluster.state()
             await cluster.stop()
             if let_go is not None:
@@ -241,7 +240,7 @@ class Pool:
         with contextlib.closing(writer), contextlib.suppress(EndedError, TimeoutError, ProcessLookupError):
             async with asyncio.timeout(HELLO_SECONDS_MAX):
                 hello = await read(reader, _HELLO)
-            for cluster in (*self._clusters.values(), *([self._arriving] if self._arriving else [])):
+            for cluster in (*self._clusters.values(), *self._arriving):
                 reading = cluster.readings.get(hello.reading)
                 if reading is not None and hello.apart:
                     await cluster.apart.serve(reading, hello.apart, reader, writer)

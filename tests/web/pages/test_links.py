@@ -29,6 +29,12 @@ def test_what_the_cluster_has_has_an_address_and_what_it_has_not_has_none(links,
     assert links.named(kind, "nothing/there") == ""
 
 
+def test_a_name_with_a_slash_is_one_part_of_an_address(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("apiVersion: ullage.dev/v1\nkind: Snapshot\nnodes: [{name: a/b c}]\n", encoding="utf-8")
+    assert Links(Shell(cluster="c"), read_cluster(Asked(str(path)))).node("a/b c") == "/nodes/a%2Fb%20c"
+
+
 def test_amounts_that_are_written_as_a_list_lead_to_what_their_row_is_about(links):
     columns = (Column("evicted"), Column("node"), Column("frees"), Column("label"))
     row = (Cell("ml/notebook-4"), Cell("g2"), Cell("4 cpu, 48Gi memory"), Cell("over-quota"))

@@ -60,7 +60,7 @@ async def put(server: "Server", request: Request) -> Response:
     if not request.body:
         raise Problem(422, "there is no document", "send what the command line reads with -c FILE")
     is_new = all(each.name != name for each in server.pool.clusters())
-    state = await server.pool.put(name, request.body)
+    state = await server.pool.put(name, request.body, request.who.name)
     await _noted(server, request, "upload cluster", f"revision {state.revision} of the cluster")
     answer = _told(state, 201 if is_new else 200)
     return answer._replace(headers=(("location", f"/v1/clusters/{name}"),)) if is_new else answer

@@ -73,7 +73,7 @@ async def recorded(server: "Server", request: Request) -> Response | Streamed:
     if is_known(request.headers.get("if-none-match", ""), known):
         return Response(content=MEDIA, headers=headers)  # 304, as everywhere
     work = Work("usage/recorded", {"only": query.only or ""}, b"", place, observed)
-    parts = server.pool.parts_apart(cluster, work, seconds_max=SECONDS_MAX)
+    parts = server.pool.parts_apart(cluster, work, seconds_max=SECONDS_MAX, client=request.who.name)
     first = await anext(parts)
     if first.status == OK:
         return Streamed(Telling(first, parts), MEDIA, headers)

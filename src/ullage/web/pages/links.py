@@ -79,7 +79,7 @@ class Links:
         if name not in self._snapshot.nodes:
             return ""
         anchor = f"#{resource}" if resource in self._resources else ""
-        return self._shell.address(f"/nodes/{name}") + anchor
+        return self._shell.address("/nodes", name) + anchor
 
     def resource(self, name: str, term: str = "") -> str:
         """Return where a resource is explained, at one term of its arithmetic if that is meant."""

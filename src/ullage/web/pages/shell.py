@@ -96,12 +96,13 @@ class Shell(msgspec.Struct, frozen=True):
         """Whether plans may be committed."""
         return self.scope == "commit"
 
-    def address(self, path: str, /, **query: str) -> str:
-        """Return the address of a page about the same cluster."""
+    def address(self, path: str, /, *name: str, **query: str) -> str:
+        """Return the address of a page about the same cluster, or about what has a name there."""
+        path = "/".join((quote(path), *(quote(each, safe="") for each in name)))
         wanted = {name.rstrip("_"): value for name, value in query.items() if value}
         if len(self.clusters) > 1 and self.cluster:
             wanted["cluster"] = self.cluster
-        return f"{quote(path)}?{urlencode(wanted)}" if wanted else quote(path)
+        return f"{path}?{urlencode(wanted)}" if wanted else path
 
 
 def terminal(shell: Shell, words: str) -> str:
