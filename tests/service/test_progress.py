@@ -38,7 +38,7 @@ TOLD = [
     (Case("balance", GANETI), {"moves at most"}),
     (Case("balance", "demo", {"drain": ["n2"]}, "--drain"), {"workloads moved"}),
     (Case("balance", GANETI, {"drain": [MACHINE]}, "--drain"), {"instances moved", "standbys moved"}),
-    (Case("balance", "demo", {"squeeze": True}, "--squeeze"), {"nodes tried"}),
+    (Case("balance", "demo", {"squeeze": True}, "--squeeze"), {"nodes tried", "workloads moved"}),
     (Case("balance", GANETI, {"squeeze": True}, "--squeeze"), {"nodes tried"}),
     (Case("balance", "demo", {"rolling": True}, "--rolling"), {"nodes given a turn"}),
     (Case("balance", GANETI, {"rolling": True}, "--rolling"), {"turns made"}),
@@ -52,6 +52,8 @@ TOLD = [
     (Case("forecast", "demo", {"by": "workload"}), {"series read", "series forecast", "series told"}),
     (Case("advise/ratio", "demo", {"group": ["general"]}), {"nodes composed"}),
     (Case("advise/requests", "demo"), {"workloads looked at"}),
+    (Case("fit", "demo"), {"workloads judged"}),
+    (Case("fit", "demo", {}, "-f", {"workloads": WORK}), {"workloads judged"}),
     (Case("headroom", "demo", {}, "-f", {"workloads": WORK}), {"workloads counted"}),
 ]
 

@@ -25,6 +25,7 @@ from ullage.service.answer import Answer, versioned
 from ullage.service.asked import Asked, check_namespace, placed_within, read_everybody
 from ullage.service.fit_payers import QuotaPays, payers_of
 from ullage.service.held import bench_of
+from ullage.service.progress import listener
 from ullage.service.wanted import Choice, Wanted, with_objects
 from ullage.service.words import plural
 
@@ -255,6 +256,7 @@ def judged(bench: Bench, wanted: Wanted, question: FitQuestion) -> FitAnswer:
         seed=question.seed,
         exact_seconds=question.exact_seconds,
         bench=bench,
+        steps=listener(),
     )
 
 

@@ -26,6 +26,7 @@ from ullage.engine.placement.preemption import Preemption
 from ullage.engine.placement.selectors import Namespaces
 from ullage.engine.quota.claims import Claims
 from ullage.engine.quota.judging import QuotaJudging, is_under_quota
+from ullage.engine.steps import Steps, counted
 from ullage.engine.trial import Trial
 from ullage.model.cluster import Batch
 from ullage.model.plan import Plan
@@ -64,6 +65,7 @@ def fit(
     by_priority: bool = False,
     only_now: bool = False,
     bench: Bench | None = None,
+    steps: Steps | None = None,
 ) -> FitAnswer:
     """Return where workloads would go; `placement` overrides how the policy scores nodes.
 
@@ -76,6 +78,7 @@ def fit(
     asked_of = (bench or Bench(columns)).for_question(batches)
     asking = _Asking(asked_of, batches, placement, seed, exact_seconds)
     asking.first = first or {}
+    asking.steps = steps
     if by_priority:
         asking.schedule(only_now=only_now)
     found = asking.place(batches, together=atomic, atomic=atomic, names_remedies=names_remedies)
@@ -134,6 +137,7 @@ class _Asking:
         self._empty = self._trial.mark()
         self._asked = {batch.key: batch.workload for batch in batches}
         self.first: Mapping[str, int] = {}
+        self.steps: Steps | None = None
         self.by_priority = False
         self._quotas: QuotaJudging | None = None
         if is_under_quota(bench.book, batches):
@@ -183,8 +187,12 @@ class _Asking:
             last = max(self.first.values()) + 1
             ordered.sort(key=lambda batch: self.first.get(batch.key, last))
         one_unit = together and ordered and (self._exact_seconds or (atomic and self._quotas))
-        units = [ordered] if one_unit else units_of(ordered)
-        outcomes = [outcome for unit in units for outcome in judging.judge_together(unit, atomic=atomic)]
+        units = [ordered] if one_unit else list(units_of(ordered))
+        outcomes = [
+            outcome
+            for unit in counted(units, len(units), "workloads judged", self.steps)
+            for outcome in judging.judge_together(unit, atomic=atomic)
+        ]
         if together and any(outcome.refusal for outcome in outcomes):
             return [outcome.undone() for outcome in outcomes]
         return outcomes

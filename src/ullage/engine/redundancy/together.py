@@ -95,15 +95,15 @@ def not_needed(
     wanted.sort(key=lambda name: (emptying.load(name), name))
     free = [name for name in wanted if name not in emptying.fixed]
     chosen = emptying.largest(counted(free, len(free), "nodes tried", steps))
-    return drained(columns, chosen, placement)
+    return drained(columns, chosen, placement, steps)
 
 
-def drained(columns: Columns, names: Sequence[str], placement: str) -> Drain:
+def drained(columns: Columns, names: Sequence[str], placement: str, steps: Steps | None = None) -> Drain:
     """Return a drain that succeeds, of as many of these nodes as it takes; perhaps of none."""
     snapshot = columns.snapshot
     chosen = list(names)
     while True:
-        found = drain(columns, chosen, placement)
+        found = drain(columns, chosen, placement, steps)
         refused = {snapshot.workloads[each.subject].node for each in found.refusals}
         refused |= {snapshot.workloads[key].node for key in found.unowned}
         if not refused:
