@@ -123,6 +123,20 @@ def test_what_is_sent_is_what_files_are(served, printed, folder, case):
     assert asked(served, case, b"---\n".join(case.parts.values())) == wanted
 
 
+def test_a_policy_goes_by_its_name_and_one_without_by_that_of_its_file(served, printed, folder):
+    named = b"apiVersion: ullage.dev/v1\nkind: Policy\nname: careful\ncluster: {cpu-ratio: 2}\n"
+    for content, name in ((named, "careful"), (named.replace(b"name: careful\n", b""), "policy")):
+        (folder / "pol.yaml").write_bytes(content)
+        here = printed("status", ["-c", "demo", "--policy", "pol.yaml"])
+        there = asked(served, Case("status", "demo"), content)
+        called = name if name == "careful" else "pol"
+        assert here == (
+            there[0].replace(b'"policy": "%b"' % name.encode(), b'"policy": "%b"' % called.encode()),
+            there[1],
+        )
+        assert b'"policy": "%b"' % name.encode() in there[0]
+
+
 @pytest.mark.parametrize("case", PROMISED, ids=Case.line)
 def test_the_ledger_of_a_cluster_counts(promising, printed, case):
     server, ledger = promising
