@@ -37,7 +37,15 @@ def test_who_may_not_plan_is_offered_no_plan(draws):
 def test_a_manifest_that_does_not_fit_says_why_and_what_would_help(draws):
     page = draws("what_if", body=(EXAMPLES / "finetune.yaml").read_bytes())
     assert 'class="verdict bad"' in page.html
-    assert "Keep it as a plan" not in page.words
+    assert "as a plan" not in page.words
+
+
+def test_where_a_part_fits_that_part_may_be_kept_as_a_plan(draws):
+    manifest = (EXAMPLES / "checkout.yaml").read_bytes()
+    page = draws("what_if", body=manifest)
+    assert "1 of 2 workloads do not fit: 6 of 7 placed" in page.words
+    assert "Keep what fits as a plan" in page.words
+    assert "as a plan" not in draws("what_if", body=manifest, atomic="1").words
 
 
 @pytest.mark.parametrize("manifest", [b"kind: [", b"\xff\xfe", b"just text", b"a: &a [*a]"])
