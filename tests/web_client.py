@@ -93,12 +93,12 @@ class _Lines:
 
 
 @contextlib.asynccontextmanager
-async def running(folder, *routes: Route, bodies=None, tls=None, **settings):
+async def running(folder, *routes: Route, bodies=None, **settings):
     """A server in this process that answers these routes and holds no cluster."""
     lines = _Lines()
     server = Server(Settings(folder, port=0, **settings), Log(target=lines))
     try:
-        async with serving(server, tls, App(server, Routes(routes), bodies)) as address:
+        async with serving(server, None, App(server, Routes(routes), bodies)) as address:
             yield Running(server, address, lines.kept)
     finally:
         await server.stop()

@@ -11,7 +11,9 @@ import uvloop
 
 from ullage.kube.operator.certificates import make
 from ullage.web import handshakes as module
+from ullage.web.certificate import Certificate
 from ullage.web.handshakes import Handshakes
+from ullage.web.settings import Settings
 
 
 class Echo(asyncio.Protocol):
@@ -30,8 +32,8 @@ def run(tmp_path):
     made = make(("localhost",), datetime.now(tz=UTC))
     (tmp_path / "cert.pem").write_bytes(made.certificate)
     (tmp_path / "key.pem").write_bytes(made.key)
-    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    files = {"tls_certificate": str(tmp_path / "cert.pem"), "tls_key": str(tmp_path / "key.pem")}
+    server = Certificate(Settings(tmp_path, **files))
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
 

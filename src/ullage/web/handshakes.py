@@ -8,9 +8,10 @@ Whoever means it is done within milliseconds.
 import asyncio
 import contextlib
 import socket
-import ssl
 from collections.abc import Callable
 from typing import Final
+
+from ullage.web.certificate import Certificate
 
 HANDSHAKES_MAX: Final = 256
 HANDSHAKE_SECONDS_MAX: Final = 10.0
@@ -22,10 +23,10 @@ class Handshakes:
     """Who is accepted on a socket and not a client yet."""
 
     def __init__(
-        self, listening: socket.socket, tls: ssl.SSLContext, client: Callable[[], asyncio.Protocol]
+        self, listening: socket.socket, certificate: Certificate, client: Callable[[], asyncio.Protocol]
     ) -> None:
         self._listening = listening
-        self._tls = tls
+        self._certificate = certificate
         self._client = client
         self._waited_for: dict[asyncio.Task[None], socket.socket] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -62,7 +63,10 @@ class Handshakes:
         """Have a connection become a client, or be gone; why it is gone is nobody's business."""
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
-                self._client, accepted, ssl=self._tls, ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX
+                self._client,
+                accepted,
+                ssl=self._certificate.context,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX,
             )
         except OSError:  # what TLS does not like is one too
             pass

@@ -12,7 +12,6 @@ import os
 import resource
 import signal
 import socket
-import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from email.utils import formatdate
@@ -24,6 +23,7 @@ import uvloop
 from ullage.model.errors import InputError
 from ullage.web.api.table import routes
 from ullage.web.app import App
+from ullage.web.certificate import Certificate
 from ullage.web.connections import CONNECTIONS_MAX, Clients, Connection, look_at_all
 from ullage.web.handshakes import Handshakes
 from ullage.web.logs import Log
@@ -100,16 +100,19 @@ async def _run(settings: Settings, ready: Callable[[str], None]) -> None:
     stopped = asyncio.Event()
     log = Log()
     loop.set_exception_handler(lambda _, told: _say_defect(log, told))
-    tls = _tls(settings)
+    certificate = Certificate(settings) if settings.has_tls else None
     server = Server(settings, log)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    loop.add_signal_handler(signal.SIGHUP, _reload, settings, tls, log)
+    if certificate is None:
+        loop.add_signal_handler(signal.SIGHUP, lambda: None)  # there is nothing to be read again
+    else:
+        loop.add_signal_handler(signal.SIGHUP, certificate.read_again, log)
     try:
         await server.start()
-        async with serving(server, tls) as address:
+        async with serving(server, certificate) as address:
             log.say("listens", url=address, version=_version())
-            if not settings.is_local and tls is None:
+            if not settings.is_local and certificate is None:
                 log.say("warns: tokens travel unencrypted; use --tls-cert and --tls-key, or a proxy with TLS")
             ready(address)
             _notify("READY=1")
@@ -122,17 +125,17 @@ async def _run(settings: Settings, ready: Callable[[str], None]) -> None:
 
 @contextlib.asynccontextmanager
 async def serving(
-    server: Server, tls: ssl.SSLContext | None = None, app: App | None = None
+    server: Server, certificate: Certificate | None = None, app: App | None = None
 ) -> AsyncIterator[str]:
     """Answer requests while the context lasts; gives the address. At its end all answers are finished."""
     clients = Clients(app or App(server, routes()), lambda what: server.log.say("http", what=what))
     loop = asyncio.get_running_loop()
     listening = _socket(server.settings)
     accepting: asyncio.Server | Handshakes
-    if tls is None:
+    if certificate is None:
         accepting = await loop.create_server(lambda: Connection(clients), sock=listening, backlog=BACKLOG)
     else:
-        accepting = Handshakes(listening, tls, lambda: Connection(clients))
+        accepting = Handshakes(listening, certificate, lambda: Connection(clients))
     looking = asyncio.create_task(_look(clients))
     try:
         yield _address(server.settings, listening)
@@ -189,37 +192,6 @@ def _socket(settings: Settings) -> socket.socket:
 def _address(settings: Settings, listening: socket.socket) -> str:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"{'https' if settings.has_tls else 'http'}://{host}:{listening.getsockname()[1]}"
-
-
-def _tls(settings: Settings) -> ssl.SSLContext | None:
-    if not settings.has_tls:
-        return None
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.set_alpn_protocols(["http/1.1"])
-    _load(context, settings)
-    return context
-
-
-def _load(context: ssl.SSLContext, settings: Settings) -> None:
-    try:
-        context.load_cert_chain(settings.tls_certificate, settings.tls_key or None)
-    except (OSError, ssl.SSLError) as error:
-        raise InputError(
-            f"cannot be used: {error.strerror or error}",
-            where=f"--tls-cert {settings.tls_certificate}",
-            remedy="give a certificate and its key in PEM, with --tls-cert and --tls-key",
-        ) from error
-
-
-def _reload(settings: Settings, tls: ssl.SSLContext | None, log: Log) -> None:
-    if tls is None:
-        return
-    try:
-        _load(tls, settings)
-        log.say("has read the certificate again")
-    except InputError as error:
-        log.say("keeps the certificate it has", why=str(error))
 
 
 def _notify(told: str) -> None:
