@@ -152,3 +152,16 @@ def test_in_mode_fair_two_pods_are_evicted_and_the_third_claim_refused(cluster):
         lambda: shares(cluster) == {"a": ("60", "20", "64"), "b": ("20", "10", "16"), "c": ("0", "0", "0")},
         "quotas say what they use, borrow and may claim",
     )
+
+
+def test_of_three_claims_that_come_at_once_the_third_is_told_what_would_let_it_run(cluster):
+    cluster.plane.create_many([own_quota(name, amount) for name, amount in LIMITS.items()])
+    cluster.start("scheduler", *ARGUMENTS)
+    borrowing(cluster)
+    claims = [f"a/claim{number}" for number in range(3)]
+    cluster.plane.create_many([gpu_pod(key) for key in claims])
+    until(lambda: len(set(claims) & set(cluster.placed())) == 2, "two claims run in the place of two of B's")
+    (refused,) = set(claims) - set(cluster.placed())
+    told = cluster.wait_until_told(refused, "smallest change")
+    assert "70 of nos.nebuly.com/gpu-memory where 64 is its own" in told
+    stays(lambda: of_b(cluster) == 2, "nobody goes for a claim that is refused")

@@ -8,7 +8,7 @@ hard thing is to do nothing twice and nothing as a leader that is none any more:
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -144,13 +144,14 @@ class Scheduler:
             return Cycle()
         waiting += self._nominated_besides(waiting)
         waiting = first_of(waiting, self._nominated, in_turn=bool(len(columns.snapshot.quotas)))
-        columns, waiting = await self._keep_promises(columns, waiting)
+        columns, waiting, served = await self._keep_promises(columns, waiting)
         waiting = [self._kept_room.judged(each) for each in waiting]
         done = await self._judged(columns, waiting)
         self.figures = self.figures._replace(cycles=self.figures.cycles + 1)
         asked = {each.key: each for each in waiting}
         columns = self._assume(columns, done, asked)
-        await self._explaining.tell(columns, done.unplaced, asked)
+        told = done._replace(nominated=(*served, *done.nominated))
+        await self._explaining.tell(columns, told, asked)
         return done
 
     def _nominated_besides(self, waiting: Iterable[Workload]) -> list[Workload]:
@@ -161,22 +162,22 @@ class Scheduler:
 
     async def _keep_promises(
         self, columns: Columns, waiting: list[Workload]
-    ) -> tuple[Columns, list[Workload]]:
-        """Bind pods for which the ledger holds room to where that is; return who waits besides.
+    ) -> tuple[Columns, list[Workload], Sequence[Nominated]]:
+        """Bind pods for which the ledger holds room to where that is; return who waits besides, or there.
 
         They alone may use it. Whoever cannot use it there is judged with all others, who then may, too.
         """
         places = dict(self._following.room.places)
         served = [each for each in waiting if each.key in places]
         if not served:
-            return columns, waiting
+            return columns, waiting, ()
         columns = self._lend(each.key for each in served)
         there = [msgspec.structs.replace(each, node=places[each.key]) for each in served]
         done = (await self._judged(columns, there))._replace(unplaced=())
         self._assume(columns, done, {each.key: each for each in served})
         decided = {each.workload for each in done.bound} | {each.workload for each in done.nominated}
         left = [each for each in waiting if each.key not in decided]
-        return self._lend(each.key for each in left), left
+        return self._lend(each.key for each in left), left, done.nominated
 
     def _lend(self, keys: Iterable[str]) -> Columns:
         """Return the cluster in which nothing is held for these pods, which are judged next."""
