@@ -53,18 +53,25 @@ def lives(draw, wraps: bool = False) -> Lived:
 
 @st.composite
 def overlapping_lives(draw) -> Lived:
-    """Counters of one name: each made anew while those before it are read on, as long as they may be."""
-    seconds, passed = START, 0
-    values = {"boot-0": draw(st.integers(0, 10**12))}
-    readings = [Reading(seconds, values["boot-0"], "boot-0")]
-    for _ in range(draw(st.integers(1, 25))):
-        seconds += draw(st.one_of(st.integers(1, 900), st.integers(901, 40 * 86_400)))
-        epoch = f"boot-{draw(st.integers(max(0, len(values) - 3), len(values)))}"
+    """Counters of one name: each made anew while any before it are read on, as many as they may be.
+
+    Several may be read at one second; what they show at the very first one has passed before.
+    """
+    seconds, passed, began = START, 0, 0
+    values: dict[str, int] = {}
+    readings: list[Reading] = []
+    for _ in range(draw(st.integers(1, 40))):
+        epoch = f"boot-{draw(st.integers(0, len(values)))}"
+        together = {each.epoch for each in readings if each.seconds == seconds}
+        if epoch in together or (together and draw(st.booleans())):
+            seconds += draw(st.one_of(st.integers(1, 900), st.integers(901, 40 * 86_400)))
         more = draw(st.integers(0, 10**12))
+        if seconds > START:
+            passed += more
+            began += epoch not in values
         values[epoch] = values.get(epoch, 0) + more
-        passed += more
         readings.append(Reading(seconds, values[epoch], epoch))
-    return Lived(tuple(readings), passed, len(values) - 1)
+    return Lived(tuple(readings), passed, began)
 
 
 def every_border(readings: Sequence[Reading], period) -> list[int]:

@@ -27,9 +27,10 @@ def notes_of_meters(meters: Meters, reported: Reported) -> list[str]:
     """Return what is not known of what was counted."""
     notes = []
     if meters.forgotten:
-        what = f"{_counters(meters.forgotten)} that went unread and had to be forgotten"
+        what = f"{_counters(meters.forgotten)} that went unread, or epochs of one, and had to be forgotten"
         notes.append(
-            f"{what}: what passed until one of them came back is unknown, and nothing is counted for it"
+            f"{what}: what passed until one of them came back is unknown: nothing is counted for a counter, "
+            "and all that it shows for an epoch"
         )
     unread = meters.unread(reported.begin, reported.end)
     if unread:

@@ -52,6 +52,14 @@ def test_of_epochs_that_were_left_those_that_were_read_last_are_kept():
     assert [each.seconds for each in meter.left] == list(range(2, LEFT_MAX + 2))
 
 
+def test_what_several_epochs_show_at_one_moment_counts_by_each():
+    meter = metered(Reading(10, 100, "a")).read(Reading(20, 1000, "a"), Reading(20, 5000, "b"))
+    assert meter == Meter(5900, Reading(20, 5000, "b"), resets=1, left=(Reading(20, 1000, "a"),))
+    assert meter.read(Reading(30, 1001, "a"), Reading(30, 5002, "b")).total == 5903
+    first = Meter().read(Reading(10, 100, "a"), Reading(10, 7, "b"))
+    assert first == Meter(0, Reading(10, 7, "b"), left=(Reading(10, 100, "a"),)), "nothing is known before"
+
+
 def test_every_reset_is_counted():
     meter = metered(Reading(1, 5), Reading(2, 3), Reading(3, 1), Reading(4, 0, "x"))
     assert (meter.total, meter.resets) == (4, 3)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ullage.engine.capacity.metering import Reading
+from ullage.engine.capacity.metering import LEFT_MAX, Reading
 from ullage.engine.usage.metering_calendar import HOUR_SECONDS
 from ullage.engine.usage.metering_check import problems_of
 from ullage.engine.usage.metering_counters import KEPT_SECONDS, Account, Consumed, CounterName, Meters
@@ -40,6 +40,37 @@ def hours(meters, count=4):
 )
 def test_readings_count_by_hour(readings, passed):
     assert [each.passed for each in hours(metered(*readings))] == passed
+
+
+@pytest.mark.parametrize("epochs", [17, LEFT_MAX])
+def test_an_epoch_goes_on_after_however_many_others_that_are_known(epochs):
+    readings = [(60 * each, 1000, f"e{each}") for each in range(epochs)]
+    meters = metered(*readings, (60 * epochs, 1100, "e0"), gap_seconds=DAY)
+    assert meters.counters[NAME].meter.total == 1000 * (epochs - 1) + 100
+    assert not meters.forgotten
+
+
+def test_of_epochs_that_are_too_many_it_is_told_how_many_were_forgotten():
+    meters = metered(*((each, 5, f"e{each}") for each in range(LEFT_MAX + 4)))
+    assert meters.forgotten == {ACCOUNT: 3}
+    assert list(problems_of(rows_of(meters))) == []
+
+
+def test_first_readings_of_several_epochs_are_kept_and_what_passed_until_them_counts_when_meters_are_added():
+    late = metered((600, 20, "x"), (600, 30, "y"), (660, 21, "x"))
+    assert late.counters[NAME].meter.total == 1
+    assert list(problems_of(rows_of(late))) == []
+    again = meters_of(rows_of(late))
+    assert rows_of(again) == rows_of(late)
+    early = metered((0, 1, "x"), (60, 2, "x"))
+    early.merge(again)
+    assert early.counters[NAME].meter.total == 1 + 18 + 30 + 1
+
+
+def test_a_counter_did_not_begin_with_the_first_of_several_epochs():
+    meters = metered((600, 20), (600, 30, "y"))
+    meters.began(NAME, 0, Reading(600, 20))
+    assert meters.counters[NAME].meter.total == 0
 
 
 def test_a_counter_that_wraps_around_where_it_is_stated_did_not_restart():

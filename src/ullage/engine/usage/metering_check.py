@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ullage.engine.capacity.metering import Reading
+from ullage.engine.capacity.metering import LEFT_MAX, Reading
 from ullage.engine.usage.metering_counters import Account, Counted, Hour, Meters
 from ullage.engine.usage.metering_rows import SETTINGS, meters_of, rows_of
 
@@ -74,32 +74,39 @@ def _hour_problem(hour: Hour) -> str:
 
 def _counter_problem(counted: Counted) -> str:
     """Return what does not follow from what else is known of a counter; empty where everything does."""
-    meter, first = counted.meter, counted.first
+    meter, firsts = counted.meter, counted.firsts
     last = meter.last
-    if (first is None) != (last is None) or (last is None and not counted.waiting):
+    if bool(firsts) != (last is not None) or (last is None and not counted.waiting):
         return "it has no first or no last reading"
-    readings = [each for each in (first, last, *counted.waiting) if each is not None]
-    if any(_is_out_of_range(each, meter.wraps_at) for each in (*readings, *meter.left)):
+    read = (*meter.left, *(() if last is None else (last,)), *counted.waiting)
+    if any(_is_out_of_range(each, meter.wraps_at) for each in (*firsts, *read)):
         return "a reading is below 0, or not below where it wraps around"
-    times = [each.seconds for each in (*meter.left, last, *counted.waiting) if each is not None]
-    if any(after <= before for before, after in pairwise(times)):
+    if any(not _are_in_order(*pair) for pair in (*pairwise(read), *pairwise(firsts))):
         return "its readings are out of order"
     if min(meter.total, meter.resets, meter.wraps_at) < 0:
         return "it counted less than nothing"
-    if first is None or last is None:
+    if last is None:
         return "" if meter.total == meter.resets == 0 else "it counted something before its first reading"
-    if first.seconds > last.seconds:
+    if any(each.seconds != firsts[0].seconds for each in firsts):
+        return "its first readings are not of one second"
+    if firsts[0].seconds > last.seconds:
         return "its first reading is later than its last"
-    return _total_problem(counted, first, last)
+    return _total_problem(counted, last)
 
 
-def _total_problem(counted: Counted, first: Reading, last: Reading) -> str:
+def _are_in_order(one: Reading, other: Reading) -> bool:
+    """Whether a reading may follow another one: later, or at the same second in another epoch."""
+    return (one.seconds, one.epoch) < (other.seconds, other.epoch)
+
+
+def _total_problem(counted: Counted, last: Reading) -> str:
     meter = counted.meter
-    if meter.resets:
-        came_back = bool(meter.left) and last.epoch == first.epoch
-        is_right = meter.total >= last.value - (first.value if came_back else 0)
+    first_values = {each.epoch: each.value for each in counted.firsts}
+    if meter.resets or len(meter.left) == LEFT_MAX:
+        came_back = bool(meter.left)
+        is_right = meter.total >= last.value - (first_values.get(last.epoch, 0) if came_back else 0)
     else:
-        rest = meter.total - (last.value - first.value)
+        rest = meter.total - sum(each.value for each in (*meter.left, last)) + sum(first_values.values())
         is_right = rest % meter.wraps_at == 0 if meter.wraps_at else rest == 0
     return "" if is_right else "what it counted is not what its readings say"
 

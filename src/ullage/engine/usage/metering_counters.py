@@ -8,12 +8,14 @@ What passed between two readings is divided over the hours between them. Where t
 `gap_seconds`, it is kept as one span: how much passed is known, but not when, and whoever asks about periods
 that a span crosses is told that their parts of it are estimated. After a restart it is what the counter
 shows: what it counted between the last reading and its end is known to nobody, and restarts are told. Where
-epochs overlap, each is counted by its own readings.
+epochs overlap, each is counted by its own readings, also where several have one at the same second.
 """
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import groupby, takewhile
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 import msgspec
@@ -58,10 +60,13 @@ class Account(NamedTuple):
 
 
 class Counted(msgspec.Struct, frozen=True):
-    """A counter: what was counted of it from its first reading on, and the readings that wait, in order."""
+    """A counter: what was counted of it from its first reading on, and the readings that wait, in order.
+
+    `firsts` are its first reading, and those of other epochs at the same second: nothing counts until them.
+    """
 
     meter: Meter = Meter()
-    first: Reading | None = None
+    firsts: tuple[Reading, ...] = ()
     waiting: tuple[Reading, ...] = ()
 
     @property
@@ -72,9 +77,11 @@ class Counted(msgspec.Struct, frozen=True):
         return None if self.meter.last is None else self.meter.last.seconds
 
     @property
-    def oldest(self) -> Reading | None:
-        """The oldest reading."""
-        return self.first or (self.waiting[0] if self.waiting else None)
+    def oldest(self) -> tuple[Reading, ...]:
+        """The readings of the oldest second."""
+        if self.firsts or not self.waiting:
+            return self.firsts
+        return tuple(takewhile(lambda each: each.seconds == self.waiting[0].seconds, self.waiting))
 
 
 class Hour(NamedTuple):
@@ -102,7 +109,7 @@ class Meters:
         self.hours: dict[Account, dict[int, Hour]] = {}
         self.spans: dict[Account, list[Span]] = {}
         self.forgotten: dict[Account, int] = {}
-        """How many counters were forgotten; what passes until one of them comes back is unknown."""
+        """How many counters or epochs were forgotten; what passes until one comes back is unknown."""
 
     def add(self, name: CounterName, readings: Iterable[Reading], wraps_at: int | None = None) -> int:
         """Take readings of a counter in, in any order; return how many counted nothing for being too late.
@@ -112,53 +119,55 @@ class Meters:
         old = self.counters.get(name, Counted())
         meter = old.meter
         if wraps_at is not None and wraps_at != meter.wraps_at:
-            if old.oldest is not None:
+            if old.oldest:
                 raise InputError(
                     f"counter {name.counter} of {name.tenant} wrapped around at {meter.wraps_at or 'nothing'}"
                     f" so far, now at {wraps_at or 'nothing'}",
                     remedy="state it once and for all",
                 )
             meter = msgspec.structs.replace(meter, wraps_at=wraps_at)
-        waiting = {each.seconds: each for each in old.waiting}
+        waiting = {(each.seconds, each.epoch): each for each in old.waiting}
         late = 0
         for each in readings:
             if meter.last is not None and each.seconds <= meter.last.seconds:
                 late += 1
                 continue
-            other = waiting.get(each.seconds)
-            if other is None or (other.value, other.epoch) < (each.value, each.epoch):
-                waiting[each.seconds] = each
-        in_order = [waiting[seconds] for seconds in sorted(waiting)]
+            other = waiting.get((each.seconds, each.epoch))
+            if other is None or other.value < each.value:
+                waiting[each.seconds, each.epoch] = each
+        in_order = [waiting[place] for place in sorted(waiting)]
         if not in_order:
             return late
         border = in_order[-1].seconds - self.late_seconds
+        if len(in_order) > WAITING_MAX:
+            border = max(border, in_order[-WAITING_MAX - 1].seconds)
         done = bisect_right(in_order, border, key=lambda each: each.seconds)
-        done = max(done, len(in_order) - WAITING_MAX)
-        counted = Counted(meter, old.first, tuple(in_order))
+        counted = Counted(meter, old.firsts, tuple(in_order))
         self.counters[name] = self._settled(name, counted, done)
         return late
 
     def began(self, name: CounterName, seconds: int, first: Reading) -> None:
         """Count a counter from 0 at a moment on, if a reading that is known to be its first is its oldest."""
         counted = self.counters.get(name)
-        if counted is None or counted.oldest != first or seconds >= first.seconds:
+        if counted is None or counted.oldest != (first,) or seconds >= first.seconds:
             return
         begin, meter = Reading(seconds, 0, first.epoch), counted.meter
-        if counted.first is None:
-            self.counters[name] = Counted(meter, None, (begin, *counted.waiting))
+        if not counted.firsts:
+            self.counters[name] = Counted(meter, (), (begin, *counted.waiting))
             return
-        self._account(name.account, Meter(0, begin), Meter(first.value, first))
+        self._account(name.account, Meter(0, begin), first)
         meter = msgspec.structs.replace(meter, total=meter.total + first.value)
-        self.counters[name] = Counted(meter, begin, counted.waiting)
+        self.counters[name] = Counted(meter, (begin,), counted.waiting)
 
     def unread(self, begin_seconds: int, end_seconds: int) -> dict[Account, int]:
         """Return how many counters had counted before they were first read, in a time when others were."""
-        oldest = [each.oldest.seconds for each in self.counters.values() if each.oldest is not None]
-        begin = max(begin_seconds, min(oldest, default=0) + self.late_seconds + 1)
+        oldest = {name: each.oldest for name, each in self.counters.items()}
+        earliest = min((each[0].seconds for each in oldest.values() if each), default=0)
+        begin = max(begin_seconds, earliest + self.late_seconds + 1)
         found = (
             name.account
-            for name, each in self.counters.items()
-            if each.oldest is not None and each.oldest.value and begin <= each.oldest.seconds < end_seconds
+            for name, each in oldest.items()
+            if any(first.value and begin <= first.seconds < end_seconds for first in each)
         )
         return dict(Counter(found))
 
@@ -190,7 +199,7 @@ class Meters:
 
     def span_seconds(self) -> tuple[int, int] | None:
         """Return from when to when anything was read; None where nothing was."""
-        oldest = [each.oldest.seconds for each in self.counters.values() if each.oldest is not None]
+        oldest = [each.oldest[0].seconds for each in self.counters.values() if each.oldest]
         newest = [each.newest_seconds for each in self.counters.values()]
         known = [each for each in newest if each is not None]
         return (min(oldest), max(known)) if oldest and known else None
@@ -244,24 +253,27 @@ class Meters:
     def _settled(self, name: CounterName, counted: Counted, done: int) -> Counted:
         """Return a counter of which so many of the waiting readings are counted."""
         meter, account = counted.meter, name.account
-        for reading in counted.waiting[:done]:
-            after = meter.read(reading)
-            if meter.last is not None:
-                self._account(account, meter, after)
+        for _, found in groupby(counted.waiting[:done], attrgetter("seconds")):
+            together = tuple(found)
+            for reading in together:
+                self._account(account, meter, reading)
+            after = meter.read(*together)
+            if len(after.left) == LEFT_MAX:
+                self._forget_epochs(account, _epochs(meter).union(each.epoch for each in together), after)
             meter = after
-        first = counted.first or (counted.waiting[0] if done else None)
-        return Counted(meter, first, counted.waiting[done:])
+        return Counted(meter, counted.oldest if done else counted.firsts, counted.waiting[done:])
 
-    def _account(self, account: Account, before: Meter, after: Meter) -> None:
-        """Note what passed between two readings where it belongs."""
-        reading = after.last
-        assert reading is not None  # noqa: S101 - there are two readings
-        last = before.before(reading) or before.last
-        assert last is not None  # noqa: S101 - likewise
-        restarts = after.resets - before.resets
-        if restarts:
-            self._count(account, (reading.seconds - 1) // HOUR_SECONDS, Hour(0, restarts))
-        passed = after.total - before.total
+    def _forget_epochs(self, account: Account, known: frozenset[str], after: Meter) -> None:
+        """Note how many epochs a meter no longer knows: one that comes back would count in full once more."""
+        gone = len(known - _epochs(after))
+        if gone:
+            self.forgotten[account] = self.forgotten.get(account, 0) + gone
+
+    def _account(self, account: Account, before: Meter, reading: Reading) -> None:
+        """Note what passed until a reading where it belongs."""
+        last, passed, restarted = before.passed(reading)
+        if restarted:
+            self._count(account, (reading.seconds - 1) // HOUR_SECONDS, Hour(0, 1))
         if not passed:
             return
         first, end = last.seconds // HOUR_SECONDS, -(-reading.seconds // HOUR_SECONDS)
@@ -288,21 +300,22 @@ class Meters:
         """Return a counter as if both had been one; what passed between the two is noted."""
         early, late = sorted((one, other), key=_beginning)
         early = self._settled(name, early, len(early.waiting))
-        if late.first is None:
-            return Counted(early.meter, early.first, late.waiting)
-        bridged = early.meter.read(late.first)
-        self._account(name.account, early.meter, bridged)
+        if not late.firsts:
+            return Counted(early.meter, early.firsts, late.waiting)
+        for reading in late.firsts:
+            self._account(name.account, early.meter, reading)
+        bridged = early.meter.read(*late.firsts)
         meter = msgspec.structs.replace(
             late.meter,
             total=bridged.total + late.meter.total,
             resets=bridged.resets + late.meter.resets,
             left=_left(early.meter, late.meter),
         )
-        return Counted(meter, early.first, late.waiting)
+        return Counted(meter, early.firsts, late.waiting)
 
 
 def _beginning(counted: Counted) -> int:
-    return -1 if counted.oldest is None else counted.oldest.seconds
+    return counted.oldest[0].seconds if counted.oldest else -1
 
 
 def _epochs(meter: Meter) -> frozenset[str]:
@@ -322,7 +335,7 @@ def _check_apart(name: CounterName, one: Counted, other: Counted) -> None:
     So would an epoch that the later one has seen begin, and the earlier one too.
     """
     early, late = sorted((one, other), key=_beginning)
-    bridged = frozenset() if late.first is None else frozenset((late.first.epoch,))
+    bridged = {each.epoch for each in late.firsts}
     in_both = (_epochs(early.meter) | {each.epoch for each in early.waiting}) & _epochs(late.meter)
     is_mixed = (early.newest_seconds or 0) >= _beginning(late) or in_both - bridged
     if one.meter.wraps_at != other.meter.wraps_at or is_mixed:

@@ -21,7 +21,7 @@ _ReadingRow = tuple[str, str, str]
 
 
 class _CounterRow(msgspec.Struct, array_like=True):
-    """A counter; `left` is written only where epochs were left."""
+    """A counter; `left` is written where epochs were left, `beside` where others were read with the first."""
 
     total: str
     resets: str
@@ -30,6 +30,7 @@ class _CounterRow(msgspec.Struct, array_like=True):
     last: _ReadingRow | None
     waiting: list[_ReadingRow]
     left: list[_ReadingRow] = []
+    beside: list[_ReadingRow] = []
 
 
 _KEY: Final = msgspec.json.Decoder(tuple[str, ...])
@@ -89,21 +90,24 @@ def _take(meters: Meters, name: str, text: str) -> None:
 
 def _counter_text(counted: Counted) -> str:
     meter = counted.meter
-    row = (
+    first, *beside = map(_reading_row, counted.firsts) if counted.firsts else (None,)
+    row: tuple[object, ...] = (
         *_texts(meter.total, meter.resets, meter.wraps_at),
-        None if counted.first is None else _reading_row(counted.first),
+        first,
         None if meter.last is None else _reading_row(meter.last),
         [_reading_row(each) for each in counted.waiting],
     )
-    return _text((*row, [_reading_row(each) for each in meter.left]) if meter.left else row)
+    if meter.left or beside:
+        row = (*row, [_reading_row(each) for each in meter.left])
+    return _text((*row, beside) if beside else row)
 
 
 def _counted(row: _CounterRow) -> Counted:
     last = None if row.last is None else _reading(row.last)
     left = tuple(_reading(each) for each in row.left)
     meter = Meter(int(row.total), last, resets=int(row.resets), wraps_at=int(row.wraps_at), left=left)
-    first = None if row.first is None else _reading(row.first)
-    return Counted(meter, first, tuple(_reading(each) for each in row.waiting))
+    firsts = () if row.first is None else (_reading(row.first), *map(_reading, row.beside))
+    return Counted(meter, firsts, tuple(_reading(each) for each in row.waiting))
 
 
 def _reading_row(reading: Reading) -> _ReadingRow:
