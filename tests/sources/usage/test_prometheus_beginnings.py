@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
+from ullage.engine.capacity.metering import Reading
 from ullage.engine.usage.metering_counters import Account, Meters
 from ullage.sources.usage import prometheus_parts
 from ullage.sources.usage.prometheus_counters import Window, read_counters
@@ -123,4 +124,4 @@ def test_what_was_not_there_in_the_hour_before_a_window_began_in_it(server):
 
 def test_what_began_lies_within_the_scrape_before_it_was_first_seen(server):
     (counter,) = (each for name, each in metered(server, 0).counters.items() if "two-scrapes" in name.counter)
-    assert (counter.first.seconds, counter.first.value) == (BEGIN + 49 * 60, 0)
+    assert counter.firsts == (Reading(BEGIN + 49 * 60, 0),)

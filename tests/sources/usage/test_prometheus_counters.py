@@ -38,6 +38,11 @@ def made_anew(minute):
     return None if minute < 20 else 17 * (minute - 20)
 
 
+def ends_early(minute):
+    """What a job shows of a counter until it no longer sees its pod, and then again for a while."""
+    return 19 * minute if minute < 50 or 120 <= minute < 140 else None
+
+
 def metrics():
     return [
         counter("web-1", "eth0", restarted),
@@ -49,6 +54,14 @@ def metrics():
         counter("twice", "eth0", lambda minute: 10**9 + 11 * minute, "transmit", id="", job="a-without-ids"),
         counter("again", "eth0", left_behind, "transmit"),
         counter("again", "eth0", made_anew, "transmit", id="/again/2", instance="elsewhere"),
+        counter("lost", "eth0", ends_early, "transmit"),
+        counter(
+            "lost",
+            "eth0",
+            lambda minute: 19 * minute + 8 if 5 <= minute < 300 else None,
+            "transmit",
+            job="second-scraper",
+        ),
         counter("plain", "eth0", lambda minute: 5 * minute, "transmit", id=""),
         counter("agent", "eth0", lambda minute: 10**9 * minute),
         counter("", "eth0", lambda minute: 10**9 * minute),
@@ -81,6 +94,7 @@ def test_no_byte_is_lost_or_counted_twice_over_restarts_gaps_and_two_scrapers(se
         CounterName("shop", "network-received/web-1/eth1/web-1/1"),
         CounterName("shop", "network-sent/again/eth0/again/1"),
         CounterName("shop", "network-sent/again/eth0/again/2"),
+        CounterName("shop", "network-sent/lost/eth0/lost/1"),
         CounterName("shop", "network-sent/plain/eth0"),
         CounterName("shop", "network-sent/twice/eth0/twice/1"),
         CounterName("shop", "network-sent/web-1/eth0/web-1/1"),
@@ -91,7 +105,7 @@ def test_no_byte_is_lost_or_counted_twice_over_restarts_gaps_and_two_scrapers(se
     assert received.passed == 1000 * (RESTART - 1) + 10 + 1000 * (last - RESTART) + 3 * last
     assert received.restarts == 1
     (sent,) = meters.consumed(Account("shop", "network-sent"), borders)
-    assert sent.passed == (7 + 11 + 5) * last + 13 * 20 + 17 * (last - 20)
+    assert sent.passed == (7 + 11 + 5) * last + 13 * 20 + 17 * (last - 20) + 19 * 299 + 8
     assert sent.restarts == 0
 
 

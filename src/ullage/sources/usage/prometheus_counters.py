@@ -2,13 +2,14 @@
 
 Ranges are taken as they are kept, not on a grid: between two points of a grid a counter may begin again, and
 what it had counted until then would be lost. The hard thing is not to count twice: of a container that is
-scraped by two jobs one series counts, also where one of them drops the label `id`, and a pod that shares the
-network of its node has none of its own. A pod that was made anew has another `id`, and may be scraped while
-the old one still is: they are two counters.
+scraped by two jobs one series counts, also where one of them drops the label `id`, and that of the other job
+only while the first shows nothing; a pod that shares the network of its node has none of its own. A pod that
+was made anew has another `id`, and may be scraped while the old one still is: they are two counters.
 """
 
 import os
 import time
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -40,6 +41,8 @@ from ullage.sources.usage.prometheus_server import (
 
 SCRAPE_SECONDS: Final = 15
 """How often counters are taken to be scraped, to know how much to ask for at once."""
+APART_SECONDS: Final = 120
+"""Jobs may show a counter as it was a while ago: so near a reading of one, those of others do not count."""
 VALUE_MAX: Final = 2**62
 UNITS: Final = {
     "network-received": "container_network_receive_bytes_total",
@@ -91,9 +94,8 @@ def counters_of(server: Asked, window: Window) -> Iterator[Scraped]:
             chooser = _Chooser(unit, shared)
             for series in answers(server, query, part, window):
                 beginnings.see(series)
-                for name, number in chooser.chosen(series.labels):
-                    readings = _readings(series, number)
-                    beginnings.see_counter(name, series.labels[number], readings)
+                for name, labels, readings in chooser.chosen(series):
+                    beginnings.see_counter(name, labels, readings)
                     meant = [each for each in readings if each.seconds >= first_seconds]
                     if meant:
                         yield Scraped(name, meant)
@@ -108,25 +110,55 @@ class _Chooser:
         self._unit = unit
         self._shared = shared
         self._with_id: set[Interface] = set()
+        self._last: dict[CounterName, int] = {}
 
-    def chosen(self, labels: Sequence[Labels]) -> list[tuple[CounterName, int]]:
-        """Return the counters of an answer, and which of its series each is.
+    def chosen(self, series: Series) -> Iterator[tuple[CounterName, Labels, list[Reading]]]:
+        """Yield the counters of an answer, what its first reading is labelled with, and the readings."""
+        for name, numbers in sorted(self._series_of(series.labels).items()):
+            by_label = [(series.labels[number], _readings(series, number)) for number in numbers]
+            first, readings = by_label[0]
+            for labels, more in by_label[1:]:
+                joined = _joined(readings, more, self._last.get(name))
+                first = labels if joined[:1] != readings[:1] else first
+                readings = joined
+            if readings:
+                self._last[name] = readings[-1].seconds
+                yield name, first, readings
+
+    def _series_of(self, labels: Sequence[Labels]) -> dict[CounterName, list[int]]:
+        """Return which series each counter has, the one that counts before those that fill its gaps.
 
         Series without an id count where none with an id was seen: else they show the same once more.
         """
         meant = [number for number, each in enumerate(labels) if self._is_meant(each)]
         self._with_id.update(interface_of(labels[number]) for number in meant if labels[number].id)
-        found: dict[CounterName, int] = {}
+        found: dict[CounterName, list[int]] = {}
         for number in sorted(meant, key=lambda number: target_of(labels[number])):
             each = labels[number]
             if each.id or interface_of(each) not in self._with_id:
                 parts = (self._unit, each.pod, each.interface, each.id.strip("/"))
-                found.setdefault(CounterName(each.namespace, "/".join(filter(None, parts))), number)
-        return sorted(found.items())
+                name = CounterName(each.namespace, "/".join(filter(None, parts)))
+                found.setdefault(name, []).append(number)
+        return found
 
     def _is_meant(self, labels: Labels) -> bool:
         is_pod = not subject_problem(f"pod/{labels.namespace}/{labels.pod}")
         return is_pod and (labels.namespace, labels.pod) not in self._shared
+
+
+def _joined(readings: list[Reading], others: list[Reading], last_seconds: int | None) -> list[Reading]:
+    """Return readings of one series, and those of another one that are apart from all of them.
+
+    They are apart from the last reading before as well, whose series that was.
+    """
+    taken = [*(() if last_seconds is None else (last_seconds,)), *(each.seconds for each in readings)]
+    more = []
+    for each in others:
+        place = bisect_left(taken, each.seconds)
+        around = taken[max(place - 1, 0) : place + 1]
+        if all(abs(each.seconds - seconds) > APART_SECONDS for seconds in around):
+            more.append(each)
+    return sorted((*readings, *more), key=lambda each: each.seconds) if more else readings
 
 
 def _readings(series: Series, number: int) -> list[Reading]:
