@@ -44,14 +44,16 @@ def sized(
         resources({resource: limit}) if limit else resources(),
     )
     guaranteed = fields.pop("guaranteed", False)
+    gone, now = fields.pop("gone", ()), fields.pop("now", part)
     fields = {"started_seconds": START - DAY, **fields}
     pods = tuple(pod(f"p{number}", namespace="n", containers=(part,), **fields) for number in range(replicas))
     streams = {("container/n/p0/c", resource): used} if used is not None else {}
     observed = book({**streams, **(more or {})})
-    crew = Crew(Owner("n", "Deployment", "w"), pods)
+    newer = () if now is part else (pod("p9", namespace="n", containers=(now,)),)
+    crew = Crew(Owner("n", "Deployment", "w"), (*newer, *pods), gone)
     decays = {name: BUILT_IN_TYPES[name].is_compressible for name in SIZED}
-    (seen,) = seen_of(observed, [Part(crew, part)], rules.cpu_percentile / 100, decays)
-    sizing = Sizing(seen, crew, part, BUILT_IN_TYPES, rules, guaranteed)
+    (seen,) = seen_of(observed, [Part(crew, now)], rules.cpu_percentile / 100, decays)
+    sizing = Sizing(seen, crew, now, BUILT_IN_TYPES, rules, guaranteed)
     return next(each for each in sizing.advice().sized if each.resource == resource)
 
 
@@ -219,6 +221,61 @@ def test_a_kill_of_another_container_or_before_the_window_does_not_count():
 def test_kills_that_a_source_counts_are_kills():
     more = {("container/n/p0/c", OOM_KILLS): every(HOUR, [0, 1], START)}
     assert sized(hourly(100 * MIB), request="1Gi", limit="1Gi", more=more).advised_request == 1536 * MIB
+
+
+@pytest.mark.parametrize("limit", ["1536Mi", "8Gi"])
+@pytest.mark.parametrize(
+    ("kind", "killed"),
+    [("ReplicaSet/w-5c6f7d8b9d", "w-7d9f8c6b5c-bcdfg"), ("StatefulSet/p", "p0"), ("DaemonSet/w", "w-bcdfg")],
+)
+def test_a_kill_under_a_limit_that_nobody_knows_raises_nothing_and_lowers_nothing(limit, kind, killed):
+    fields = {
+        "request": limit, "limit": limit, "owner": kind, "gone": (killed,),
+        "started_seconds": START + 4 * DAY,
+        "more": {(f"container/n/{killed}/c", OOM_KILLS): [(START + 3 * DAY, 1)]},
+    }  # fmt: skip
+    found = sized(closely(1000 * MIB), **fields)
+    assert request_and_limit(found) == (BUILT_IN_TYPES["memory"].print(size(limit)),) * 2
+    assert found.reasons[-1] == "killed for want of memory under a limit that is not known: not lowered"
+
+
+def test_after_a_kill_a_limit_is_raised_above_what_it_was_then():
+    fields = {"owner": "ReplicaSet/w-5c6f7d8b9d", "started_seconds": START + 4 * DAY}
+    gone = ("w-5c6f7d8b9d-bcdfg",)
+    more = {("container/n/w-5c6f7d8b9d-bcdfg/c", OOM_KILLS): [(START + 3 * DAY, 1)]}
+    for limit, wanted in (("1Gi", "1536Mi"), ("1536Mi", "2304Mi")):
+        found = sized(closely(100 * MIB), request=limit, limit=limit, more=more, gone=gone, **fields)
+        assert request_and_limit(found)[1] == wanted, "it had the template of a pod that is there"
+    now = Container("c", "main", resources(memory="1Gi"), resources(memory="2Gi"))
+    old = (Outage("c", 1, killed=True, ended_seconds=START + 5),)
+    found = sized(closely(900 * MIB), request="1Gi", limit="1Gi", outages=old, now=now)
+    assert request_and_limit(found) == ("1536Mi", "2Gi"), "the old pod was killed, the template is new"
+
+
+def test_calm_for_two_weeks_speaks_for_a_limit():
+    outages = (Outage("c", 1, killed=True, ended_seconds=START + DAY),)
+    for days, wanted in ((14, "1536Mi"), (16, "1Gi")):
+        found = sized(hourly(100 * MIB, days=days), request="1Gi", limit="1Gi", outages=outages)
+        assert request_and_limit(found)[1] == wanted
+    assert found.reasons == ("killed for want of memory 14 days ago, and not since: not lowered",)
+
+
+@settings(max_examples=30)
+@given(
+    st.integers(1, 2000), st.sampled_from(["StatefulSet/p", "ReplicaSet/w-5c6f7d8b9d"]), st.integers(1, 12)
+)
+def test_advice_that_is_followed_after_one_kill_comes_to_rest(most, owner, killed_day):
+    """The pod of each round is made from the advice of the one before, after the kill."""
+    limit, started, seen = "1Gi", START - DAY, set()
+    more = {("container/n/p0/c", OOM_KILLS): [(START + killed_day * DAY, 1)]}
+    for _ in range(6):
+        found = sized(
+            hourly(most * MIB), request=limit, limit=limit, more=more, owner=owner,
+            started_seconds=started,
+        )  # fmt: skip
+        limit, started = f"{found.advised_limit // MIB}Mi", START + 13 * DAY
+        seen.add(limit)
+    assert len(seen) == 1, "what the first advice says is enough for all that follow"
 
 
 def test_memory_of_what_was_started_again_is_not_lowered():

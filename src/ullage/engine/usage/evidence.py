@@ -92,14 +92,18 @@ class Evidence(NamedTuple):
 NOTHING_SEEN: Final = Evidence(0, 0, 0, 0, 0, 0, 0, 0, sees_peaks=False, sees_starts=False, first_seconds=0)
 
 
-class Seen(NamedTuple):
-    """What was observed of a container: by resource, and how often it was killed and started again.
+class Kill(NamedTuple):
+    """That a container of a pod ran out of memory, and when it did so last, as far as that is told."""
 
-    That is in the replica to which it happened most often.
-    """
+    pod: str
+    seconds: int | None
+
+
+class Seen(NamedTuple):
+    """What was observed of a container: by resource, where it was killed, how often it started again."""
 
     evidence: Mapping[str, Evidence]
-    kills: int
+    kills: tuple[Kill, ...]
     restarts: int
 
 
@@ -109,7 +113,7 @@ def seen_of(book: Book, parts: Sequence[Part], share: Fraction, decays: Mapping[
     `decays` has the resources, and whether old observations count less in their percentile: where only the
     most that was used decides, they need not, and it matters whether that rises.
     """
-    kills, restarts = _events_of(book, parts, OOM_KILLS), _events_of(book, parts, RESTARTS)
+    kills, restarts = _kills_of(book, parts), _restarts_of(book, parts)
     by_resource = {
         resource: _Looked(book, parts, resource, restarts).evidence(share, decays=each)
         for resource, each in decays.items()
@@ -289,29 +293,51 @@ class _Row(NamedTuple):
 def _saw_a_start(part: Part, begun: Mapping[str, int], first: int, step_seconds: int) -> bool:
     """Whether a replica started after the first observation and was observed from then on."""
     for pod in part.crew.pods:
-        started = _started(pod)
+        started = started_seconds(pod)
         if started < first:
             continue
-        begins = [begun[each] for each in _names(_key(pod), part.container) if each in begun]
+        begins = [begun[each] for each in _names(key_of(pod), part.container) if each in begun]
         if any(each <= started + START_SECONDS + step_seconds for each in begins):
             return True
     return False
 
 
-def _events_of(book: Book, parts: Sequence[Part], event: str) -> list[int]:
-    """Return how often something happened: each point says how often since the one before."""
-    if not book.numbers(event, USAGE):
-        return [0] * len(parts)
-    _, numbers, owners = _streams_of(book, parts, event)
-    known = book.of_streams(numbers, histograms=False)
-    totals = [0] * len(numbers)
-    columns = (known.owners.tolist(), known.table.sum_high.tolist(), known.table.sum_low.tolist())
-    for stream, high, low in zip(*columns, strict=True):
-        totals[stream] += (high << 32) + low
+def _restarts_of(book: Book, parts: Sequence[Part]) -> list[int]:
+    """Return how often containers were started again, in the replica to which it happened most often."""
     found = [0] * len(parts)
-    for owner, total in zip(owners.tolist(), totals, strict=True):
-        found[owner] = max(found[owner], total)
+    for place, _, total, _ in _events_of(book, parts, RESTARTS):
+        found[place] = max(found[place], total)
     return found
+
+
+def _kills_of(book: Book, parts: Sequence[Part]) -> list[tuple[Kill, ...]]:
+    """Return in which pods containers were killed."""
+    found: list[list[Kill]] = [[] for _ in parts]
+    for place, subject, _, last in _events_of(book, parts, OOM_KILLS):
+        kind, _, names = subject.partition("/")
+        found[place].append(Kill(names.rpartition("/")[0] if kind == "container" else names, last))
+    return list(map(tuple, found))
+
+
+def _events_of(book: Book, parts: Sequence[Part], event: str) -> Iterator[tuple[int, str, int, int]]:
+    """Yield which part something happened to, as which subject, how often, and not after which moment.
+
+    Each point says how often since the one before; moments are those of the last point of a day.
+    """
+    if not book.numbers(event, USAGE):
+        return
+    subjects, numbers, owners = _streams_of(book, parts, event)
+    known = book.of_streams(numbers, histograms=False)
+    totals, lasts = [0] * len(numbers), [0] * len(numbers)
+    table = known.table
+    columns = (known.owners, table.sum_high, table.sum_low, table.last_seconds)
+    for stream, high, low, last in zip(*(each.tolist() for each in columns), strict=True):
+        total = (high << 32) + low
+        totals[stream] += total
+        lasts[stream] = max(lasts[stream], last) if total else lasts[stream]
+    for place, subject, total, last in zip(owners.tolist(), subjects, totals, lasts, strict=True):
+        if total:
+            yield place, subject, total, last
 
 
 def observed_pods(listed: Listed) -> list[tuple[str, str]]:
@@ -344,7 +370,7 @@ def _subjects(listed: Listed, part: Part, resource: str) -> Iterator[tuple[str, 
     running = [each for each in crew.newest.containers if each.role != "init"]
     alone = not crew.newest.containers or (len(running) == 1 and running[0].name == container.name)
     known = listed.numbers(resource, USAGE)
-    for key in (*(_key(pod) for pod in crew.pods), *(_key_of(crew, name) for name in crew.gone)):
+    for key in (*(key_of(pod) for pod in crew.pods), *(_key_of(crew, name) for name in crew.gone)):
         itself, of_pod = _names(key, container)
         own = known.get(itself)
         other = known.get(of_pod) if alone else None
@@ -359,7 +385,8 @@ def _names(key: str, container: Container) -> tuple[str, str]:
     return f"container/{key}/{container.name}", f"pod/{key}"
 
 
-def _key(pod: Workload) -> str:
+def key_of(pod: Workload) -> str:
+    """Return how a pod is called in a kill."""
     return f"{pod.namespace}/{pod.name}"
 
 
@@ -367,7 +394,7 @@ def _key_of(crew: Crew, name: str) -> str:
     return f"{crew.owner.namespace}/{name}"
 
 
-def _started(pod: Workload) -> int:
+def started_seconds(pod: Workload) -> int:
     """Return when a pod started; what does not say so has always run."""
     seconds = pod.started_seconds if pod.started_seconds is not None else pod.created_seconds
     return -1 if seconds is None else seconds

@@ -7,7 +7,9 @@
     cpu limit       = left alone, or removed where that is asked for
 
 The hard thing is what use does not tell. Memory near its limit is cut off there: the true need is unknown, so
-it is raised and never lowered; a container that was killed for want of memory is raised further. A rise
+it is raised and never lowered; a container that was killed for want of memory is raised further, above the
+limit that it had then: else each advice that is followed would call for the next. Where that limit is not
+known, or there was calm for long since, it is not raised for the kill, and not lowered. A rise
 that goes on (rising.py) keeps memory from being lowered under it, but raises nobody who has enough now. Too
 few points, a short window or many dropped points advise nothing, unless memory was used beyond its request:
 that needs no second point. A limit is never introduced.
@@ -18,10 +20,10 @@ from fractions import Fraction
 from math import exp, expm1
 from typing import Final, NamedTuple
 
-from ullage.engine.usage.evidence import Evidence, Seen
+from ullage.engine.usage.evidence import DAY_SECONDS, Evidence, Kill, Seen, key_of, started_seconds
 from ullage.engine.usage.owners import Crew
 from ullage.engine.usage.rising import HORIZON_DAYS
-from ullage.model.cluster import Container, Outage
+from ullage.model.cluster import Container, Outage, Workload
 from ullage.model.resources import ResourceTypes
 
 CPU: Final = "cpu"
@@ -38,6 +40,8 @@ RAISED: Final = (Fraction(6, 5), 100 * MEBIBYTE)
 """Memory that was cut off by its limit is raised by a fifth of it, and at least so many bytes."""
 KILLED: Final = (Fraction(3, 2), 200 * MEBIBYTE)
 """The same after a kill."""
+CALM_SECONDS: Final = 14 * DAY_SECONDS
+"""After so long without another kill, which is two of every week's jobs, it speaks for the limit of now."""
 
 
 class Rules(NamedTuple):
@@ -132,13 +136,13 @@ class Sizing(NamedTuple):
 
     def _memory(self, now: Sized) -> Sized:
         seen, limit = now.evidence, now.limit
-        killed = self._was_killed(seen)
+        cut, past = self._kills(seen)
         held = self._why_not(seen)
         # To lower it takes much evidence; to raise it, one point above the request is enough.
-        is_proven = killed or 0 < now.request < seen.most
+        is_proven = cut is not None or 0 < now.request < seen.most
         if held and not is_proven:
             return now.kept(held)
-        need, reasons = self._memory_need(now, killed=killed)
+        need, reasons = self._memory_need(now, cut)
         reasons += (f"{held}: it may need more",) if held else ()
         need = self._rounded(MEMORY, need)
         rising, why = self._risen(seen)
@@ -149,6 +153,8 @@ class Sizing(NamedTuple):
             need, reasons, now = rising, (*reasons, why), now._replace(is_rising=uses_margin_up)
         if held and need <= now.request:
             return now.kept(held)
+        if need < now.request and past:
+            return now.kept(past)
         restarts = self._restarts(seen)
         if need < now.request and restarts:
             return now.kept(f"was started again {_times(restarts)} while it was observed: not lowered")
@@ -158,23 +164,23 @@ class Sizing(NamedTuple):
             return self._with_lower_limit(sized)
         return sized
 
-    def _memory_need(self, now: Sized, *, killed: bool) -> tuple[int, tuple[str, ...]]:
+    def _memory_need(self, now: Sized, killed_at: int | None) -> tuple[int, tuple[str, ...]]:
         """Return how much memory is needed, and why that is so much."""
         seen, limit = now.evidence, now.limit
         show = self.types[MEMORY].readable
         margin = _percent(self.rules.memory_margin)
         need = _up(seen.most * (1 + self.rules.memory_margin))
         reasons = [f"at most {show(seen.most)} was used, plus {margin}"] if seen.points else []
-        cut_off = limit is not None and seen.most >= NEAR_LIMIT * limit and bool(seen.points)
-        if killed or cut_off:
-            ratio, least = KILLED if killed else RAISED
-            base = max(seen.most, now.request if limit is None else limit)
-            need = max(need, _up(base * ratio), base + least)
-            of_what = f"its limit {show(limit)}" if limit is not None else f"{show(base)}"
-            cut = "use came near the limit, the true need is unknown"
-            why = "killed for want of memory" if killed else cut
-            more = f"{_percent(ratio - 1)} and at least {show(least)} above {of_what}"
-            reasons = [f"{why}: {more}"]
+        near = None if limit is None or not seen.points or seen.most < NEAR_LIMIT * limit else limit
+        cuts = (
+            (near, RAISED, "use came near the limit, the true need is unknown", "its limit "),
+            (killed_at, KILLED, "killed for want of memory", "the limit then, " if limit is not None else ""),
+        )
+        for at, (ratio, least), why, what in cuts:
+            raised = 0 if at is None else max(_up(at * ratio), at + least)
+            if at is not None and raised > need:
+                need = raised
+                reasons = [f"{why}: {_percent(ratio - 1)} and at least {show(least)} above {what}{show(at)}"]
         return need, tuple(reasons)
 
     def _risen(self, seen: Evidence) -> tuple[int, str]:
@@ -201,21 +207,49 @@ class Sizing(NamedTuple):
         lower = self._rounded(MEMORY, _up(sized.advised_request * max(ratio, Fraction(1))))
         return sized._replace(advised_limit=min(limit, lower))
 
-    def _was_killed(self, seen: Evidence) -> bool:
-        """Whether a replica ran out of memory since it is observed, as its status or a source tells."""
-        return bool(self.seen.kills) or any(each.killed for each in self._outages(seen))
+    def _kills(self, seen: Evidence) -> tuple[int | None, str]:
+        """Return the most at which a replica was killed lately, and why others forbid to lower it."""
+        last_seconds = seen.first_seconds + seen.window_seconds
+        told = (Kill(key_of(pod), each.ended_seconds) for pod, each in self._outages(seen) if each.killed)
+        known: list[int] = []
+        past = ""
+        for kill in (*self.seen.kills, *told):
+            at = self._limit_at(kill, seen)
+            if at is None:
+                past = past or "killed for want of memory under a limit that is not known: not lowered"
+            elif kill.seconds is not None and last_seconds - kill.seconds >= CALM_SECONDS:
+                days = (last_seconds - kill.seconds) // DAY_SECONDS
+                past = past or f"killed for want of memory {days} days ago, and not since: not lowered"
+            else:
+                known.append(at)
+        return max(known, default=None), past
+
+    def _limit_at(self, kill: Kill, seen: Evidence) -> int | None:
+        """Return the limit that a replica had as it was killed; None where nobody knows it any more.
+
+        It had that of its pod, where that had started, else that of another one of its ReplicaSet.
+        """
+        for pod in self.crew.pods:
+            made_by = f"{pod.namespace}/{pod.owner.removeprefix('ReplicaSet/')}"
+            is_it = key_of(pod) == kill.pod and (kill.seconds is None or started_seconds(pod) <= kill.seconds)
+            if is_it or (pod.owner.startswith("ReplicaSet/") and made_by == kill.pod.rpartition("-")[0]):
+                for each in pod.containers:
+                    if each.name == self.container.name:
+                        limit = each.limits.get(MEMORY)
+                        return max(each.requests.of(MEMORY), seen.most) if limit is None else limit
+        return None
 
     def _restarts(self, seen: Evidence) -> int:
         """Return how often a replica started again since it is observed, as its status or a source tells."""
-        return max((self.seen.restarts, *(each.restarts for each in self._outages(seen))))
+        return max((self.seen.restarts, *(each.restarts for _, each in self._outages(seen))))
 
-    def _outages(self, seen: Evidence) -> Iterator[Outage]:
-        """Yield what ended since it is observed; what does not say when may have."""
+    def _outages(self, seen: Evidence) -> Iterator[tuple[Workload, Outage]]:
+        """Yield in which pod something ended since it is observed; what does not say when may have."""
         for pod in self.crew.pods:
             for each in pod.outages:
                 is_old = each.ended_seconds is not None and each.ended_seconds < seen.first_seconds
                 if each.container == self.container.name and not is_old:
-                    yield each
+                    yield pod, each
 
     # CPU
 
