@@ -265,6 +265,36 @@ def test_what_is_scraped_from_a_node_exporter_and_an_exporter_of_ours_is_read(tm
     assert 0 < used <= psutil.virtual_memory().total
 
 
+def root(name, gib):
+    """What a kubelet tells of its node."""
+    labels = {"id": "/", "node": name, "instance": f"{name}:10250", "job": "kubelet"}
+    return [
+        Metric("container_memory_working_set_bytes", labels, lambda _: gib * 1024 * MIB),
+        Metric(
+            "container_cpu_usage_seconds_total", {**labels, "cpu": "total"}, lambda minute: minute * 180.0
+        ),
+    ]
+
+
+@slow
+def test_of_each_node_what_its_own_exporter_tells_goes_before_what_its_kubelet_tells(tmp_path):
+    both = node("n2:9100", "n2", 0.5, lambda _: 512 * MIB)
+    elsewhere = node("nas:9100", "nas", 1.5, lambda _: 512 * MIB)
+    metrics = [*root("n1", 40), *root("n2", 30), *both, *elsewhere]
+    with prometheus(tmp_path, history(metrics, BEGIN, 20)) as url:
+        window = Window(BEGIN + 300, BEGIN + 900)
+        found = points(read_prometheus(url, window, snapshot=cluster(a_node("n1"), a_node("n2"))))
+    last = {stream: amounts[15] for stream, amounts in found.items()}
+    assert last == {
+        ("node/n1", "cpu", "usage"): 3000,
+        ("node/n1", "memory", "usage"): 40 * 1024 * MIB,
+        ("node/n1", "memory", "maxusage"): 40 * 1024 * MIB,
+        ("node/n2", "cpu", "usage"): 500,
+        ("node/n2", "memory", "usage"): 512 * MIB,
+        ("node/n2", "memory", "maxusage"): 512 * MIB,
+    }
+
+
 @slow
 def test_idle_containers_are_together_what_they_are(tmp_path):
     idle = [

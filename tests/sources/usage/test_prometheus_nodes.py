@@ -48,6 +48,15 @@ def test_a_domain_may_stand_behind_the_name_on_either_side(names):
     assert names("alpha.example.com", "alpha").of(Labels(instance="10.0.0.1:9100")) == "alpha.example.com"
 
 
+def test_a_host_that_neither_the_cluster_nor_its_kubelets_know_is_left_out(names, monkeypatch):
+    nas = Labels(instance="nas:9100")
+    assert names("alpha").of(nas) == "", "kube_node_info tells which nodes there were"
+    assert names("alpha").of(Labels(instance="10.0.0.9:9100")) == "ip-10-0-0-9", "it was one"
+    assert names().of(nas) == "nas"
+    monkeypatch.setattr(f"{__name__}.INFO", [])
+    assert names("alpha").of(nas) == "nas", "nobody tells which nodes there were"
+
+
 def test_without_a_cluster_the_label_goes_before_the_own_name_and_that_before_the_address(names):
     assert names().of(Labels(instance="10.0.0.1:9100", node="n")) == "n"
     assert names().of(Labels(instance="10.0.0.1:9100")) == "alpha.example.com"

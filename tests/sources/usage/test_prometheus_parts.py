@@ -12,7 +12,7 @@ from ullage.model.errors import InputError
 from ullage.sources.usage import prometheus_parts
 from ullage.sources.usage.prometheus_answers import Labels, Series
 from ullage.sources.usage.prometheus_parts import Part, Window, answers, parts_of, window_of
-from ullage.sources.usage.prometheus_queries import CONTAINERS, QUERIES, Query, chosen
+from ullage.sources.usage.prometheus_queries import CONTAINERS, NODES, QUERIES, Query, chosen
 from ullage.sources.usage.prometheus_server import TooMuchError
 
 DAY = 86_400
@@ -38,6 +38,7 @@ def test_a_window_without_points_or_with_too_many_is_refused(window):
 
 
 def test_a_window_may_be_said_in_words():
+    assert window_of("match=cluster=a%26b&window=1d", 5 * DAY).matches == ("cluster=a&b",)
     assert window_of("", 100 * DAY) == Window(86 * DAY, 100 * DAY, 300)
     assert window_of("window=2d&step=1m", 100 * DAY) == Window(98 * DAY, 100 * DAY, 60)
     assert window_of("step=1h", 5 * DAY) == Window(0, 5 * DAY, 3600)
@@ -148,9 +149,11 @@ def test_what_cannot_be_halved_any_more_is_told(monkeypatch):
         read(Window(0, 3000, 300))
 
 
-def test_of_several_ways_to_know_the_same_the_first_that_is_there_counts():
+def test_of_several_ways_to_know_the_same_the_first_that_is_there_counts_and_of_nodes_each_is_asked():
     everything = frozenset(name for ways in QUERIES for way in ways for name in way.needs)
-    assert chosen(everything) == [ways[0] for ways in QUERIES]
+    assert chosen(everything) == [
+        way for ways in QUERIES for way in (ways if ways[0].what == NODES else ways[:1])
+    ]
     (only,) = chosen(frozenset({"container_oom_events_total"}))
     assert only.resource == "ullage.dev/oom-kills"
     assert {each.needs for each in chosen(frozenset({"container_memory_rss"}))} == {("container_memory_rss",)}

@@ -19,11 +19,13 @@ from ullage.engine.usage.summaries import AMOUNT_MAX
 from ullage.model.cluster import Snapshot
 from ullage.model.errors import InputError
 from ullage.sources.given import refuse_others
+from ullage.sources.places import one_line
 from ullage.sources.usage.csv_samples import subject_problem
 from ullage.sources.usage.prometheus_answers import Labels, Numbers, Series, ask_values
+from ullage.sources.usage.prometheus_clusters import meant_of, require_one
 from ullage.sources.usage.prometheus_nodes import NodeNames
 from ullage.sources.usage.prometheus_parts import Part, Window, answers, parts_of, window_of
-from ullage.sources.usage.prometheus_queries import CONTAINERS, EVENTS, NAMES, NODES, Query, chosen
+from ullage.sources.usage.prometheus_queries import CLUSTER, CONTAINERS, EVENTS, NAMES, NODES, Query, chosen
 from ullage.sources.usage.prometheus_server import (
     Asked,
     PrometheusOptions,
@@ -49,8 +51,9 @@ def read_prometheus(
     """Yield what a Prometheus has of containers, pods and nodes.
 
     A window may also stand behind the address, as `?window=14d&step=5m`; else it is that of the last two
-    weeks. Without options, those of the environment count (`options_of`). The snapshot says what nodes are
-    called. An InputError says in one line what is wrong.
+    weeks. So may a label of the cluster that is meant, as `?match=cluster=blue`. Without options, those of
+    the environment count (`options_of`). The snapshot says what nodes are called. An InputError says in one
+    line what is wrong.
     """
     refuse_others("prometheus")
     address, _, said = url.partition("?")
@@ -64,24 +67,35 @@ def read_prometheus(
 def observe(server: Asked, window: Window, snapshot: Snapshot | None = None) -> Iterator[Samples]:
     """Yield what a server has, however it is reached."""
     window = window.aligned()
+    server = meant_of(server, window)
     names = names_there(server, NAMES, window)
     queries = chosen(names)
     if not queries:
-        raise InputError("it knows nothing of containers or nodes", where=server.name, remedy=_NOTHING)
+        of_which = "".join(f" of {one_line(each)}" for each in window.matches)
+        raise InputError(
+            f"it knows nothing of containers or nodes{of_which}", where=server.name, remedy=_NOTHING
+        )
+    require_one(server, window)
     nodes = NodeNames(server, names, window, snapshot)
     parts: dict[str, list[Part]] = {}
+    known: dict[tuple[str, str], set[str]] = {}
     for query in queries:
         if query.counted not in parts:
             parts[query.counted] = parts_of(server, query, window)
+        before = known.setdefault((query.resource, query.measure), set())
+        found: set[str] = set()
         for part in parts[query.counted]:
-            grid = _Grid(query, window, nodes)
+            grid = _Grid(query, window, nodes, frozenset(before))
             for series in answers(server, query, part, window):
-                yield from grid.samples(series)
+                for samples in grid.samples(series):
+                    found.update(samples.subjects if query.what == NODES else ())
+                    yield samples
+        before |= found
 
 
 def names_there(server: Asked, names: Sequence[str], window: Window) -> frozenset[str]:
     """Return those of some names of metrics that are there in a window."""
-    matcher = f'{{__name__=~"{"|".join(names)}"}}'
+    matcher = f'{{__name__=~"{"|".join(names)}"{CLUSTER}}}'
     try:
         found = ask_values(server, "__name__", matcher, window.first_seconds, window.last_seconds)
     except TooMuchError as error:
@@ -92,12 +106,18 @@ def names_there(server: Asked, names: Sequence[str], window: Window) -> frozense
 
 
 class _Grid:
-    """What is known of the series of one part: when each was seen last."""
+    """What is known of the series of one part: when each was seen last.
 
-    def __init__(self, query: Query, window: Window, nodes: NodeNames) -> None:
+    Nodes of which the same is known `otherwise`, in a way that goes before, are left out.
+    """
+
+    def __init__(
+        self, query: Query, window: Window, nodes: NodeNames, otherwise: frozenset[str] = frozenset()
+    ) -> None:
         self._query = query
         self._window = window
         self._nodes = nodes
+        self._otherwise = otherwise
         self._last: dict[str, int] = {}
 
     def samples(self, series: Series) -> Iterator[Samples]:
@@ -125,6 +145,8 @@ class _Grid:
     def _subject(self, labels: Labels) -> str:
         if self._query.what == NODES:
             subject = f"node/{self._nodes.of(labels)}"
+            if subject in self._otherwise:
+                return ""
         else:
             subject = f"container/{labels.namespace}/{labels.pod}/{labels.container}"
         return "" if subject_problem(subject) else subject

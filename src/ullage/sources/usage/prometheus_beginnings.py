@@ -17,6 +17,7 @@ from ullage.engine.capacity.metering import Reading
 from ullage.engine.usage.metering_counters import CounterName
 from ullage.sources.usage.prometheus_answers import Labels, Series, ask_at
 from ullage.sources.usage.prometheus_parts import quoted
+from ullage.sources.usage.prometheus_queries import CLUSTER
 from ullage.sources.usage.prometheus_server import Asked, TooMuchError
 
 LOOK_BACK_SECONDS: Final = 3600
@@ -110,7 +111,9 @@ class Beginnings:
         """Return when those were started, by their ids, that were there as a target was first scraped."""
         job, instance = map(quoted, target)
         seconds = int(2 * self._missed_seconds(target))
-        text = f'max_over_time({STARTED}{{id!="",job="{job}",instance="{instance}"}}[{seconds + 1}s])'
+        text = (
+            f'max_over_time({STARTED}{{id!="",job="{job}",instance="{instance}"{CLUSTER}}}[{seconds + 1}s])'
+        )
         try:
             series = ask_at(server, text, int(self._targets[target]) + seconds)
         except TooMuchError:

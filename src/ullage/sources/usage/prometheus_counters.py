@@ -29,8 +29,9 @@ from ullage.sources.usage.prometheus_beginnings import (
     interface_of,
     target_of,
 )
+from ullage.sources.usage.prometheus_clusters import meant_of, require_one
 from ullage.sources.usage.prometheus_parts import MOMENTS, Window, answers, parts_of, window_of
-from ullage.sources.usage.prometheus_queries import COUNTERS, Query
+from ullage.sources.usage.prometheus_queries import CLUSTER, COUNTERS, Query
 from ullage.sources.usage.prometheus_server import (
     Asked,
     PrometheusOptions,
@@ -49,8 +50,8 @@ UNITS: Final = {
     "network-sent": "container_network_transmit_bytes_total",
 }
 """What is counted, and the name of its counters."""
-_MEANT: Final = '{pod!="",interface!="lo"@}'
-_SHARED: Final = 'max by (namespace, pod) (kube_pod_info{host_network="true"})'
+_MEANT: Final = f'{{pod!="",interface!="lo"{CLUSTER}@}}'
+_SHARED: Final = f'max by (namespace, pod) (kube_pod_info{{host_network="true"{CLUSTER}}})'
 
 
 class Scraped(NamedTuple):
@@ -81,6 +82,8 @@ def read_counters(
 def counters_of(server: Asked, window: Window) -> Iterator[Scraped]:
     """Yield what a server has, however it is reached."""
     window = window._replace(step_seconds=SCRAPE_SECONDS).aligned()
+    server = meant_of(server, window)
+    require_one(server, window)
     first_seconds = window.first_seconds - SCRAPE_SECONDS
     window = window._replace(first_seconds=max(0, window.first_seconds - LOOK_BACK_SECONDS))
     beginnings = Beginnings(first_seconds)
@@ -174,7 +177,7 @@ def _readings(series: Series, number: int) -> list[Reading]:
 
 def _shared(server: Asked, window: Window) -> frozenset[tuple[str, str]]:
     """Return the pods that share the network of their node: what they show is the node's."""
-    first, last, step = window
+    first, last, step, _ = window
     coarse = max(step, (last - first) // MOMENTS // step * step)
     try:
         found = ask_range(server, _SHARED, first, last, coarse)

@@ -9,6 +9,7 @@ part is halved: its names, then its time.
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from ullage.model.errors import InputError
 from ullage.sources.places import shown
@@ -38,11 +39,12 @@ _DURATION: Final = re.compile(r"([0-9]{1,9})([smhdw])")
 
 
 class Window(NamedTuple):
-    """From when to when, and how far apart the points are."""
+    """From when to when, how far apart the points are, and which series are meant, as `LABEL=VALUE`."""
 
     first_seconds: int
     last_seconds: int
     step_seconds: int = STEP_SECONDS
+    matches: tuple[str, ...] = ()
 
     def aligned(self) -> "Window":
         """Return a window whose points are those of every other one; an InputError where it has none."""
@@ -57,7 +59,7 @@ class Window(NamedTuple):
                 f"a window of {self.last_seconds - self.first_seconds} s in steps of {step} s",
                 remedy=f"use one of 1 to {POINTS_MAX} points",
             )
-        return Window(first, last, step)
+        return self._replace(first_seconds=first, last_seconds=last)
 
 
 class Part(NamedTuple):
@@ -81,15 +83,23 @@ class Part(NamedTuple):
 
 
 def window_of(said: str, now_seconds: int) -> Window:
-    """Return the window of `window=14d&step=5m`; what is not said is two weeks in steps of five minutes."""
+    """Return the window of `window=14d&step=5m`; what is not said is two weeks in steps of five minutes.
+
+    `match=LABEL=VALUE` says which series are meant, and may come more than once.
+    """
     asked = {"window": WINDOW_DAYS * _DAY_SECONDS, "step": STEP_SECONDS}
+    matches: list[str] = []
     for each in filter(None, said.split("&")):
         name, _, text = each.partition("=")
+        if name == "match":
+            matches.append(unquote(text))
+            continue
         matched = _DURATION.fullmatch(text)
         if name not in asked or matched is None:
             raise InputError(f"{shown(each)!r} says nothing of a window", remedy="write ?window=14d&step=5m")
         asked[name] = int(matched[1]) * _UNITS[matched[2]]
-    return Window(max(0, now_seconds - asked["window"]), now_seconds, asked["step"])
+    first_seconds = max(0, now_seconds - asked["window"])
+    return Window(first_seconds, now_seconds, asked["step"], tuple(matches))
 
 
 def parts_of(server: Asked, query: Query, window: Window) -> list[Part]:
@@ -124,7 +134,7 @@ def answers(server: Asked, query: Query, part: Part, window: Window) -> Iterator
 
 
 def _asked(server: Asked, query: Query, part: Part, window: Window, left: int) -> Iterator[Series]:
-    first, last, step = window
+    first, last, step, _ = window
     halves: tuple[tuple[Part, Window], ...] = ()
     try:
         text = query.text(part.matchers, step)
@@ -146,7 +156,7 @@ def _asked(server: Asked, query: Query, part: Part, window: Window, left: int) -
 
 def _halves(part: Part, window: Window) -> tuple[tuple[Part, Window], ...]:
     """Return two that are one together; none where that is one name at one moment."""
-    first, last, step = window
+    first, last, step, _ = window
     if len(part.names) > 1:
         middle = len(part.names) // 2
         return tuple(
@@ -165,7 +175,7 @@ def _counts(server: Asked, query: Query, window: Window) -> dict[str, int]:
     text = f"count by (namespace) ({counted})"
     if query.what == NODES:
         text = f"count (count by (instance, node) ({counted}))"
-    first, last, step = window
+    first, last, step, _ = window
     coarse = max(step, (last - first) // MOMENTS // step * step)
     try:
         found = ask_range(server, text, first, last, coarse)

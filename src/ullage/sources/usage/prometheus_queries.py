@@ -1,9 +1,9 @@
 """What is asked of a Prometheus: expressions for containers, nodes and events, by the names of exporters.
 
 One line each in a table, with the names that must be there for it; of several ways to know the same, the
-first one that is there counts. The hard thing is series that are there twice: a container that was restarted
-leaves its old series for a while, and some clusters scrape kubelets by two jobs. So of each container the
-largest counts, after the processors of a series were summed.
+first one that is there counts, of nodes for each node by itself. The hard thing is series that are there
+twice: a container that was restarted leaves its old series for a while, and some clusters scrape kubelets by
+two jobs. So of each container the largest counts, after the processors of a series were summed.
 
 Memory is the working set: what cannot be dropped. Its peak (maxusage) is the largest working set between two
 points; `container_memory_max_usage_bytes` is not that, since it counts files in the page cache too.
@@ -19,6 +19,8 @@ RATE_SECONDS_MIN: Final = 120
 CONTAINERS: Final = "containers"
 NODES: Final = "nodes"
 EVENTS: Final = "events"
+CLUSTER: Final = "§"
+"""Stands in each selector where the matchers of one cluster belong; no expression is asked with it."""
 COUNTERS: Final = "counters"
 
 _CPU: Final = "container_cpu_usage_seconds_total"
@@ -32,8 +34,12 @@ _REASON: Final = "kube_pod_container_status_last_terminated_reason"
 _EVENTS: Final = "container_oom_events_total"
 _BY_CONTAINER: Final = "max by (namespace, pod, container)"
 _BY_NODE: Final = "max by (instance, node, kubernetes_io_hostname)"
-_MEANT: Final = 'container!="",container!="POD",pod!=""'
-_WORK: Final = 'mode!~"idle|iowait|steal"'
+_MEANT: Final = f'container!="",container!="POD",pod!=""{CLUSTER}'
+_WORK: Final = f'mode!~"idle|iowait|steal"{CLUSTER}'
+ALL: Final = f'{{job=~".*"{CLUSTER}}}'
+"""Of a name, all series of the cluster."""
+SEEN_ALWAYS: Final = (_CPU, _WORKING_SET, _NODE_CPU, _TOTAL)
+"""What every cluster has, as far as it is observed."""
 
 
 class Query(NamedTuple):
@@ -72,10 +78,10 @@ def _of_containers(resource: str, measure: str, name: str, inner: str, scale: in
 
 
 def _root(name: str) -> str:
-    return f'{name}{{id="/"}}'
+    return f'{name}{{id="/"{CLUSTER}}}'
 
 
-_NODE_MEMORY: Final = f"{_TOTAL} - {{}}"
+_NODE_MEMORY: Final = f"{_TOTAL}{ALL} -"
 _CHANGED: Final = f"({_container(_RESTARTS)} - {_container(_RESTARTS)} offset {{step}} > 0)"
 _ENDED: Final = f'{_REASON}{{reason="OOMKilled",{_MEANT}@}} == 1'
 
@@ -93,7 +99,7 @@ QUERIES: Final = (
         Query(
             NODES, "cpu", USAGE, (_NODE_CPU,),
             f"{_BY_NODE} (sum without (cpu, mode) (rate({_NODE_CPU}{{{_WORK}}}[{{rate}}])))",
-            f'{_NODE_CPU}{{mode="idle"}}', 1000,
+            f'{_NODE_CPU}{{mode="idle"{CLUSTER}}}', 1000,
         ),
         Query(
             NODES, "cpu", USAGE, (_CPU,),
@@ -103,7 +109,7 @@ QUERIES: Final = (
     (
         Query(
             NODES, "memory", USAGE, (_TOTAL, _AVAILABLE),
-            f"{_BY_NODE} ({_NODE_MEMORY.format(_AVAILABLE)})", _TOTAL,
+            f"{_BY_NODE} ({_NODE_MEMORY} {_AVAILABLE}{ALL})", _TOTAL + ALL,
         ),
         Query(
             NODES, "memory", USAGE, (_WORKING_SET,),
@@ -113,7 +119,8 @@ QUERIES: Final = (
     (
         Query(
             NODES, "memory", MAX_USAGE, (_TOTAL, _AVAILABLE),
-            f"{_BY_NODE} ({_NODE_MEMORY.format(f'min_over_time({_AVAILABLE}[{{step}}])')})", _TOTAL,
+            f"{_BY_NODE} ({_NODE_MEMORY} min_over_time({_AVAILABLE}{ALL}[{{step}}]))",
+            _TOTAL + ALL,
         ),
         Query(
             NODES, "memory", MAX_USAGE, (_WORKING_SET,),
@@ -133,7 +140,9 @@ QUERIES: Final = (
         ),
     ),
 )  # fmt: skip
-"""What is known in ways of which the first counts that is there."""
+"""What is known in ways of which the first counts that is there, of nodes for each node by itself."""
+KUBELETS: Final = (_WORKING_SET, f"{_BY_NODE} ({_root(_WORKING_SET)})")
+"""What every kubelet tells of its node."""
 
 UNAME: Final = "node_uname_info"
 NODE_INFO: Final = "kube_node_info"
@@ -144,6 +153,9 @@ NAMES: Final = tuple(
 
 
 def chosen(names: frozenset[str]) -> list[Query]:
-    """Return what can be asked where these names are there."""
-    found = (next((way for way in ways if names.issuperset(way.needs)), None) for ways in QUERIES)
-    return [each for each in found if each is not None]
+    """Return what can be asked where these names are there: of nodes all ways, as nodes may differ."""
+    found: list[Query] = []
+    for ways in QUERIES:
+        able = [way for way in ways if names.issuperset(way.needs)]
+        found += able if ways[0].what == NODES else able[:1]
+    return found
