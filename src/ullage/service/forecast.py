@@ -65,6 +65,7 @@ class Backtest(Record, frozen=True):
 
     Of `hours` that were forecast with an interval, so many were `inside`. Both errors are mean absolute ones;
     the naive forecast says that each hour will be as on the last day, and `error_percent` is of its error.
+    Intervals are known up to the level `supported`: one of a higher level is no wider.
     """
 
     origins: int
@@ -74,6 +75,7 @@ class Backtest(Record, frozen=True):
     error: Amount | None
     naive_error: Amount | None
     error_percent: float | None
+    supported: float | None = None
 
 
 class BoundOutlook(Record, frozen=True):

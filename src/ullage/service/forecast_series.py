@@ -211,6 +211,7 @@ def _backtest(found: Forecast, row: int, resource: str) -> Backtest:
         errors[0],
         errors[1],
         round(float(100 * error / naive), 1) if naive > 0 else None,
+        None if np.isnan(found.supported[row]) else round(float(found.supported[row]), 4),
     )
 
 

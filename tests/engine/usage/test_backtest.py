@@ -15,6 +15,7 @@ from ullage.engine.usage.backtest import (
     coverage_of,
     origins_of,
     spread,
+    supported_of,
     try_out,
     widths_of,
 )
@@ -104,6 +105,20 @@ def test_hours_that_miss_together_count_as_one():
     together = np.repeat(numbers.standard_normal((1, 12, 1, 1)), DAY, axis=3)
     assert widths_of(apart, LEVEL).hourly[0, 0] == pytest.approx(np.quantile(np.abs(apart), 0.9), rel=0.1)
     assert widths_of(together, LEVEL).hourly[0, 0] == np.abs(together).max()
+
+
+def test_intervals_are_known_up_to_the_level_that_the_largest_miss_is_right_for():
+    together = np.full((1, 4, 4, DAY), np.nan)
+    together[0, :, 0] = np.array([1.0, -2.0, 3.0, -4.0])[:, None]
+    (known,) = supported_of(together)
+    assert known == pytest.approx(4 / 5), "hours of a day miss together: four misses"
+    apart = np.random.default_rng(1).standard_normal((1, 4, 4, DAY))
+    assert 0.9 < supported_of(apart)[0] <= 96 / 97
+    for misses in (together, apart):
+        level = Fraction(supported_of(misses)[0]).limit_denominator(1000)
+        at, above = (widths_of(misses, each).hourly[0, 0] for each in (level, Fraction(999, 1000)))
+        assert at <= above == np.nanmax(np.abs(misses[:, :, 0]))
+    assert np.isnan(supported_of(together[:, : ORIGINS_MIN - 1])).all()
 
 
 def test_beyond_what_was_tried_days_go_off_in_a_line_and_hours_stay_noisy():

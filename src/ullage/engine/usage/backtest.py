@@ -131,6 +131,22 @@ def widths_of(misses: Floats, level: Fraction) -> Widths:
     return Widths(_exceeded(flat, alone, level, enough), _exceeded(of_days, tried, level, enough))
 
 
+def supported_of(misses: Floats) -> Floats:
+    """Return up to which level an interval is known from misses, by row; NaN where nothing was tried enough.
+
+    Of n independent misses the largest is right for n / (n + 1), and intervals of higher levels are it too.
+    """
+    by_distance = misses.swapaxes(1, 2)
+    rows, distances, origins, hours = by_distance.shape
+    by_origin = observed(by_distance)
+    tried = np.count_nonzero(by_origin, axis=-1)
+    count = observed(by_distance.reshape(rows, distances, origins * hours))
+    alone = _independent(by_distance, by_origin, tried, count)
+    levels = np.where(tried >= ORIGINS_MIN, alone / (alone + 1), np.nan)
+    best: Floats = np.fmax.reduce(levels, axis=1, initial=np.nan)
+    return best
+
+
 def _exceeded(sizes: Floats, alone: Floats | Counts, level: Fraction, enough: Flags) -> Floats:
     count = observed(sizes)
     share = np.ceil((alone + 1) * float(level)) / np.maximum(alone, 1)

@@ -18,6 +18,7 @@ from ullage.engine.usage.backtest import (
     coverage_of,
     origins_of,
     spread,
+    supported_of,
     try_out,
     widths_of,
 )
@@ -46,8 +47,9 @@ class Forecast(NamedTuple):
 
     `reason` is KNOWN or why nothing is known, and then all else is NaN or 0. `days` are those from the
     first that was seen, `seen_days` those with anything in them, `silent_hours` those since the last.
-    `distance` is up to how many days ahead the backtest measured; beyond, widths are carried on. Of rows that
-    compound level, slope, seasons and widths are of logarithms.
+    `distance` is up to how many days ahead the backtest measured; beyond, widths are carried on. Intervals
+    are known up to the level `supported`: those of higher levels are no wider. Of rows that compound level,
+    slope, seasons and widths are of logarithms.
     """
 
     reason: Counts
@@ -65,6 +67,7 @@ class Forecast(NamedTuple):
     naive_error: Floats
     inside: Counts
     hours: Counts
+    supported: Floats
     compounds: Flags
 
     @property
@@ -144,7 +147,7 @@ def _nothing(rows: int, distances: int) -> Forecast:
     widths = Widths(unknown(max(distances, 1)), unknown(max(distances, 1)))
     return Forecast(
         none(), none(), none(), none(), unknown(), unknown(), unknown(), seasons, widths, none(), none(),
-        unknown(), unknown(), none(), none(), np.zeros(rows, np.bool_),
+        unknown(), unknown(), none(), none(), unknown(), np.zeros(rows, np.bool_),
     )  # fmt: skip
 
 
@@ -173,6 +176,7 @@ def _write(found: Forecast, rows: Counts, line: Fit, tried: Tried, level: Fracti
     found.distance[rows] = measured
     found.error[rows], found.naive_error[rows] = tried.error, tried.naive_error
     found.inside[rows], found.hours[rows] = covered
+    found.supported[rows] = supported_of(tried.misses)
     untried = rows[measured == 0]
     found.reason[untried] = UNTRIED
     found.level[untried] = found.slope_per_hour[untried] = np.nan
