@@ -20,8 +20,8 @@ import numpy as np
 from ddsketch import DDSketch
 
 import metrics_answers
-from ullage.engine.usage.aggregate import Rollup, add_crowds
 from ullage.engine.usage.book import Book, Samples
+from ullage.engine.usage.crowds import Crowds
 from ullage.engine.usage.homes import InOneRun
 from ullage.service.asked import Asked
 from ullage.service.usage_observe import record_of
@@ -80,14 +80,14 @@ def rate(work: Callable[[], int]) -> float:
 def taken(found: Iterator[Samples] | list[Samples], *, kind: str = "container", sums: bool = False) -> int:
     """Take observations into a book, and into sums over crowds, and return how many points a kind had."""
     book, points = Book(), 0
-    pods = Rollup("pod", InOneRun(homes)) if sums else None
+    crowds = Crowds(InOneRun(homes)) if sums else None
     for each in found:
         points += len(each.numbers) if each.subjects[0].startswith(kind) else 0
         book.add(each)
-        if pods is not None:
-            pods.add(each)
-    if pods is not None:
-        add_crowds(book, homes, pods)
+        if crowds is not None:
+            crowds.add(each)
+    if crowds is not None:
+        crowds.put(book)
     book.figures(book.streams()[0])
     return points
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from builders import cluster, node, pod
 from ullage.engine.columns import Columns
-from ullage.engine.usage.aggregate import add_crowds
+from ullage.engine.usage.crowds import add_crowds
 from ullage.engine.usage.hollow import usage_findings
 from ullage.engine.usage.homes import Homes
 from ullage.engine.usage.summary import percentile

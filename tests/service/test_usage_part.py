@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builders import cluster, node, pod
-from ullage.engine.usage.aggregate import add_crowds
+from ullage.engine.usage.crowds import add_crowds
 from ullage.engine.usage.homes import Homes
 from ullage.service import usage_part
 from ullage.service.usage_part import read_part
@@ -81,13 +81,13 @@ def test_only_who_is_missing_is_read(tmp_path, monkeypatch):
     observed = {(each, "cpu"): every(300, [1, 2]) for each in MEMBERS}
     path = recorded(tmp_path / "ledger.db", observed)
     read = []
-    plain = usage_part.read_peaks
+    plain = usage_part.read_sums
 
     def noted(connection, subjects):
         read.append(set(subjects))
         return plain(connection, subjects)
 
-    monkeypatch.setattr(usage_part, "read_peaks", noted)
+    monkeypatch.setattr(usage_part, "read_sums", noted)
     part_of(path, ["workload/bank/StatefulSet/teller"])
     assert read == [{"pod/bank/teller-0"}]
     read.clear()

@@ -13,8 +13,8 @@ from ullage.stores.usage_parts import (
     extents_of,
     last_day,
     looking,
-    read_peaks,
     read_subjects,
+    read_sums,
     recorded_streams,
     recorded_subjects,
     used_streams,
@@ -50,12 +50,13 @@ def test_what_was_recorded_of_some_from_a_day_on(recorded):
     assert found.days(node) == [1, 2]
 
 
-def test_peaks_are_read_without_histograms(recorded):
-    found = read_peaks(recorded, ["node/n1", "cluster"])
+def test_sums_are_read_without_histograms(recorded):
+    found = read_sums(recorded, ["node/n1", "cluster"])
     node = Stream("node/n1", "cpu")
     assert found.streams() == [node]
     assert [found.slots(node, day, 1).max() for day in found.days(node)] == [HUGE + 1, HUGE + 2, HUGE + 3]
-    assert found.figures(node).points == 0
+    figures = found.figures(node)
+    assert (figures.points, figures.total, len(figures.buckets)) == (3, 3 * HUGE + 6, 0)
 
 
 def test_names_are_told_without_what_was_recorded(recorded):

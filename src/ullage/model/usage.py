@@ -32,6 +32,10 @@ KINDS: Final = (
 """What can be observed, as the first word of a subject."""
 
 
+LASTING: Final = "95"
+"""The percentile that says what is used as a rule."""
+
+
 class UsageSummary(Record, frozen=True):
     """What many observations of one amount come to; whatever is not known is left out.
 
@@ -46,6 +50,11 @@ class UsageSummary(Record, frozen=True):
     window_seconds: int | None = None
     dropped_points: int | None = None
     confidence: Fraction | None = None
+
+    @property
+    def as_a_rule(self) -> Amount | None:
+        """What is used as a rule: what is enough 95 % of the time; where nobody knows that, the mean."""
+        return self.percentiles.get(LASTING, self.max if self.mean is None else self.mean)
 
 
 class ResourceStatus(Record, frozen=True):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ullage.engine.usage.evidence import Listed
     from ullage.engine.usage.gathered import Gathered
     from ullage.engine.usage.now import Now
+    from ullage.service.usage_observe import Fresh
 
 PROMETHEUS: Final = "prometheus"
 METRICS: Final = "metrics"
@@ -91,7 +92,7 @@ def read_peaks_usage(
     server, path = _recorder(source, asked)
     if server is not None or path is None:
         return read_usage(source, asked, snapshot)
-    from ullage.engine.usage.aggregate import add_crowds
+    from ullage.engine.usage.crowds import add_crowds
     from ullage.engine.usage.homes import Homes
     from ullage.stores.usage_parts import looking, read_peaks_of_kinds
 
@@ -202,29 +203,35 @@ def crowds_of(
     samples: "Iterator[Samples]",
     snapshot: Snapshot | None,
     now: "Now | None" = None,
+    fresh: "Fresh | None" = None,
 ) -> int:
     """Take observations into a book, with what crowds used, and return how many were dropped.
 
-    Where `now` is given, it takes in all that is told, and knows what crowds use.
+    Where `now` is given, it takes in all that is told, and knows what crowds use. Pods are the sums of their
+    containers whatever the cluster is; `fresh` knows what was recorded before, and that these are told, too.
     """
-    from ullage.engine.usage.aggregate import Containers, Rollup, add_crowds
+    from ullage.engine.usage.crowds import Containers, Crowds
     from ullage.engine.usage.homes import Homes
 
-    if snapshot is None or now is not None:
+    if now is not None:
         dropped = sum(book.add(each) for each in samples)
-        for each in now.sums() if now is not None and book else ():
+        for each in now.sums() if book else ():
             book.add(each)
         return dropped
-    homes = Homes(snapshot)
-    containers, pods = Containers(book), Rollup("pod", homes)
+    containers = Containers(book, None if fresh is None else fresh.before)
+    crowds = None if snapshot is None else Crowds(Homes(snapshot))
     dropped = 0
     for each in samples:
         dropped += book.add(each)
         containers.add(each)
-        pods.add(each)
+        if crowds is not None:
+            crowds.add(each)
     if book:
-        containers.close(pods)
-        add_crowds(book, homes.of, pods)
+        for each in containers.close(crowds):
+            if fresh is not None:
+                fresh.note_sums(each)
+        if crowds is not None:
+            crowds.put(book)
     return dropped
 
 
@@ -286,7 +293,7 @@ def _told(server: ServerPlace, snapshot: Snapshot | None) -> "Book":
 
 def _with_crowds(book: "Book", snapshot: Snapshot | None) -> "Book":
     """Return a book with what crowds used, where a snapshot says who belongs to them."""
-    from ullage.engine.usage.aggregate import add_crowds
+    from ullage.engine.usage.crowds import add_crowds
     from ullage.engine.usage.homes import Homes
 
     if snapshot is not None:

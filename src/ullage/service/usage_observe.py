@@ -8,7 +8,7 @@ sums are kept as long as one source tells of everybody, and made when somebody a
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -108,6 +108,18 @@ class Fresh:
         np.maximum.at(last, numbers, moments)
         self.told.append(Told(samples.resource, samples.measure, samples.subjects, last))
         return samples._replace(numbers=numbers, at_seconds=moments, amounts=samples.amounts[new])
+
+    def before(self, subjects: Sequence[str], resource: str) -> Integers:
+        """Return up to when use of subjects was told before."""
+        return self.known.before(subjects, resource, USAGE)
+
+    def note_sums(self, samples: Samples) -> None:
+        """Note that what was added up within a reading is told by its source, too."""
+        from ullage.stores.usage_reading import Told
+
+        last = np.full(len(samples.subjects), -1, np.int64)
+        np.maximum.at(last, samples.numbers, samples.at_seconds)
+        self.told.append(Told(samples.resource, samples.measure, samples.subjects, last))
 
     def goes_on(self) -> bool:
         """Whether all that is new is later than all before, and nobody is told of without anything new."""
@@ -241,7 +253,7 @@ def record_of(
     now = now_of(source, members)
     new = (fresh.of(_checked(each, at_seconds, source), now) for each in read)
     with not_collecting() if now is not None else contextlib.nullcontext():
-        dropped = crowds_of(gathered, new, members, now)
+        dropped = crowds_of(gathered, new, members, now, fresh)
     if source and not fresh.points and not fresh.old:
         raise InputError("nothing was observed", where=source, remedy="see that it has values and times")
     points, old = fresh.points, sum(fresh.old.values())

@@ -16,7 +16,7 @@ from ullage.engine.usage.hollow import findings_by
 from ullage.engine.usage.promised import promised_to_workloads
 from ullage.engine.usage.summary import status_of
 from ullage.model.cluster import Snapshot
-from ullage.model.usage import Promised, fraction_of
+from ullage.model.usage import LASTING, Promised, fraction_of
 from ullage.model.verdict import Finding
 from ullage.service.held import columns_of
 from ullage.service.usage_part import unrecorded
@@ -26,7 +26,6 @@ from ullage.stores.usage_parts import Extent, extents_of, read_subjects, recorde
 from ullage.stores.usage_recent import StoredRecent
 
 CLUSTER: Final = "cluster"
-LASTING: Final = "95"
 _SHARE: Final = fraction_of(LASTING)
 RISKY: Final = 0.9
 """From this share of its limit on, a workload is at risk."""
@@ -76,9 +75,8 @@ def risk_of(promised: Promised, resource: str, most: int) -> float | None:
 def lasting_of(row: SubjectUsage, resource: str) -> int:
     """Return what somebody uses of a resource as a rule."""
     summary = row.status.usage.get(resource)
-    if summary is None or summary.max is None:
-        return 0
-    return summary.percentiles.get(LASTING, summary.max).value
+    used = None if summary is None else summary.as_a_rule
+    return 0 if used is None else used.value
 
 
 def least_lasting(extent: Extent) -> int:

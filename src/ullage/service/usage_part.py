@@ -10,18 +10,16 @@ from collections.abc import Collection
 from functools import cached_property
 from typing import Final
 
-from ullage.engine.usage.aggregate import add_crowds
 from ullage.engine.usage.book import Book, DayRow, Stream
+from ullage.engine.usage.crowds import MEMBERS, add_crowds
 from ullage.engine.usage.homes import Homes
 from ullage.engine.usage.promised import NAMESPACED
 from ullage.model.cluster import Snapshot
 from ullage.model.usage import USAGE
-from ullage.stores.usage_parts import read_peaks, read_subjects, recorded_streams, used_streams
+from ullage.stores.usage_parts import read_subjects, read_sums, recorded_streams, used_streams
 
 ALONE: Final = frozenset(("pod", "container", "drives"))
 """Kinds that are no crowds."""
-MEMBERS: Final = ("node", "pod")
-"""Who is in crowds; what nodes say counts before what pods say."""
 
 
 def read_part(
@@ -77,7 +75,7 @@ class _Crowds:
         members, wanted = self._members(kind)
         if not members:
             return []
-        part = read_peaks(self._connection, members)
+        part = read_sums(self._connection, members)
         add_crowds(part, self._homes_of)
         self._known.update(part.streams())
         return [

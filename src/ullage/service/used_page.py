@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from ullage.model.resources import Amount, Resources, ResourceTypes
-from ullage.model.usage import UsageSummary
+from ullage.model.usage import LASTING, UsageSummary
 from ullage.render import view
 from ullage.service.words import (
     amount_cell,
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ullage.service.explain import NodeExplanation
     from ullage.service.used import ContentionStatus, PortionStatus, UsedPart
 
-LASTING: Final = "95"
 DAY_SECONDS: Final = 86_400
 
 
@@ -61,7 +60,7 @@ def _used_row(
     types: ResourceTypes,
 ) -> tuple[view.Cell, ...]:
     name, resource = names
-    lasting = summary.percentiles.get(LASTING, summary.max)
+    lasting = summary.percentiles.get(LASTING)
     return (
         view.Cell(name),
         view.Cell(resource),
@@ -94,7 +93,7 @@ def _amount(types: ResourceTypes, amount: Amount | None) -> view.Cell:
 
 def used_cell(types: ResourceTypes, summary: UsageSummary | None, whole: int) -> view.Cell:
     """Return what is used as a rule, as a share of a whole."""
-    lasting = None if summary is None else summary.percentiles.get(LASTING, summary.max)
+    lasting = None if summary is None else summary.as_a_rule
     return nothing_cell() if lasting is None else share_cell(types, lasting.resource, lasting.value, whole)
 
 

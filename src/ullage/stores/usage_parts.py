@@ -24,8 +24,8 @@ from ullage.stores.usage import row_of
 from ullage.stores.usage_fold import has_waiting
 from ullage.stores.usage_known import batches_of
 from ullage.stores.usage_meters import version_of_meters
-from ullage.stores.usage_rows import COLUMNS, LOW_BITS
-from ullage.stores.usage_tables import put_peaks
+from ullage.stores.usage_rows import COLUMNS, LOW_BITS, SUMS
+from ullage.stores.usage_tables import put_peaks, put_sums
 from ullage.stores.usage_waiting import waiting_book
 
 
@@ -64,18 +64,19 @@ def read_subjects(connection: sqlite3.Connection, subjects: Iterable[str], first
     return book
 
 
-def read_peaks(connection: sqlite3.Connection, subjects: Collection[str]) -> Book:
-    """Return the peaks of the use of some subjects, and nothing else of it, for sums over them."""
+def read_sums(connection: sqlite3.Connection, subjects: Collection[str]) -> Book:
+    """Return the use of some subjects without its histograms, for sums over them."""
     book = Book()
     found = connection.execute(
-        "SELECT subject, resource, day, peaks FROM json_each(?) CROSS JOIN usage_streams ON subject = value "
-        "JOIN usage_days ON stream = number WHERE measure = ? AND peaks IS NOT NULL",
+        f"SELECT subject, resource, day, {SUMS} FROM json_each(?) "  # noqa: S608 - our own names
+        "CROSS JOIN usage_streams ON subject = value "
+        "JOIN usage_days ON stream = number WHERE measure = ?",
         (msgspec.json.encode(subjects).decode(), USAGE),
     )
-    put_peaks(book, ((Stream(subject, resource), day, peaks) for subject, resource, day, peaks in found))
+    put_sums(book, ((Stream(subject, resource), day, columns) for subject, resource, day, *columns in found))
     for row in waiting_book(connection, subjects).rows():
-        if row.stream.measure == USAGE and row.slots is not None:
-            book.put(row._replace(figures=NO_FIGURES))
+        if row.stream.measure == USAGE:
+            book.put(row._replace(figures=row.figures.without_histogram()))
     return book
 
 

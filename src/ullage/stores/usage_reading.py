@@ -16,7 +16,7 @@ import numpy as np
 from ullage.engine.usage.book import Samples, Stream, kept_day
 from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.levels import DAY_SECONDS
-from ullage.model.usage import KINDS, USAGE
+from ullage.model.usage import KINDS
 from ullage.stores.database_file import connect, failures
 from ullage.stores.opening import open_to_read, open_to_write
 from ullage.stores.schema import VERSION, migrate, version_of
@@ -25,7 +25,7 @@ from ullage.stores.usage_forgetting import forget, newest_of
 from ullage.stores.usage_known import NONE, Known, batches_of
 from ullage.stores.usage_points import Points, in_order, points_bytes
 from ullage.stores.usage_sources import counted
-from ullage.stores.usage_sums import do_sums_hold
+from ullage.stores.usage_sums import SUMMED, do_sums_hold
 from ullage.stores.usage_waiting import groups
 
 READINGS_MAX: Final = 60
@@ -139,7 +139,9 @@ def _packed(known: Known, reading: Reading, begun: Mapping[str, int]) -> _Packed
     is_now = np.zeros(len(known.kinds) + 1, np.bool_)  # the last is that of nobody
     is_now[told] = True
     numbered = [(each, known.numbers(*_names(each))) for each in reading.parts]
-    sums = [np.array(each.measure == USAGE) & ~is_now[numbers] & _is_used(each) for each, numbers in numbered]
+    sums = [
+        np.array(each.measure in SUMMED) & ~is_now[numbers] & _is_used(each) for each, numbers in numbered
+    ]
     holds = not known.has_members(told) or do_sums_hold(
         others=known.others_have_members,
         last_seconds=members_seconds,

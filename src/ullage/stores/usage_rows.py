@@ -16,6 +16,7 @@ LOW_BITS: Final = 32
 LOW_MASK: Final = (1 << LOW_BITS) - 1
 FIGURES: Final = "points, total_high, total_low, low, high, dropped, first_seconds, last_seconds, histogram"
 COLUMNS: Final = f"{FIGURES}, peaks"
+SUMS: Final = COLUMNS.replace("histogram, ", "")
 _RENEWED: Final = ", ".join(f"{each} = excluded.{each}" for each in COLUMNS.split(", "))
 PUT: Final = (
     "INSERT INTO usage_days VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608 - our own names

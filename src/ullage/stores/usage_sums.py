@@ -1,8 +1,9 @@
 """Sums over pods and nodes in the file of a ledger, which are kept as long as they are those of all of them.
 
-A sum is a stream of use that no source has told. It is right as long as one source tells of everybody, always
-with its sums, and of all at the same time: peaks of the same slots cannot be added up later. When that ends,
-sums are forgotten, and made from what is recorded of each whenever somebody asks.
+A sum is a stream of use, or of the most that was used, that no source has told. It is right as long as one
+source tells of everybody, always with its sums, and of all at the same time: what was used in the same slots
+cannot be added up later. When that ends, sums are forgotten, and made from what is recorded of each whenever
+somebody asks.
 """
 
 import sqlite3
@@ -12,9 +13,11 @@ from typing import Final
 import msgspec
 
 from ullage.engine.usage.book import Book, Stream
-from ullage.model.usage import USAGE, kind_of
+from ullage.model.usage import MAX_USAGE, USAGE, kind_of
 from ullage.stores.usage_known import MEMBERS
 
+SUMMED: Final = (USAGE, MAX_USAGE)
+"""What is told of crowds."""
 LATE_SECONDS: Final = 3600
 """What a source tells of some so long after it told of others is not in the sums of that time."""
 _OF_MEMBERS: Final = (
@@ -22,7 +25,7 @@ _OF_MEMBERS: Final = (
     "AND (subject > 'node/' AND subject < 'node0' OR subject > 'pod/' AND subject < 'pod0')"
 )
 _SUMS: Final = (
-    "SELECT number FROM usage_streams WHERE measure = 'usage' "
+    "SELECT number FROM usage_streams WHERE measure IN ('usage', 'maxusage') "
     "AND NOT EXISTS (SELECT 1 FROM usage_marks WHERE stream = number)"
 )
 
@@ -35,7 +38,8 @@ def unkept_sums(
     `told` are the streams that the source has told, from a moment on; others of the book are sums.
     """
     has_members = any(each.measure == USAGE and kind_of(each.subject) in MEMBERS for each in told)
-    sums = {each for each in book.streams(measure=USAGE) if each not in told and book.days(each)}
+    streams = (each for measure in SUMMED for each in book.streams(measure=measure))
+    sums = {each for each in streams if each not in told and book.days(each)}
     holds = not has_members or _hold(connection, source, first_seconds, has_sums=bool(sums))
     return (_told(connection, sums) if holds else sums), holds
 

@@ -24,6 +24,15 @@ def put_rows(book: Book, rows: Iterable[StoredRow]) -> None:
         book.put_table(streams, days, table_of(numbers, histograms), _peaks(streams, peaks))
 
 
+def put_sums(book: Book, rows: Iterable[StoredRow]) -> None:
+    """Add stored rows without their histograms, for sums over their streams."""
+    for streams, days, columns in _parts(rows):
+        *numbers, peaks = zip(*columns, strict=True)
+        figures = [np.array(each, np.int64) for each in numbers]
+        table = Table(*figures, *empty_table(0)[len(figures) :])
+        book.put_table(streams, days, table, _peaks(streams, peaks))
+
+
 def put_peaks(book: Book, rows: Iterable[tuple[Stream, int, bytes | None]]) -> None:
     """Add the peaks of streams on days to a book, and nothing else of them."""
     for streams, days, peaks in _parts(rows):

@@ -22,7 +22,7 @@ def test_each_slot_is_closed_once_and_whatever_comes_after_that_is_late(points, 
         done = peaks.close(everything=start + size >= len(points))
         late |= set(done.late.tolist())
         assert not closed.keys() & set(done.keys.tolist())
-        closed |= dict(zip(done.keys.tolist(), done.amounts.tolist(), strict=True))
+        closed |= dict(zip(done.keys.tolist(), done.peaks.tolist(), strict=True))
     most = {}
     for key, amount in zip(*map(np.ndarray.tolist, columns(points)), strict=True):
         most[key] = max(most.get(key, 0), amount)

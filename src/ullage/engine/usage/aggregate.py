@@ -1,28 +1,31 @@
 """What many use together, summed moment by moment: containers as pods, pods as workloads, nodes as groups.
 
-The most that a crowd used is not the sum of what each used at most. So peaks of the same slot are added up,
-and the sum is what is observed of the crowd in that slot. Points come in any order, in batches that are cut
-anywhere: what each stream has in a slot waits for more of it. Only so much can wait; what comes after that is
-a dropped point of the crowd, and never counts a second time.
+The most that a crowd used is not the sum of what each used at most. So what members used in the same slot
+is added up: their means are what is observed of the crowd in that slot, and their peaks the most that it may
+have used in it. Points come in any order, in batches that are cut anywhere: what each stream has in a slot
+waits for more of it. Only so much can wait; what comes after that is a dropped point of the crowd, and never
+counts a second time. Where points of a member were dropped, what it used before stands for them if anything
+was observed after, and the crowd has a dropped point too: nobody used nothing because nobody looked.
 """
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice, pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ullage.engine.usage.book import COARSE_SECONDS, FINE_SECONDS, Book, Samples, Stream
+from ullage.engine.usage.book import FINE_SECONDS, Book, Samples
 from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.gathered import Gathered
-from ullage.engine.usage.homes import NO_RUN, Belonging, InOneRun, pod_of
-from ullage.engine.usage.levels import DAY_SECONDS, MISSING
+from ullage.engine.usage.homes import NO_RUN, Belonging
+from ullage.engine.usage.levels import DAY_SECONDS
+from ullage.engine.usage.means import rounded
 from ullage.engine.usage.summaries import AMOUNT_MAX, spans
-from ullage.engine.usage.waiting_peaks import SLOT_BITS, WAITING_MAX, WaitingPeaks
+from ullage.engine.usage.waiting_peaks import SLOT_BITS, WAITING_MAX, Closed, WaitingPeaks
 from ullage.model.errors import InputError
-from ullage.model.usage import EVENTS, USAGE
+from ullage.model.usage import MAX_USAGE, USAGE
 
 _SLOT_MASK: Final = (1 << SLOT_BITS) - 1
 _SUMS_MAX: Final = 1 << 20
@@ -30,17 +33,33 @@ SUBJECT_BITS: Final = 25
 _SUBJECT_MASK: Final = (1 << SUBJECT_BITS) - 1
 _RESOURCE_MAX: Final = (1 << (62 - SUBJECT_BITS - SLOT_BITS)) - 1
 NOBODY: Final = -1
-_INSIDE: Final = "container/"
 DROPPED: Final = -1
 """What stands for a point that did not count."""
-_AT_ONCE: Final = 2000
-"""Streams whose peaks are added up together."""
 _TOLD_AT_ONCE: Final = 1 << 18
 """Sums that are told together, about."""
 Parts = tuple[Integers, Integers]
 Flags = npt.NDArray[np.bool_]
 _NONE: Final[Integers] = np.empty(0, np.int64)
 NOTHING: Final[Parts] = (_NONE, _NONE)
+
+
+class _Sums(NamedTuple):
+    """Slots of crowds in order, each once: means, what they are more in parts, and peaks above them."""
+
+    keys: Integers
+    means: Integers
+    parts: Integers
+    above: Integers
+
+
+_NO_SUMS: Final = _Sums(_NONE, _NONE, _NONE, _NONE)
+
+
+class Sum(NamedTuple):
+    """What crowds used in slots, and how much more of it may have been used at a time."""
+
+    used: Samples
+    above: Integers
 
 
 class Rollup:
@@ -67,7 +86,9 @@ class Rollup:
         self._last: tuple[Sequence[str], Integers] = ((), _NONE)
         self._peaks = WaitingPeaks(waiting_max)
         self._late: list[Parts] = []
-        self._sums: list[Parts] = []
+        self._dropped = _NONE
+        """Slots of crowds in which a member has nothing but dropped points."""
+        self._sums: list[_Sums] = []
         self._sums_count = 0
 
     def add(self, samples: Samples) -> None:
@@ -80,49 +101,72 @@ class Rollup:
             if self._peaks.is_full():
                 self._close()
 
-    def add_peaks(self, samples: Samples) -> None:
-        """Take in peaks, of each stream and slot at most one: nothing has to wait for more of them."""
-        slots, amounts = self._keys(samples)
-        for keys, which in self._crowd_keys(slots):
-            self._wait(keys, amounts[which])
+    def add_sums(self, some: Sum) -> None:
+        """Take in what is a sum already, of each stream and slot at most one: nothing has to wait."""
+        slots, amounts = self._keys(some.used)
+        good = amounts >= 0
+        above = some.above[self._meant(some.used)]
+        self._wait(_Sums(slots[good], amounts[good], np.zeros(int(good.sum()), np.int64), above[good]))
+        self._drop(slots[~good])
 
     def sums(self, known: Book | Gathered) -> Iterator[Samples]:
-        """Yield what crowds used in each slot, but for those that were observed as such, many at a time."""
+        """Yield what crowds used in each slot, but for those that were observed as such, many at a time.
+
+        Where members used more at a time than on the average of a slot, the most of it is yielded too.
+        """
+        for each in self.told(known):
+            yield each.used
+            if each.above.any():
+                yield most_of(each)
+
+    def told(self, known: Book | Gathered) -> Iterator[Sum]:
+        """Yield the same as sums that others can take in."""
         self._close(everything=True)
-        keys, amounts = _reduced(self._sums, np.add)
-        self._sums, self._sums_count = [(keys, amounts)], len(keys)
+        sums = _summed(self._sums)
+        self._sums, self._sums_count = [sums], len(sums.keys)
         late, counts = _reduced(self._late, np.add)
-        late = np.repeat(late, counts)
+        late = np.sort(np.concatenate((np.repeat(late, counts), self._dropped)))
         names = [*self._crowds]
         for resource, number in sorted(self._resources.items()):
-            observed = _observed(known, resource, set(names))
+            observed = observed_of(known, resource, set(names))
             is_meant = np.array([name not in observed for name in names], np.bool_)
             ends = np.array((number, number + 1)) << (SUBJECT_BITS + SLOT_BITS)
-            first, last = np.searchsorted(keys, ends)
-            told, dropped = keys[first:last], late[slice(*np.searchsorted(late, ends))]
-            for begin, end in _cuts(told):
-                yield from self._samples(
-                    resource, names, is_meant, told[begin:end], amounts[first:last][begin:end]
-                )
-            yield from self._samples(
-                resource, names, is_meant, dropped, np.full(len(dropped), DROPPED, np.int64)
-            )
+            first, last = np.searchsorted(sums.keys, ends)
+            told = _Sums(*(each[first:last] for each in sums))
+            for begin, end in _cuts(told.keys):
+                part = _Sums(*(each[begin:end] for each in told))
+                amounts = np.minimum(rounded(part.means, part.parts), AMOUNT_MAX)
+                yield from self._samples(resource, names, is_meant, part._replace(means=amounts))
+            dropped = late[slice(*np.searchsorted(late, ends))]
+            nothing = np.zeros(len(dropped), np.int64)
+            lost = _Sums(dropped, np.full(len(dropped), DROPPED, np.int64), nothing, nothing)
+            yield from self._samples(resource, names, is_meant, lost)
 
-    def _samples(
-        self, resource: str, names: Sequence[str], is_meant: Flags, keys: Integers, amounts: Integers
-    ) -> Iterator[Samples]:
+    def _samples(self, resource: str, names: Sequence[str], is_meant: Flags, sums: _Sums) -> Iterator[Sum]:
         """Yield what those crowds used that are meant, if there are any."""
-        crowds = keys >> SLOT_BITS & _SUBJECT_MASK
+        crowds = sums.keys >> SLOT_BITS & _SUBJECT_MASK
         meant = is_meant[crowds]
         if meant.any():
             used, numbers = np.unique(crowds[meant], return_inverse=True)
-            moments = (keys[meant] & _SLOT_MASK) * self._slot_seconds
-            yield Samples(
-                resource, USAGE, [names[each] for each in used.tolist()], numbers, moments, amounts[meant]
+            moments = (sums.keys[meant] & _SLOT_MASK) * self._slot_seconds
+            subjects = [names[each] for each in used.tolist()]
+            yield Sum(
+                Samples(resource, USAGE, subjects, numbers, moments, sums.means[meant]), sums.above[meant]
             )
 
     def _keys(self, samples: Samples) -> Parts:
-        """Return streams with slots of those points that count, and their amounts."""
+        """Return streams with slots of points of the kind, and their amounts: DROPPED if they are none."""
+        number = self._resources.setdefault(samples.resource, len(self._resources))
+        meant = self._meant(samples)
+        if number > _RESOURCE_MAX or len(self._subjects) > _SUBJECT_MASK:
+            raise InputError("too many resources or subjects are observed", remedy="observe fewer of them")
+        streams = self._last[1][samples.numbers[meant]]
+        slots, amounts = samples.at_seconds[meant] // self._slot_seconds, samples.amounts[meant]
+        amounts = np.where((amounts >= 0) & (amounts <= AMOUNT_MAX), amounts, DROPPED)
+        return (((number << SUBJECT_BITS) + streams) << SLOT_BITS) + slots, amounts
+
+    def _meant(self, samples: Samples) -> Flags:
+        """Say which points are of the kind."""
         subjects, numbers = self._last
         if subjects is not samples.subjects:
             numbers = np.full(len(samples.subjects), NOBODY, np.int64)
@@ -130,13 +174,8 @@ class Rollup:
                 meant = [place for place, each in enumerate(samples.subjects) if each.startswith(self._kind)]
                 numbers[meant] = self._numbers([samples.subjects[each] for each in meant])
             self._last = samples.subjects, numbers
-        number = self._resources.setdefault(samples.resource, len(self._resources))
-        if number > _RESOURCE_MAX or len(self._subjects) > _SUBJECT_MASK:
-            raise InputError("too many resources or subjects are observed", remedy="observe fewer of them")
-        streams = numbers[samples.numbers]
-        good = (streams >= 0) & (samples.amounts >= 0) & (samples.amounts <= AMOUNT_MAX)
-        slots = samples.at_seconds[good] // self._slot_seconds
-        return (((number << SUBJECT_BITS) + streams[good]) << SLOT_BITS) + slots, samples.amounts[good]
+        found: Flags = numbers[samples.numbers] >= 0
+        return found
 
     def _numbers(self, subjects: Sequence[str]) -> Integers:
         """Return the numbers of subjects of the kind; new ones get theirs, and the crowds they belong to."""
@@ -176,10 +215,17 @@ class Rollup:
     def _close(self, *, everything: bool = False) -> None:
         """Add up what waits no longer, and note what came too late."""
         closed = self._peaks.close(everything=everything)
-        for keys, which in self._crowd_keys(closed.keys):
-            self._wait(keys, closed.amounts[which])
+        self._drop(closed.keys[closed.peaks < 0])
+        closed = _stood_for(closed, DAY_SECONDS // self._slot_seconds)
+        above = np.maximum(closed.peaks - closed.means, 0)
+        self._wait(_Sums(closed.keys, closed.means, closed.parts, above))
         for keys, _ in self._crowd_keys(closed.late):
             self._late = [_reduced([*self._late, (keys, np.ones(len(keys), np.int64))], np.add)]
+
+    def _drop(self, slots: Integers) -> None:
+        """Note slots of members in which all points were dropped."""
+        for keys, _ in self._crowd_keys(slots):
+            self._dropped = np.union1d(self._dropped, keys)
 
     def _crowd_keys(self, keys: Integers) -> Iterator[tuple[Integers, Integers]]:
         """Yield the keys of the crowds in which some count, and which of them these are."""
@@ -191,12 +237,53 @@ class Rollup:
             meant = np.flatnonzero(crowds >= 0)
             yield (crowds[meant] << SLOT_BITS) + rest[meant], meant
 
-    def _wait(self, keys: Integers, amounts: Integers) -> None:
-        self._sums.append(_reduced([(keys, amounts)], np.add))
-        self._sums_count += len(keys)
-        if self._sums_count >= _SUMS_MAX:
-            self._sums = [_reduced(self._sums, np.add)]
-            self._sums_count = len(self._sums[0][0])
+    def _wait(self, members: _Sums) -> None:
+        """Add what members used to what their crowds did."""
+        for keys, which in self._crowd_keys(members.keys):
+            self._sums.append(_summed([_Sums(keys, *(each[which] for each in members[1:]))]))
+            self._sums_count += len(keys)
+            if self._sums_count >= _SUMS_MAX:
+                self._sums = [_summed(self._sums)]
+                self._sums_count = len(self._sums[0].keys)
+
+
+def _stood_for(closed: Closed, slots_max: int) -> Closed:
+    """Return closed slots without those that were dropped, unless something stands for them.
+
+    What was used before does, where anything was observed after it, at most so many slots later.
+    """
+    good = closed.peaks >= 0
+    if good.all():
+        return closed
+    before = np.maximum.accumulate(np.where(good, np.arange(len(good)), -1))
+    after = np.minimum.accumulate(np.where(good, np.arange(len(good)), len(good))[::-1])[::-1]
+    first, last = closed.keys[np.maximum(before, 0)], closed.keys[np.minimum(after, len(good) - 1)]
+    is_between = (before >= 0) & (after < len(good)) & (last - first <= slots_max)
+    kept = is_between & (first >> SLOT_BITS == last >> SLOT_BITS)
+    of = np.maximum(before, 0)[kept]
+    return Closed(closed.keys[kept], closed.peaks[of], closed.means[of], closed.parts[of], closed.late)
+
+
+def most_of(some: Sum) -> Samples:
+    """Return the most that crowds may have used in slots, where that is more than the mean."""
+    used, which = some.used, some.above > 0
+    amounts = np.minimum(used.amounts[which] + some.above[which], AMOUNT_MAX)
+    return used._replace(
+        measure=MAX_USAGE, numbers=used.numbers[which], at_seconds=used.at_seconds[which], amounts=amounts
+    )
+
+
+def _summed(several: Sequence[_Sums]) -> _Sums:
+    """Return all keys in order, each once, with the sums of its columns."""
+    found = _Sums(*map(np.concatenate, zip(_NO_SUMS, *several, strict=True)))
+    if not len(found.keys):
+        return found
+    order = np.argsort(found.keys, kind="stable")
+    keys = found.keys[order]
+    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    columns = (np.add.reduceat(each[order], starts) for each in found[1:])
+    means, parts, above = (np.minimum(each, AMOUNT_MAX) for each in columns)
+    return _Sums(keys[starts], means, parts, above)
 
 
 def _reduced(parts: list[Parts], combine: np.ufunc) -> Parts:
@@ -211,7 +298,7 @@ def _reduced(parts: list[Parts], combine: np.ufunc) -> Parts:
     return keys[starts], np.minimum(combine.reduceat(amounts, starts), AMOUNT_MAX)
 
 
-def _observed(book: Book | Gathered, resource: str, names: set[str]) -> set[str]:
+def observed_of(book: Book | Gathered, resource: str, names: set[str]) -> set[str]:
     """Return those of some subjects whose use of a resource was observed as such."""
     if isinstance(book, Book):
         return names & book.numbers(resource, USAGE).keys()
@@ -222,80 +309,3 @@ def _cuts(keys: Integers) -> Iterator[tuple[int, int]]:
     """Yield where parts of keys in order begin and end, about as long as what is told at once."""
     wanted = keys[_TOLD_AT_ONCE::_TOLD_AT_ONCE] >> SLOT_BITS << SLOT_BITS
     yield from pairwise(np.unique([0, *np.searchsorted(keys, wanted), len(keys)]).tolist())
-
-
-class Containers:
-    """Sums of containers as their pods, of which nothing was observed as such."""
-
-    def __init__(self, book: Book | Gathered) -> None:
-        self._book = book
-        self._rollup = Rollup("container", InOneRun(pod_of))
-        self._last: tuple[Sequence[str], set[str]] = ((), set())
-        """Subjects, and the pods of those of them that are containers, without those that are there too."""
-
-    def add(self, samples: Samples) -> None:
-        """Take in what was used by containers whose pods were not observed so far; events are no use."""
-        subjects, pods = self._last
-        if subjects is not samples.subjects:
-            inside = [each for each in samples.subjects if each.startswith(_INSIDE)]
-            pods = {f"pod/{each[len(_INSIDE) : each.rindex('/')]}" for each in inside}
-            pods.difference_update(samples.subjects)
-            self._last = samples.subjects, pods
-        is_use = bool(pods) and samples.resource not in EVENTS
-        if is_use and pods - _observed(self._book, samples.resource, pods):
-            self._rollup.add(samples)
-
-    def close(self, crowds: Rollup) -> None:
-        """Put the pods into the book, and to those with whom they count."""
-        for samples in [*self._rollup.sums(self._book)]:
-            self._book.add(samples)
-            crowds.add_peaks(samples)
-
-
-def add_crowds(
-    book: Book | Gathered, homes: Callable[[str], tuple[str, ...]], pods: Rollup | None = None
-) -> None:
-    """Put into a book what crowds used of which nothing was observed as such.
-
-    What nodes say of groups and the cluster counts before what pods say: pods are not all that runs there.
-    Without a rollup of the pods, their peaks by the hour are added up.
-    """
-    for kind in ("node", "pod"):
-        known = pods if kind == "pod" else None
-        for samples in [*(known or _rollup(book, kind, homes)).sums(book)]:
-            book.add(samples)
-
-
-def _rollup(book: Book | Gathered, kind: str, homes: Callable[[str], tuple[str, ...]]) -> Rollup:
-    """Return a rollup of all that was observed of a kind."""
-    if isinstance(book, Book):
-        return _of_peaks(book, kind, homes)
-    if book.is_book:
-        return _of_peaks(book.book(), kind, homes)
-    found = Rollup(kind, InOneRun(homes))
-    for samples in book.parts:
-        found.add(samples)
-    return found
-
-
-def _of_peaks(book: Book, kind: str, homes: Callable[[str], tuple[str, ...]]) -> Rollup:
-    """Return a rollup of the peaks that a book has of whoever counts where not all was observed as such."""
-    found = Rollup(kind, InOneRun(homes), COARSE_SECONDS if kind == "pod" else FINE_SECONDS)
-    observed = set(book.streams(measure=USAGE))
-    by_resource: dict[str, list[Stream]] = {}
-    for stream in book.streams(kind, measure=USAGE):
-        if not all(Stream(each, stream.resource) in observed for each in homes(stream.subject)):
-            by_resource.setdefault(stream.resource, []).append(stream)
-    for streams in by_resource.values():
-        for start in range(0, len(streams), _AT_ONCE):
-            found.add_peaks(_peaks(book, streams[start : start + _AT_ONCE]))
-    return found
-
-
-def _peaks(book: Book, streams: Sequence[Stream]) -> Samples:
-    """Return the peaks of streams of one resource."""
-    owners, days, slots = book.peaks_of(streams)
-    rows, places = np.nonzero(slots != MISSING)
-    moments = days[rows] * DAY_SECONDS + places * book.slot_seconds(streams[0])
-    subjects = [each.subject for each in streams]
-    return Samples(streams[0].resource, USAGE, subjects, owners[rows], moments, slots[rows, places])

@@ -15,9 +15,9 @@ import numpy as np
 from ullage.engine.usage.book import Book, Stream
 from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.summaries import NO_FIGURES, Figures
-from ullage.engine.usage.summary import percentile, status_of
+from ullage.engine.usage.summary import percentiles_of, status_of
 from ullage.model.resources import Amount
-from ullage.model.usage import PERCENTILES, USAGE, ResourceStatus, UsageSummary, fraction_of
+from ullage.model.usage import USAGE, ResourceStatus, UsageSummary
 
 HALF_LIFE_DAYS: Final = 7
 HALF_LIVES_MAX: Final = 10
@@ -88,9 +88,9 @@ def predicted_summary(
     return UsageSummary(
         Amount(resource, round(Fraction(figures.total, figures.points))),
         Amount(resource, figures.high),
-        Amount(resource, figures.low),
+        Amount(resource, figures.low) if figures.is_spread_known else None,
         max(1, round(Fraction(figures.points, FULL_WEIGHT))),
-        {name: Amount(resource, percentile(figures, fraction_of(name))) for name in PERCENTILES},
+        percentiles_of(figures, resource),
         figures.last_seconds - figures.first_seconds,
         round(Fraction(figures.dropped, FULL_WEIGHT)),
         Fraction(figures.points, figures.points + figures.dropped),

@@ -15,6 +15,7 @@ import numpy as np
 from ullage.engine.columns import Columns, Integers
 from ullage.engine.placement.limit_ranges import containers_of
 from ullage.engine.usage.book import WEEK_DAYS, Book, Stream
+from ullage.engine.usage.levels import MISSING
 from ullage.engine.usage.owners import Crew, crew_of, crews
 from ullage.engine.usage.summaries import Figures
 from ullage.engine.usage.summary import percentile
@@ -94,7 +95,16 @@ class Recent:
     def lasting(self, subject: str, resource: str) -> int:
         """Return what lasts of it; of whom only peaks were noted, what lasts of those."""
         used = self.figures(subject, resource)
+        if not used.is_spread_known:
+            return self._lasting_peak(Stream(subject, resource))
         return percentile(used if used.points else self.figures(subject, resource, MAX_USAGE), LASTING)
+
+    def _lasting_peak(self, stream: Stream) -> int:
+        """Return what lasts of the peaks of a crowd of which only these are known: it used no more."""
+        days = [day for day in self.book.days(stream) if day >= self._since]
+        slots = np.concatenate([self.book.slots(stream, day, 1) for day in days])
+        seen = np.sort(slots[slots != MISSING])
+        return int(seen[-(-LASTING.numerator * len(seen) // LASTING.denominator) - 1])
 
 
 def since_of(last_day: int | None) -> int:
@@ -117,10 +127,9 @@ def observed_on(columns: Columns, book: Book) -> Integers:
     for stream in book.streams("node", measure=USAGE):
         row = columns.node_index.get(stream.subject.partition("/")[2])
         column = columns.resource_index.get(stream.resource)
-        if row is not None and column is not None:
-            figures = recent.figures(stream.subject, stream.resource)
-            if figures.points:
-                found[row, column] = percentile(figures, LASTING)
+        if row is None or column is None or not recent.figures(stream.subject, stream.resource).points:
+            continue
+        found[row, column] = recent.lasting(stream.subject, stream.resource)
     return found
 
 

@@ -1,15 +1,17 @@
 """Amounts over time: what levels come to when each holds until the next is observed, in exact integers.
 
-Levels stand on a grid of five minutes, whose peaks the book has; of pods it has those of hours, which say too
-much of most of the hour: there the mean of what was observed on a day counts. A level counts until the next
-observation. Where that is further away than `gap_seconds`, and than twice the usual distance of its stream,
-what is counted for it is estimated, as is part of a day of which only the mean is known. Where it is further
-away than HOLD_SECONDS_MAX, or there is none, the level counts for the slot in which it was seen, and the rest
-is unknown: nothing is counted for it. Periods add up whatever their borders.
+Levels stand on a grid of five minutes. Where there was one point in each slot of a day, its peaks are what
+was used. Elsewhere they say too much of most of the time: there the mean of what was observed on the day
+counts, and its peaks only say how it was spread, so that what is billed does not depend on how points were
+recorded. A level counts until the next observation. Where that is further away than `gap_seconds`, and than
+twice the usual distance of its stream, what is counted for it is estimated, as is part of a day of which only
+the mean is known. Where it is further away than HOLD_SECONDS_MAX, or there is none, the level counts for the
+slot in which it was seen, and the rest is unknown: nothing is counted for it. Periods add up whatever their
+borders. Of promises the most of five minutes counts.
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -18,6 +20,8 @@ import numpy.typing as npt
 from ullage.engine.usage.book import FINE_SECONDS, Book, Stream
 from ullage.engine.usage.buckets import Integers
 from ullage.engine.usage.levels import DAY_SECONDS, MISSING
+from ullage.engine.usage.means import LOW_BITS
+from ullage.model.usage import USAGE
 
 GRID_SECONDS: Final = FINE_SECONDS
 HOLD_SECONDS_MAX: Final = DAY_SECONDS
@@ -28,8 +32,8 @@ States = npt.NDArray[np.int8]
 Exact = npt.NDArray[Any]
 """Integers: of 64 bits where they fit, else Python's own."""
 _INT64_SAFE: Final = 1 << 62
-_LOW_BITS: Final = 31
-_LOW_MASK: Final = (1 << _LOW_BITS) - 1
+_HALF_BITS: Final = 31
+_HALF_MASK: Final = (1 << _HALF_BITS) - 1
 
 
 class Held(NamedTuple):
@@ -66,7 +70,7 @@ def held(book: Book, stream: Stream, span: Span) -> Held:
     days = -(-(end + HOLD_SECONDS_MAX) // DAY_SECONDS) - first_day
     slots = book.slots(stream, first_day, days)
     parts = np.zeros(len(slots), np.bool_)
-    if book.slot_seconds(stream) != GRID_SECONDS:
+    if stream.measure == USAGE:
         slots, parts = _means(book, stream, slots, first_day, (begin, *borders, end))
     seen = np.flatnonzero(slots >= 0)
     if not len(seen):
@@ -87,24 +91,44 @@ def held(book: Book, stream: Stream, span: Span) -> Held:
 def _means(
     book: Book, stream: Stream, slots: Integers, first_day: int, borders: Sequence[int]
 ) -> tuple[Integers, npt.NDArray[np.bool_]]:
-    """Return slots of the grid with the mean of their day, and which of them are parts of a day.
+    """Return slots of the grid with what was used in them, and which of them are parts of a day.
 
-    On each day they begin with its first point and end with its last, and come to its mean exactly.
+    Where only the mean of a day is known they come to it, spread as its peaks are and never above them; where
+    these are of more than a slot of the grid, they begin with the day's first point and end with its last.
     """
-    per_day = DAY_SECONDS // GRID_SECONDS
-    finer = np.repeat(slots, book.slot_seconds(stream) // GRID_SECONDS).reshape(-1, per_day)
-    found, parts = np.full(finer.shape, MISSING, np.int64), np.zeros(finer.shape, np.bool_)
-    for place in np.flatnonzero((finer >= 0).any(axis=1)).tolist():
-        day = first_day + place
-        figures = book.figures(stream, [day])
-        begin, end = figures.first_seconds // GRID_SECONDS, figures.last_seconds // GRID_SECONDS + 1
-        seen = np.flatnonzero(finer[place] >= 0)
-        seen = seen[(seen + day * per_day >= begin) & (seen + day * per_day < end)]
-        until = [figures.total * count // figures.points for count in range(len(seen) + 1)]
-        found[place, seen] = [later - earlier for earlier, later in pairwise(until)]
-        is_cut = any(begin * GRID_SECONDS < each < end * GRID_SECONDS for each in borders)
-        parts[place] = is_cut and figures.low < figures.high
+    per_slot, per_day = book.slot_seconds(stream) // GRID_SECONDS, DAY_SECONDS // GRID_SECONDS
+    found = np.repeat(slots, per_slot).reshape(-1, per_day)
+    parts = np.zeros(found.shape, np.bool_)
+    number = book.numbers(stream.resource, stream.measure).get(stream.subject)
+    numbers = np.array([] if number is None else [number], np.int64)
+    _, known, table = book.of_streams(numbers, histograms=False)
+    for row, day in enumerate(known.tolist()):
+        points = int(table.points[row])
+        if not (first_day <= day < first_day + len(found) and points):
+            continue
+        levels = found[day - first_day]
+        seen = np.flatnonzero(levels >= 0)
+        if per_slot == 1 and len(seen) == points:
+            continue
+        begin, end = int(table.first_seconds[row]), int(table.last_seconds[row])
+        if per_slot > 1:
+            places = seen + day * per_day
+            seen = seen[(places >= begin // GRID_SECONDS) & (places <= end // GRID_SECONDS)]
+        total = (int(table.sum_high[row]) << LOW_BITS) + int(table.sum_low[row])
+        spread = _spread(total * len(seen), points, levels[seen].tolist())
+        levels[:] = MISSING
+        levels[seen] = spread
+        is_cut = any(begin // GRID_SECONDS < each // GRID_SECONDS <= end // GRID_SECONDS for each in borders)
+        parts[day - first_day] = is_cut and bool(table.low[row] < table.high[row])
     return found.reshape(-1), parts.reshape(-1)
+
+
+def _spread(total: int, points: int, weights: Sequence[int]) -> list[int]:
+    """Return whole parts of a fraction, in proportion to weights, which they never exceed."""
+    whole = points * max(sum(weights), 1)
+    least = min(total, whole)
+    until = [least * each // whole for each in accumulate(weights, initial=0)]
+    return [later - earlier for earlier, later in pairwise(until)]
 
 
 def unknown(begin: int, end: int) -> Held:
@@ -157,9 +181,9 @@ def _sums(amounts: Exact, cuts: Sequence[int]) -> list[int]:
     if amounts.dtype == object:
         return [int(sum(amounts[low:high])) for low, high in pairwise(cuts)]
     parts = amounts.astype(np.int64)
-    high_sums = _reduced(parts >> _LOW_BITS, cuts)
-    low_sums = _reduced(parts & _LOW_MASK, cuts)
-    return [(high << _LOW_BITS) + low for high, low in zip(high_sums, low_sums, strict=True)]
+    high_sums = _reduced(parts >> _HALF_BITS, cuts)
+    low_sums = _reduced(parts & _HALF_MASK, cuts)
+    return [(high << _HALF_BITS) + low for high, low in zip(high_sums, low_sums, strict=True)]
 
 
 def _reduced(amounts: Integers, cuts: Sequence[int]) -> list[int]:

@@ -49,6 +49,15 @@ class Figures(NamedTuple):
     buckets: Integers
     counts: Integers
 
+    @property
+    def is_spread_known(self) -> bool:
+        """Whether the histogram has all points; of a crowd only sums may be known."""
+        return int(self.counts.sum()) == self.points
+
+    def without_histogram(self) -> "Figures":
+        """Return the sums and extremes alone."""
+        return self._replace(buckets=_NONE, counts=_NONE)
+
 
 class Table(NamedTuple):
     """Figures of many rows as columns; `owners` says of which of them an entry of the histograms is."""
@@ -156,12 +165,13 @@ class Summaries:
 
     def _entries(self, rows: Integers) -> Iterator[tuple[Integers, Integers, Integers]]:
         """Yield the entries of the histograms of rows, chunk by chunk, with the places of their rows."""
-        known = np.flatnonzero(self.points[rows] > 0)
+        known = np.flatnonzero(self.points[rows] > 0) if self._chunks else _NONE
         firsts = np.array([_first_row(chunk) for chunk in self._chunks[1:]], np.int64)
         chunks = np.searchsorted(firsts, rows[known], side="right")
         for number in np.unique(chunks).tolist():
             chunk = self._chunks[number]
             meant = known[chunks == number]
+            meant = meant[np.isin(rows[meant], chunk.rows)]
             places = np.searchsorted(chunk.rows, rows[meant])
             begins, sizes = chunk.starts[places], np.diff(chunk.starts)[places]
             entries = spans(begins, sizes)
@@ -195,8 +205,12 @@ class Summaries:
         )
 
     def _histogram(self, row: int) -> tuple[Integers, Integers]:
+        if not self._chunks:
+            return _NONE, _NONE
         chunk = self._chunks[max(bisect_right(self._chunks, row, key=_first_row) - 1, 0)]
         place = int(np.searchsorted(chunk.rows, row))
+        if place == len(chunk.rows) or chunk.rows[place] != row:
+            return _NONE, _NONE  # only its sums are known
         begin, end = chunk.starts[place], chunk.starts[place + 1]
         return chunk.buckets[begin:end].astype(np.int64), chunk.counts[begin:end].astype(np.int64)
 

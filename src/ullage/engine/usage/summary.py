@@ -22,13 +22,20 @@ def summary_of(figures: Figures, resource: str) -> UsageSummary | None:
     return UsageSummary(
         Amount(resource, round(Fraction(figures.total, figures.points))),
         Amount(resource, figures.high),
-        Amount(resource, figures.low),
+        Amount(resource, figures.low) if figures.is_spread_known else None,
         figures.points,
-        {name: Amount(resource, percentile(figures, fraction_of(name))) for name in PERCENTILES},
+        percentiles_of(figures, resource),
         window_seconds,
         figures.dropped,
         confidence,
     )
+
+
+def percentiles_of(figures: Figures, resource: str) -> dict[str, Amount]:
+    """Return the percentiles that are told; none where only sums are known."""
+    if not figures.is_spread_known:
+        return {}
+    return {name: Amount(resource, percentile(figures, fraction_of(name))) for name in PERCENTILES}
 
 
 def percentile(figures: Figures, share: Fraction) -> int:

@@ -1,8 +1,9 @@
-"""Peaks of very many streams by slot that wait for more of the same slot, in bounded memory.
+"""Slots of very many streams that wait for more of what was used in them, in bounded memory.
 
-Whatever comes of a slot that waits raises its peak, in any order. Where too many wait, those are closed of
-which nothing came for longest; of a closed one a bit is kept, so that what comes later is told as too late
-and never counts a second time.
+Whatever comes of a slot that waits counts in its mean and raises its peak, in any order: both are kept in
+integers, so that the mean is exact but for the last division. Where too many wait, those are closed of which
+nothing came for longest; of a closed one a bit is kept, so that what comes later is told as too late and
+never counts a second time.
 """
 
 from typing import Final, NamedTuple
@@ -11,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ullage.engine.usage.buckets import Integers
+from ullage.engine.usage.means import LOW_BITS, LOW_MASK, means_of
 
-WAITING_MAX: Final = 1 << 22
-"""So many peaks may wait; at least half as many stay open whenever some are closed."""
+WAITING_MAX: Final = 1 << 21
+"""So many slots may wait; at least half as many stay open whenever some are closed."""
 SLOT_BITS: Final = 26
 _SLOT_MASK: Final = (1 << SLOT_BITS) - 1
 _WORD_BITS: Final = 6
@@ -21,28 +23,56 @@ _NOTHING: Final = np.empty(0, np.int64)
 
 
 class Closed(NamedTuple):
-    """Peaks of which nothing more counts, and the keys of those that came too late."""
+    """Slots of which nothing more counts, in order, and the keys of those that came too late.
+
+    Means are whole numbers, and `parts` is what they are more. Where all points were dropped the peak is
+    below 0, and there is no mean.
+    """
 
     keys: Integers
-    amounts: Integers
+    peaks: Integers
+    means: Integers
+    parts: Integers
     late: Integers
 
 
+class _Waiting(NamedTuple):
+    """Slots in order, each once: the peak, when something came last, the points that count, and their sum."""
+
+    keys: Integers
+    peaks: Integers
+    ages: Integers
+    points: Integers
+    sum_high: Integers
+    sum_low: Integers
+
+    def of(self, which: npt.NDArray[np.bool_]) -> "_Waiting":
+        """Return some of them."""
+        return _Waiting(*(each[which] for each in self))
+
+
+_NONE: Final = _Waiting(*[_NOTHING] * 6)
+
+
 class WaitingPeaks:
-    """Peaks by key: the number of a stream with a slot behind it, of SLOT_BITS."""
+    """Slots by key: the number of a stream with a slot behind it, of SLOT_BITS."""
 
     def __init__(self, waiting_max: int = WAITING_MAX) -> None:
         self._waiting_max = waiting_max
-        self._parts = [(_NOTHING, _NOTHING, _NOTHING)]
+        self._parts = [_NONE]
         self._count = self._settled = self._age = 0
         self._words = _NOTHING
         self._bits = np.empty(0, np.uint64)
 
     def add(self, keys: Integers, amounts: Integers) -> None:
-        """Raise peaks."""
+        """Take in points; amounts below 0 are points that were dropped."""
         self._age += 1
-        self._parts.append(_grouped(keys, amounts, np.full(len(keys), self._age, np.int64)))
-        self._count += len(self._parts[-1][0])
+        good = amounts >= 0
+        counted = np.where(good, amounts, 0)
+        ages = np.full(len(keys), self._age, np.int64)
+        columns = ages, good.astype(np.int64), counted >> LOW_BITS, counted & LOW_MASK
+        self._parts.append(_grouped(_Waiting(keys, amounts, *columns)))
+        self._count += len(self._parts[-1].keys)
 
     def is_full(self) -> bool:
         """Whether it is time to close some."""
@@ -50,15 +80,17 @@ class WaitingPeaks:
 
     def close(self, *, everything: bool = False) -> Closed:
         """Close what is too much, or everything."""
-        keys, amounts, ages = _grouped(*map(np.concatenate, zip(*self._parts, strict=True)))
-        is_late = self._is_closed(keys)
-        late = keys[is_late]
-        keys, amounts, ages = keys[~is_late], amounts[~is_late], ages[~is_late]
-        done = np.ones(len(keys), np.bool_) if everything else self._too_much(keys, ages)
-        self._remember(keys[done])
-        self._parts = [(keys[~done], amounts[~done], ages[~done])]
-        self._count = self._settled = len(self._parts[0][0])
-        return Closed(keys[done], amounts[done], late)
+        found = _grouped(_Waiting(*map(np.concatenate, zip(*self._parts, strict=True))))
+        is_late = self._is_closed(found.keys)
+        late, found = found.keys[is_late], found.of(~is_late)
+        count = len(found.keys)
+        done = np.ones(count, np.bool_) if everything else self._too_much(found.keys, found.ages)
+        closed = found.of(done)
+        self._remember(closed.keys)
+        self._parts = [found.of(~done)]
+        self._count = self._settled = len(self._parts[0].keys)
+        means, parts = means_of(closed.sum_high, closed.sum_low, np.maximum(closed.points, 1))
+        return Closed(closed.keys, closed.peaks, means, parts, late)
 
     def _too_much(self, keys: Integers, ages: Integers) -> npt.NDArray[np.bool_]:
         """Say which are closed: those that were met longest ago, and none of the last batch."""
@@ -92,15 +124,15 @@ def _bit_of(keys: Integers) -> npt.NDArray[np.uint64]:
     return np.uint64(1) << (keys & ((1 << _WORD_BITS) - 1)).astype(np.uint64)
 
 
-def _grouped(keys: Integers, amounts: Integers, ages: Integers) -> tuple[Integers, Integers, Integers]:
-    """Return all keys in order, each once, with its largest amount and its last age."""
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
+def _grouped(found: _Waiting) -> _Waiting:
+    """Return all keys in order, each once, with its peak, its last age and its sums."""
+    order = np.argsort(found.keys, kind="stable")
+    keys = found.keys[order]
     starts = _starts(keys)
     if not len(starts):
-        return _NOTHING, _NOTHING, _NOTHING
-    amounts, ages = (np.maximum.reduceat(each[order], starts) for each in (amounts, ages))
-    return keys[starts], amounts, ages
+        return _NONE
+    peaks, ages = (np.maximum.reduceat(each[order], starts) for each in (found.peaks, found.ages))
+    return _Waiting(keys[starts], peaks, ages, *(np.add.reduceat(each[order], starts) for each in found[3:]))
 
 
 def _starts(keys: Integers) -> Integers:

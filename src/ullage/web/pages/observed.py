@@ -6,7 +6,7 @@ read from it.
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ullage.engine.placement.limit_ranges import containers_of
 from ullage.model.errors import InputError
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ullage.model.resources import Resources, ResourceTypes
     from ullage.model.usage import UsageSummary
     from ullage.service.asked import Asked
-
-LASTING: Final = "95"
 
 
 class UseMarks(NamedTuple):
@@ -51,10 +49,9 @@ def marks_of(
     found = []
     for name in resources_in_order(set(usage)):
         summary = usage[name]
-        if summary.max is None:
+        if summary.max is None or summary.as_a_rule is None:
             continue
-        most = summary.max.value
-        used = summary.percentiles.get(LASTING, summary.max).value
+        most, used = summary.max.value, summary.as_a_rule.value
         asked, bound = request.get(name), limit.get(name)
         whole = max(most, asked or 0, bound or 0, 1)
         show = types[name].readable
