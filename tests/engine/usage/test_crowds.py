@@ -87,6 +87,16 @@ def test_dropped_points_of_a_member_lower_the_confidence_and_not_the_mean():
         assert (summary.count, summary.dropped_points) == (len(half), len(half) // 2)
 
 
+def test_a_mean_is_never_above_the_peaks_however_unevenly_points_were_taken():
+    often, seldom = (every(60, [10] * 59, at) for at in (0, 3600)), [(3600, 0), (0, 0)]
+    observed = {
+        pod: sorted([*many, one])
+        for pod, many, one in zip(("pod/shop/a", "pod/shop/b"), often, seldom, strict=True)
+    }
+    found = kept(observed)
+    assert mean(found) <= found.figures(WEB).high == 10
+
+
 def test_amounts_of_63_bits_are_added_up():
     most = (1 << 62) - 1
     found = kept({"pod/shop/a": every(60, [most] * 60)})

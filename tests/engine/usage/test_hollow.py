@@ -146,7 +146,7 @@ def hollow(snapshot, streams):
 def test_a_promise_is_hollow_where_use_lasts_and_arithmetic_says_free():
     snapshot = cluster(node("n1", cpu="16", memory="64Gi").holding(web()))
     assert hollow(snapshot, {("node/n1", "memory"): hourly(60 * GIB)}) == [
-        "node n1: 60Gi of 64Gi memory in use (95th percentile of a week), yet 60Gi of it counts as free"
+        "node n1: 60Gi of 64Gi memory in use (no more 95% of a week), yet 60Gi of it counts as free"
     ]
     assert not hollow(snapshot, {("node/n1", "memory"): hourly(*[30 * GIB] * 30, 60 * GIB)})
 

@@ -90,7 +90,7 @@ def _hollow(columns: Columns, observed: Integers | None) -> Iterator[Finding]:
             for values in (actual, columns.capacity, free_room)
         )
         lasts = observed is not None and observed[row, column] >= 0
-        really = "in use (95th percentile of a week)" if lasts else "really in use"
+        really = "in use (no more 95% of a week)" if lasts else "really in use"
         yield Finding(
             "promise-hollow",
             "warning",

@@ -255,7 +255,8 @@ class _CrowdDays:
 def _times(table: Table, owners: Integers, days: Integers, slots: Integers) -> tuple[Integers, Integers]:
     """Return how much of the grid members were there in each slot, and sums of their means over it.
 
-    They were there from their first point to the last, wherever they have a peak.
+    They were there from their first point to the last, wherever they have a peak. No sum is more than that of
+    their peaks, though a mean may be, where points were further apart while little was used.
     """
     per_slot = DAY_SECONDS // FINE_SECONDS // slots.shape[1]
     begins = np.arange(slots.shape[1]) * per_slot
@@ -274,5 +275,14 @@ def _times(table: Table, owners: Integers, days: Integers, slots: Integers) -> t
     means, parts = means_of(np.where(known, table.sum_high, 0), np.where(known, table.sum_low, 0), points)
     time = grid.sum(axis=1)
     dropped = np.where(known, -(-table.dropped * time // (points + table.dropped)), table.dropped)
-    columns = ((means >> LOW_BITS) * time, (means & LOW_MASK) * time, parts * time, dropped)
+    peaks = np.where(seen, slots, 0)
+    most = _halves(((peaks >> LOW_BITS) * grid).sum(axis=1), ((peaks & LOW_MASK) * grid).sum(axis=1))
+    high, low = _halves((means >> LOW_BITS) * time, (means & LOW_MASK) * time)
+    over = (high > most[0]) | ((high == most[0]) & (low >= most[1]))
+    columns = (*np.where(over, most, (high, low)), np.where(over, 0, parts * time), dropped)
     return grid, np.stack(columns, axis=1)
+
+
+def _halves(high: Integers, low: Integers) -> tuple[Integers, Integers]:
+    """Return sums in halves of which the lower one is as small as can be."""
+    return high + (low >> LOW_BITS), low & LOW_MASK
