@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,6 +56,18 @@ def amounts(resource):
     return st.integers(0, (1 << 62) - 1).map(lambda value: Amount(resource, value))
 
 
+def possible(summary):
+    """A summary whose amounts rise as they must."""
+    percentiles = sorted(summary.percentiles, key=Fraction)
+    every = (summary.min, summary.mean, summary.max, *summary.percentiles.values())
+    rising = sorted((each for each in every if each is not None), key=lambda each: each.value)
+    least = rising.pop(0) if summary.min is not None else None
+    most = rising.pop() if summary.max is not None else None
+    mean = rising.pop() if summary.mean is not None else None
+    ranked = dict(zip(percentiles, rising, strict=True))
+    return msgspec.structs.replace(summary, min=least, max=most, mean=mean, percentiles=ranked)
+
+
 def summaries(resource):
     amount = st.one_of(st.none(), amounts(resource))
     count = st.one_of(st.none(), st.integers(0, 1 << 32))
@@ -68,7 +81,7 @@ def summaries(resource):
         count,
         count,
         st.one_of(st.none(), st.fractions(0, 1)),
-    )
+    ).map(possible)
 
 
 RESOURCES = ("cpu", "memory", "example.com/licences", "ephemeral-storage", "nvidia.com/gpu")
@@ -137,6 +150,15 @@ def test_an_exact_share_is_written_exactly():
         ),
         ("takenSeconds: 11324620800\nresourceStatus: []\n", "takenSeconds is 11324620800; write at most"),
         ("resourceStatus: [usage: [cpu: {confidence: 2}]]\n", "confidence 2 is not from 0 to 1"),
+        ("resourceStatus: [usage: [cpu: {min: 3, max: 2}]]\n", "cpu: max is below min; no observations"),
+        ("resourceStatus: [usage: [cpu: {mean: 3, max: 2}]]\n", "mean is above max"),
+        ("resourceStatus: [usage: [cpu: {mean: 1, min: 2}]]\n", "mean is below min"),
+        ('resourceStatus: [usage: [cpu: {mean: 3, percentiles: ["100": 2]}]]\n', "mean is above percentile"),
+        (
+            'resourceStatus: [predicted: [cpu: {percentiles: ["95": 3, "50": 4]}]]\n',
+            "cpu: percentile 95 is below percentile 50",
+        ),
+        ('resourceStatus: [maxusage: [cpu: {max: 2, percentiles: ["50": 4]}]]\n', "max is below percentile"),
         ('resourceStatus: [usage: [cpu: {percentiles: ["101": 1]}]]\n', "'101' is no percentile"),
         ('resourceStatus: [usage: [cpu: {percentiles: ["p50": 1]}]]\n', "'p50' is no percentile"),
         ("apiVersion: ullage.dev/v1\nkind: ResourceStatusList\nitems: 5\n", "no list of items"),

@@ -6,6 +6,7 @@ A subject is `node/N`, `pod/NS/P`, `container/NS/P/C`, `workload/NS/OWNER`, `nam
 
 from collections.abc import Mapping
 from fractions import Fraction
+from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
 from ullage.model.constraints import Record
@@ -55,6 +56,23 @@ class UsageSummary(Record, frozen=True):
     def as_a_rule(self) -> Amount | None:
         """What is used as a rule: what is enough 95 % of the time; where nobody knows that, the mean."""
         return self.percentiles.get(LASTING, self.max if self.mean is None else self.mean)
+
+
+def contradiction_in(summary: UsageSummary) -> str:
+    """Return what can be true of no observations whatever; nothing where all of a summary may be."""
+    ranked = sorted(summary.percentiles.items(), key=lambda each: fraction_of(each[0]))
+    named = ((f"percentile {name}", each) for name, each in ranked)
+    parts = [("min", summary.min), *named, ("max", summary.max)]
+    known = [(name, each.value) for name, each in parts if each is not None]
+    for (name, amount), (next_name, next_amount) in pairwise(known):
+        if next_amount < amount:
+            return f"{next_name} is below {name}"
+    if summary.mean is not None:
+        if summary.min is not None and summary.mean.value < summary.min.value:
+            return "mean is below min"
+        if known and known[-1][0] in {"max", "percentile 100"} and summary.mean.value > known[-1][1]:
+            return f"mean is above {known[-1][0]}"
+    return ""
 
 
 class ResourceStatus(Record, frozen=True):

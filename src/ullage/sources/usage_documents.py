@@ -23,7 +23,7 @@ import msgspec
 from ullage.model.errors import InputError
 from ullage.model.resources import Amount, Resources, ResourceTypes, canonical_name
 from ullage.model.settings import parse_fraction, print_fraction
-from ullage.model.usage import Promised, ResourceStatus, UsageSummary, fraction_of
+from ullage.model.usage import Promised, ResourceStatus, UsageSummary, contradiction_in, fraction_of
 from ullage.model.wire import API_VERSION
 from ullage.sources.documents import Document, read_documents
 from ullage.sources.own_format import read_header
@@ -196,7 +196,7 @@ def _read_summary(resource: str, value: Any, types: ResourceTypes) -> UsageSumma
         found = amount(each, f"percentile {name}")
         if found is not None:
             percentiles[name] = found
-    return UsageSummary(
+    summary = UsageSummary(
         amount(fields.get("mean"), "mean"),
         amount(fields.get("max"), "max"),
         amount(fields.get("min"), "min"),
@@ -206,6 +206,10 @@ def _read_summary(resource: str, value: Any, types: ResourceTypes) -> UsageSumma
         _count(fields.get("droppedPoints"), "droppedPoints"),
         _confidence(fields.get("confidence")),
     )
+    wrong = contradiction_in(summary)
+    if wrong:
+        raise InputError(f"{resource}: {wrong}", remedy="no observations are like that: correct what made it")
+    return summary
 
 
 def _check_percentile(name: str) -> None:
