@@ -1,5 +1,7 @@
 """Who uses what: the same numbers for people and machines, against what was asked for."""
 
+import json
+
 import pytest
 
 from ullage.engine.usage.decaying import status_with_prediction
@@ -75,6 +77,24 @@ def test_who_uses_more_than_it_asked_for_is_told():
         "above request or limit: platform/StatefulSet/metrics, web/ReplicaSet/api"
         in shown().page().verdict.text
     )
+
+
+def test_who_is_over_in_several_resources_is_named_once(tmp_path):
+    table = tmp_path / "over.csv"
+    amounts = (("cpu", "9000"), ("memory", "900Gi"))
+    lines = [f"pod/web/web-0,{name},{300 * at},{amount}" for name, amount in amounts for at in range(9)]
+    table.write_text("\n".join(["subject,resource,time,value", *lines]), encoding="utf-8")
+    part = {"name": "c", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
+    pod = {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-0", "namespace": "web"},
+        "spec": {"containers": [part], "nodeName": "n"}, "status": {"phase": "Running"},
+    }  # fmt: skip
+    room = {"cpu": "16", "memory": "64Gi", "pods": "110"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": room}}
+    cluster = tmp_path / "one.json"
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node, pod]}), "utf-8")
+    verdict = usage_show(Asked(str(cluster)), ShowQuestion(str(table), by="pod")).page().verdict.text
+    assert verdict.endswith("; above request or limit: web/Pod/web-0")
 
 
 def test_a_page_has_a_table_for_each_kind_and_marks_what_is_over():

@@ -4,9 +4,10 @@ Amounts over time come from what was observed, counters from their readings, pri
 and costs are exact fractions; a line of a bill is rounded once, and sums are sums of lines.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Final
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 from ullage.engine.usage.metering_calendar import name_of
 from ullage.engine.usage.metering_prices import What
@@ -40,7 +41,8 @@ class ConsumptionRow(Record, frozen=True):
     """What somebody consumed of a thing in a period; `billed` is what of it is to be paid for.
 
     The kinds of rows are tenant, total (all tenants), unattributed (use of nobody that we know), idle (what
-    nobody used) and capacity, which is the sum of the three before it.
+    nobody used), beyond (what was promised or used at times when that was more than there is) and capacity,
+    which is total, unattributed and idle less beyond.
     """
 
     period: str
@@ -141,7 +143,7 @@ def _report(reported: Reported, tenancy: Tenancy, question: UsageReportQuestion,
         end=told_time(reported.end),
         currency="" if tariff is None else tariff.currency,
         decimals=0 if tariff is None else tariff.decimals,
-        rows=tuple(_row(each, reported) for each in rows),
+        rows=tuple(_told(rows, reported)),
         costs=tuple(costs),
         cost=None if tariff is None else sum((each.cost for each in costs), Fraction(0)),
         not_simulated=(*notes, *notes_of_rows(rows, reported)),
@@ -163,13 +165,28 @@ def _capacity(snapshot: Snapshot | None) -> Mapping[What, int]:
     return capacity_now(snapshot, allocatable)
 
 
-def _row(row: Row, reported: Reported) -> ConsumptionRow:
-    borders = reported.borders()
-    begin, end = borders[row.period], borders[row.period + 1]
+class _Told(NamedTuple):
+    """What a period is called, and from when to when it is."""
+
+    name: str
+    begin: str
+    end: str
+
+
+def _told(rows: Iterable[Row], reported: Reported) -> Iterator[ConsumptionRow]:
+    """Yield rows as they are told; of the periods each is named once, and not for every row."""
+    periods = [
+        _Told(name_of(reported.period, begin), told_time(begin), told_time(end))
+        for begin, end in pairwise(reported.borders())
+    ]
+    return (_row(each, periods[each.period]) for each in rows)
+
+
+def _row(row: Row, period: _Told) -> ConsumptionRow:
     return ConsumptionRow(
-        period=name_of(reported.period, begin),
-        begin=told_time(begin),
-        end=told_time(end),
+        period=period.name,
+        begin=period.begin,
+        end=period.end,
         kind=row.kind,
         what=row.what.name,
         unit=row.unit.name,

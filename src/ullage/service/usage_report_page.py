@@ -21,6 +21,7 @@ NAMES: Final = {
     "total": "all tenants",
     "unattributed": "not attributed",
     "idle": "idle",
+    "beyond": "beyond capacity",
     "capacity": "capacity",
 }
 """What rows that are no tenant's are called."""

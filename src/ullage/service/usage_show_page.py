@@ -73,7 +73,9 @@ def _verdict(report: "UsageReport") -> str:
     last = max(each.last_seconds for each in report.subjects)
     if not last:
         return "nothing usable was observed: all points were dropped"
-    over = [each.subject.partition("/")[2] for each in report.findings if each.code in OVER]
+    over = list(
+        dict.fromkeys(each.subject.partition("/")[2] for each in report.findings if each.code in OVER)
+    )
     parts = [f"{plural(len(report.subjects), 'subject')} observed until {told_time(last)}"]
     parts.append(f"above request or limit: {several(over)}" if over else "nobody is above request or limit")
     return "; ".join(parts)

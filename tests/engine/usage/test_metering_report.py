@@ -96,9 +96,22 @@ def test_tenants_whose_peaks_come_to_more_than_the_cluster_used_leave_nothing_un
     assert only(rows, kind="idle", period=0).used.quantity == 8 * 48
 
 
-def test_use_beyond_the_capacity_leaves_less_than_nothing_idle():
+def test_use_beyond_the_capacity_is_told_and_nothing_is_idle_less_than_0():
     rows = levels({("namespace/a", "cpu"): STEADY}, asked(), {CPU: 1000})
-    assert only(rows, kind="idle", period=0).used.quantity == -48
+    assert only(rows, kind="idle", period=0).used.quantity == 0
+    assert only(rows, kind="beyond", period=0).used.quantity == 48
+    assert only(rows, kind="capacity", period=0).used.quantity == 48
+
+
+def test_hours_beyond_the_capacity_make_up_for_no_hours_that_were_idle():
+    bursts = every(HOUR, [2000, 0] * 48 + [0], BEGIN)
+    rows = levels({("namespace/a", "cpu"): bursts}, asked("day"), {CPU: 1500})
+    for period in range(4):
+        assert only(rows, kind="idle", period=period).used.quantity == 12 * Fraction(3, 2)
+        assert only(rows, kind="beyond", period=period).used.quantity == 12 * Fraction(1, 2)
+        assert only(rows, kind="capacity", period=period).used.quantity == 36
+    rows = levels({("namespace/a", "cpu"): bursts}, asked("hour"), {CPU: 1500})
+    assert {row.period % 2 for row in rows if row.kind == "beyond"} == {0}, "only where there is any"
 
 
 def test_nothing_is_said_of_a_capacity_that_nobody_knows():

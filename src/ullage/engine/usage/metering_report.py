@@ -32,9 +32,12 @@ from ullage.engine.usage.metering_prices import (
 from ullage.engine.usage.metering_units import COMPUTE_STEPS, GIBIBYTE, STORAGE_STEPS
 from ullage.model.resources import ResourceTypes
 
-Kind = Literal["tenant", "total", "unattributed", "idle", "capacity"]
-KINDS: Final[tuple[Kind, ...]] = ("tenant", "total", "unattributed", "idle", "capacity")
-"""Rows of a thing, in this order: each tenant, all of them, nobody that we know, nobody, and the whole."""
+Kind = Literal["tenant", "total", "unattributed", "idle", "beyond", "capacity"]
+KINDS: Final[tuple[Kind, ...]] = ("tenant", "total", "unattributed", "idle", "beyond", "capacity")
+"""Rows of a thing, in this order: each tenant, all of them, nobody that we know, nobody, and the whole.
+
+Where at times more was promised or used than there is, that is `beyond` the whole: all others less it.
+"""
 NONE: Final = Fraction(0)
 FIRST: Final = ("cpu", "memory")
 STEPS: Final = {BILLING_CU: COMPUTE_STEPS, BILLING_SU: STORAGE_STEPS, BILLING_NU: GIBIBYTE}
@@ -107,12 +110,13 @@ class Asked(NamedTuple):
     def cells(self) -> list[Cell]:
         """Return the time in pieces, in order."""
         periods = self.borders()
+        begins = frozenset(periods[:-1])
         borders = {*periods, *borders_of("month", self.first, self.end)}
         if self.tariff is not None:
             borders |= {each.valid_from_seconds for each in self.tariff.lists}
         found, place = [], -1
         for begin, end in pairwise(sorted(each for each in borders if self.first <= each <= self.end)):
-            place += begin in periods[:-1]
+            place += begin in begins
             month = start_of("month", begin)
             length = end_of("month", begin) - month
             found.append(Cell(begin, end, place if begin >= self.begin else None, month, length))
@@ -300,9 +304,14 @@ class Reporter:
             )
 
     def _rest(self, what: What, capacity: int, of_cluster: Held | None) -> None:
-        """Note what was used by nobody we know, what was idle, and the capacity that all of it adds up to."""
+        """Note what nobody we know used, what was idle, what was beyond the capacity, and that itself."""
         whole = constant(capacity, self.asked.first, self.asked.end)
-        columns: dict[Kind, dict[str, list[Amount]]] = {"unattributed": {}, "idle": {}, "capacity": {}}
+        columns: dict[Kind, dict[str, list[Amount]]] = {
+            "unattributed": {},
+            "idle": {},
+            "beyond": {},
+            "capacity": {},
+        }
         for name, level in self._sums[what].items():
             taken, states = level.amounts, level.states
             if name == "used" and of_cluster is not None:
@@ -311,12 +320,16 @@ class Reporter:
                 columns["unattributed"][name] = self._integrated(what, other) or []
             known = states != UNKNOWN
             total = Held(np.where(known, whole.amounts, 0), known.astype(np.int8))
-            columns["idle"][name] = self._integrated(what, Held(total.amounts - taken, states)) or []
+            left = total.amounts - taken
+            columns["idle"][name] = self._integrated(what, Held(np.maximum(left, 0), states)) or []
+            if (left < 0).any():
+                columns["beyond"][name] = self._integrated(what, Held(np.maximum(-left, 0), states)) or []
             columns["capacity"][name] = self._integrated(what, total) or []
         for kind, found in columns.items():
             both = (self._by_period(found.get(name)) for name in ("promised", "used"))
             for period, (promised, used) in enumerate(zip(*both, strict=True)):
-                if promised is not None or used is not None:
+                some = [each for each in (promised, used) if each is not None]
+                if any(each.quantity for each in some) if kind == "beyond" else some:
                     self.rows.append(Row(period, kind, "", what, self._unit(what), promised, used))
 
 
