@@ -390,13 +390,20 @@ def test_room_that_has_gone_is_not_promised_beside_one_who_had_planned_on_it(tmp
 
 
 def test_only_so_many_wait_for_one_ledger(tmp_path, monkeypatch):
-    monkeypatch.setattr(ledgers, "WAITING_MAX", 3)
+    monkeypatch.setattr(ledgers, "WAITING_MAX", 5)
+    monkeypatch.setattr(ledgers, "WAITING_EACH_MAX", 3)
 
     async def story(world):
         await world.submit(reserve("first", cpu=1))
-        steps = [world.submit(reserve(str(each), cpu=1)) for each in range(5)]
+        clients = "aaaaabbb"
+        steps = [
+            world.submit(reserve(f"r{number}", cpu=1), client=client) for number, client in enumerate(clients)
+        ]
         found = await asyncio.gather(*steps, return_exceptions=True)
-        assert [getattr(each, "status", 200) for each in found] == [200] * 3 + [503] * 2
+        told = "".join("y" if getattr(each, "status", 200) == 200 else "n" for each in found)
+        assert told == "yyynnyyn"
+        assert "3 steps of yours" in found[3].title
+        assert "too many" in found[7].title
         assert (await world.submit(reserve("later", cpu=1))).decision.accepted
 
     told(tmp_path, story)

@@ -142,6 +142,29 @@ def test_whatever_changes_in_a_cluster_changes_its_digest(tmp_path, changed):
     assert digest(before) != digest(after)
 
 
+@pytest.mark.parametrize(
+    ("more", "is_another"),
+    [
+        ({}, False),
+        ({"quotas": [{"name": "q", "namespaces": ["a"]}]}, False),
+        ({"policy": {"name": "p", "layers": [{"origin": "x", "cluster": {"quota-run-min": "60"}}]}}, True),
+        ({"nodes": []}, False),
+    ],
+    ids=["as it is", "quotas", "quotas that heed time", "empty"],
+)
+def test_a_live_cluster_in_which_nothing_has_changed_is_the_same_at_another_moment(
+    tmp_path, more, is_another
+):
+    moments = [
+        read(order(document=written(tmp_path / name, revision=number, takenSeconds=number, **more))).snapshot
+        for name, number in (("a", 5), ("b", 6))
+    ]
+    one, other = (digest(each, is_live=True) for each in moments)
+    assert (one != other) == is_another
+    one, other = map(digest, moments)
+    assert one != other, "of a file, somebody has written another"
+
+
 def test_nothing_is_forked_beside_another_thread():
     ended = threading.Event()
     thread = threading.Thread(target=ended.wait)

@@ -40,8 +40,9 @@ CLUSTERS: Final = "clusters"
 FILE: Final = "ledger.db"
 REMOVED: Final = "removed-"
 """What folders begin with that hold ledgers of clusters that are no more."""
-WAITING_MAX: Final = 128
-"""So many may wait for one ledger: the others have to find room beside them, however slow it is."""
+WAITING_MAX: Final = 512
+WAITING_EACH_MAX: Final = 128
+"""So many may wait for one ledger, of all and of each client: the others have to find room beside them."""
 EXPIRY_SECONDS: Final = 5.0
 """How often it is looked whether the time of a promise has come."""
 
@@ -137,17 +138,23 @@ class Ledgers:
         key: str = "",
         revision: int | None = None,
         exact: bool = False,
+        client: str = "",
     ) -> Outcome:
-        """Take one step of a cluster's ledger, and return when it is durable."""
+        """Take one step of a cluster's ledger for somebody, and return when it is durable."""
         self._pool.revision(cluster)
         ledger = await self._opened(cluster)
-        if ledger.asked >= WAITING_MAX:
+        asked = ledger.asked
+        if asked[client] >= WAITING_EACH_MAX:
+            raise busy(f"{asked[client]} steps of yours wait for the ledger of {cluster}")
+        if asked.total() >= WAITING_MAX:
             raise busy(f"too many wait for the ledger of {cluster}")
-        ledger.asked += 1
+        asked[client] += 1
         try:
             outcome = await ledger.submit(command, key=key, revision=revision, exact=exact)
         finally:
-            ledger.asked -= 1
+            asked[client] -= 1
+            if not asked[client]:
+                del asked[client]
         self._told(cluster, outcome.revision)
         return outcome
 
@@ -312,8 +319,8 @@ class _ClusterLedger:
     ) -> None:
         self.kept = kept
         self.revision = revision
-        self.asked = 0
-        """How many wait for a step of it."""
+        self.asked: Counter[str] = Counter()
+        """How many wait for a step of it, by who has asked."""
         self._known = {each.name: each for each in capacities}
         self._offered = offered
         self._offers: Offers | None = None

@@ -23,6 +23,7 @@ import msgspec
 
 from ullage.model.errors import InputError
 from ullage.web.children import alone_with_parent, end_with_parent
+from ullage.web.clusters import Origin
 from ullage.web.frames import EndedError, Failed, Fork, Ready, Same, ToRead, receive, send
 from ullage.web.work import Work
 from ullage.web.worker import TOUCHED, run, warm
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 MODULE: Final = "ullage.web.loader"
 UPLOAD_BYTES_MAX: Final = 1 << 30
 """How large an uploaded document may be once it is decompressed."""
+LIVE: Final = "kube"
 FORKS_MAX: Final = 64
 DIGEST_ROWS: Final = 5000
 WARMING: Final = (*TOUCHED, Work("page/overview"), Work("page/nodes"))
@@ -56,7 +58,7 @@ def _load(control: socket.socket) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (order.loader_bytes_max, order.loader_bytes_max))
     try:
         held = read(order)
-        found = digest(held.snapshot)
+        found = digest(held.snapshot, is_live=Origin(order.spec).kind == LIVE and not order.document)
         if order.only_if_changed and found == order.digest:
             send(control, Same())
             return
@@ -126,13 +128,19 @@ def prepare(held: "Held") -> None:
     gc.freeze()
 
 
-def digest(snapshot: "Snapshot") -> str:
-    """Return what is equal for equal snapshots, in any process."""
+def digest(snapshot: "Snapshot", *, is_live: bool = False) -> str:
+    """Return what is equal for equal snapshots, in any process.
+
+    Of a live cluster, whose own revision counts whatever is written there, both that and the moment at which
+    it was read are left out: else it would be another one each time. The moment counts where answers depend
+    on it.
+    """
     from ullage.model.delta import TABLE_FACTS
     from ullage.sources.snapshot_columns import exact_values
 
     encoder = msgspec.msgpack.Encoder(enc_hook=exact_values, order="deterministic")
     found = hashlib.sha256()
+    passing = ("revision",) if _depends_on_time(snapshot) else ("revision", "taken_seconds")
     rest: list[Any] = [list(snapshot.resource_types.added())]
     for field in snapshot.__struct_fields__:
         if field in TABLE_FACTS:
@@ -140,10 +148,18 @@ def digest(snapshot: "Snapshot") -> str:
             found.update(encoder.encode([field, len(rows)]))
             for start in range(0, len(rows), DIGEST_ROWS):
                 found.update(encoder.encode(rows[start : start + DIGEST_ROWS]))
-        elif field != "resource_types":
+        elif field != "resource_types" and not (is_live and field in passing):
             rest.append(getattr(snapshot, field))
     found.update(encoder.encode(rest))
     return found.hexdigest()
+
+
+def _depends_on_time(snapshot: "Snapshot") -> bool:
+    """Whether the same cluster is another a moment later: promises end, or quotas heed how long pods run."""
+    from ullage.model.settings import rules_for
+
+    rules = rules_for(snapshot.policy, snapshot.resource_types)
+    return bool(snapshot.reservations) or rules.quota_run_min_seconds > 0
 
 
 class Forking:

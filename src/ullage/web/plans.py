@@ -237,7 +237,12 @@ class Plans:
             answer, cluster_revision=answer.cluster_revision, at_seconds=max(now_seconds(), answer.at_seconds)
         )
         return await self._ledgers.submit(
-            told.cluster, command, key=_key(told), revision=answer.ledger_revision, exact=exact
+            told.cluster,
+            command,
+            key=_key(told),
+            revision=answer.ledger_revision,
+            exact=exact,
+            client=client,
         )
 
     async def _again(self, kept: Kept, client: str) -> FitPlan:

@@ -234,7 +234,7 @@ async def _taken(server: "Server", request: Request, command: Bind | Extend | Re
     cluster = request.values["cluster"]
     revision = planned_revision(request.headers)
     key = key_of_client(request.headers.get(KEY_HEADER, ""))
-    outcome = await submitted(server, cluster, command, key=key, revision=revision)
+    outcome = await submitted(server, cluster, command, key=key, revision=revision, client=request.who.name)
     decision = outcome.decision
     action = type(command).__name__.lower()
     # who took a step that others may have taken too cannot be told from the journal: it is noted first
@@ -265,12 +265,12 @@ async def _taken(server: "Server", request: Request, command: Bind | Extend | Re
 
 
 async def submitted(
-    server: "Server", cluster: str, command: Command, *, key: str, revision: int | None
+    server: "Server", cluster: str, command: Command, *, key: str, revision: int | None, client: str
 ) -> Outcome:
     """Return the outcome of a step; raises a Problem where it cannot be decided."""
     try:
         outcome = await server.ledgers.submit(
-            cluster, command, key=key, revision=revision, exact=revision is not None
+            cluster, command, key=key, revision=revision, exact=revision is not None, client=client
         )
     except MovedError as error:
         raise of_input(error, MOVED) from None

@@ -123,6 +123,7 @@ async def step(server: "Server", request: Request) -> Response:
             key=_key(request),
             revision=query.planned if exact is None else exact,
             exact=exact is not None,
+            client=request.who.name,
         )
     except MovedError as error:
         raise of_input(error, MOVED) from None
