@@ -19,7 +19,7 @@ from ullage.stores.protocol import MovedError
 from ullage.stores.sqlite import SqliteLedger
 from ullage.web import ledgers
 from ullage.web.http import Problem
-from ullage.web.ledgers import Ledgers
+from ullage.web.ledgers import OPERATOR_SECONDS, Ledgers
 from web.standing import InProcess
 
 NEVER = 1 << 40
@@ -291,7 +291,7 @@ def test_a_promise_whose_time_has_come_ends_by_itself(tmp_path, monkeypatch):
         monkeypatch.setenv("ULLAGE_NOW", "1000")
         short = msgspec.structs.replace(reserve("one", cpu=4000), expires_seconds=1060)
         assert (await world.submit(short)).decision.accepted
-        await world.ledgers.expire()
+        await world.ledgers.look_after()
         assert not (await world.submit(reserve("two"))).decision.accepted
         monkeypatch.setenv("ULLAGE_NOW", "1061")
         await world.ledgers.close()
@@ -301,7 +301,7 @@ def test_a_promise_whose_time_has_come_ends_by_itself(tmp_path, monkeypatch):
             await asyncio.sleep(0.01)
         assert (await world.submit(reserve("three"))).decision.accepted
         revision = state_of(world).revision
-        await world.ledgers.expire()
+        await world.ledgers.look_after()
         assert state_of(world).revision == revision, "nothing is written where nothing has ended"
 
     told(tmp_path, story)
@@ -320,8 +320,10 @@ def test_steps_that_others_take_are_known_after_a_look(tmp_path):
         await world.submit(reserve("one"))
         with SqliteLedger(world.ledgers.path("mine")) as other:
             other.submit(Bind("one"), at_seconds=1)
-        await world.ledgers.expire()
+        world.told.clear()
+        await world.ledgers.look_after()
         assert world.ledgers.revision("mine") == 3
+        assert world.told == [("mine", 3)]
 
     told(tmp_path, story)
 
@@ -416,14 +418,49 @@ def test_promises_end_though_one_ledger_fails_in_a_way_that_nobody_foresaw(tmp_p
         await world.submit(reserve("one"))
         world.ledgers._say = lambda *line: lines.append(line)
 
-        async def fail():
+        async def fail(at_seconds):
             raise OSError("no more files")
 
         monkeypatch.setattr(world.ledgers._ready["mine"], "is_due", fail)
-        await world.ledgers.expire()
+        await world.ledgers.look_after()
 
     told(tmp_path, story)
     assert lines == [("cannot end promises", "mine", "OSError: no more files")]
+
+
+def test_of_a_ledger_in_a_cluster_others_are_heard_and_what_nobody_ends_is_ended(tmp_path, monkeypatch):
+    stored = {}
+
+    def connected():
+        return KubernetesLedger(lambda: PlansInMemory(stored))
+
+    monkeypatch.setattr(ledgers, "open_ledger", lambda _: connected())
+    monkeypatch.setenv("ULLAGE_NOW", "1000")
+    short = msgspec.structs.replace(reserve("one"), expires_seconds=1060)
+    offered = Supply((Capacity("node/a", Resources({"cpu": 4000})),))
+
+    async def story(world):
+        told = []
+        world.ledgers = Ledgers(
+            world.folder,
+            world.pool,
+            in_cluster={"mine": ClusterPlace("prod")},
+            told=lambda *x: told.append(x),
+        )
+        await world.submit(Expire())
+        with connected() as other:
+            taken = await asyncio.to_thread(other.submit, Together((offered, short)), at_seconds=1000)
+        told.clear()
+        await world.ledgers.look_after()
+        assert told == [("mine", taken.revision)]
+        monkeypatch.setenv("ULLAGE_NOW", str(1060 + OPERATOR_SECONDS - 1))
+        await world.ledgers.look_after()
+        assert (await world.ledgers.page("mine", Wanted(), "", 10)).live == 1, "its operator may do it"
+        monkeypatch.setenv("ULLAGE_NOW", str(1060 + OPERATOR_SECONDS))
+        await world.ledgers.look_after()
+        assert (await world.ledgers.page("mine", Wanted(), "", 10)).live == 0
+
+    told(tmp_path, story)
 
 
 def test_a_ledger_in_a_cluster_is_opened_once_for_all_that_is_asked_of_it(tmp_path, monkeypatch):

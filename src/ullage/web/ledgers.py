@@ -43,8 +43,10 @@ REMOVED: Final = "removed-"
 WAITING_MAX: Final = 512
 WAITING_EACH_MAX: Final = 128
 """So many may wait for one ledger, of all and of each client: the others have to find room beside them."""
-EXPIRY_SECONDS: Final = 5.0
-"""How often it is looked whether the time of a promise has come."""
+LOOK_SECONDS: Final = 5.0
+"""How often it is looked whether the time of a promise has come, and what others have done."""
+OPERATOR_SECONDS: Final = 30
+"""For so long it is left to the operator of a cluster to end what is promised there."""
 
 
 class Asking(Protocol):
@@ -101,13 +103,13 @@ class Ledgers:
         self._say = say
         self._open: dict[str, asyncio.Task[_ClusterLedger]] = {}
         self._ready: dict[str, _ClusterLedger] = {}
-        self._expiring: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
         self.opened_again: Counter[str] = Counter()
         """How often the process that kept the ledger of a cluster has ended by itself."""
 
     def start(self) -> None:
-        """Begin to end promises whose time has come."""
-        self._expiring = asyncio.create_task(self._expire_for_ever())
+        """Begin to look after them."""
+        self._looking = asyncio.create_task(self._look_for_ever())
 
     def path(self, cluster: str) -> Path:
         """Return the file of a cluster's ledger, whether it is there or not."""
@@ -220,29 +222,38 @@ class Ledgers:
 
     async def close(self) -> None:
         """Answer what was asked already, and let go of all."""
-        if self._expiring is not None:
-            self._expiring.cancel()
-            await asyncio.gather(self._expiring, return_exceptions=True)
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
         for cluster in list(self._open):
             await self.forget(cluster)
 
-    async def expire(self) -> None:
-        """End every promise of ours whose time has come; in a cluster its operator does that."""
+    async def look_after(self) -> None:
+        """End every promise whose time has come, and tell of steps that others have taken.
+
+        In a cluster its operator ends them; where none does so for a while, this server does.
+        """
         for state in self._pool.clusters():
-            if state.name in self._in_cluster or not self.place(state.name):
+            if not self.place(state.name):
                 continue
+            grace_seconds = OPERATOR_SECONDS if self.is_shared(state.name) else 0
             try:
-                if await (await self._opened(state.name)).is_due():
+                ledger = await self._opened(state.name)
+                before = ledger.revision
+                is_due = await ledger.is_due(now_seconds() - grace_seconds)
+                if ledger.revision > before:
+                    self._told(state.name, ledger.revision)
+                if is_due:
                     await self.submit(state.name, Expire())
             except Problem:
                 pass  # it is tried again soon
             except Exception as error:  # noqa: BLE001 - whatever it is, promises of others end all the same
                 self._say("cannot end promises", state.name, f"{type(error).__name__}: {error}")
 
-    async def _expire_for_ever(self) -> None:
+    async def _look_for_ever(self) -> None:
         while True:
-            await self.expire()
-            await asyncio.sleep(EXPIRY_SECONDS)
+            await self.look_after()
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def _opened(self, cluster: str) -> "_ClusterLedger":
         ready = self._ready.get(cluster)
@@ -355,9 +366,9 @@ class _ClusterLedger:
         """Whether anybody has wanted to know what the cluster offers; the first who does has it looked up."""
         return self._offers is not None or self._looking is not None
 
-    async def is_due(self) -> bool:
-        """Whether the time of a promise has come; and take note of where the ledger is."""
-        self.revision, due = await self.kept.due(now_seconds())
+    async def is_due(self, at_seconds: int) -> bool:
+        """Whether the time of a promise has come by then; and take note of where the ledger is."""
+        self.revision, due = await self.kept.due(at_seconds)
         return due
 
     def look_again(self) -> "asyncio.Task[None]":
