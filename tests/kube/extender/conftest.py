@@ -1,6 +1,8 @@
 """What tests of the extender share: a cluster as watches tell of it, without a server."""
 
 import json
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,10 +31,10 @@ IN_VAIN = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": 
 class Watched:
     """A cluster of which watches tell."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         layer = Layer("command line", cluster={"gpu-memory": "10"})
         self.following = Following(ACCESS, ApiClient(ACCESS), layer=layer)  # nobody is asked
-        self.outlook = Outlook(self.following, (SCHEDULER,))
+        self.outlook = Outlook(self.following, (SCHEDULER,), now)
         self._revision = 0
 
     def _put(self, kind: Kind, document: dict[str, Any]) -> None:
@@ -160,8 +162,8 @@ def claiming(watched, written, clock, gangs) -> Claiming:
 
 
 @pytest.fixture
-def watched() -> Watched:
-    return Watched()
+def watched(clock) -> Watched:
+    return Watched(clock)
 
 
 @pytest.fixture

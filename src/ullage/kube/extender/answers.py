@@ -8,13 +8,13 @@ depends on places that are held, of gangs and for those who evict others, is for
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
-from ullage.engine.placement.device_claims import without_device_claims
 from ullage.engine.placement.node_verdicts import NodeVerdicts
-from ullage.engine.placement.scheduling import Nominated, schedule
+from ullage.engine.placement.scheduling import Nominated
 from ullage.kube.extender.judging import Judging
 from ullage.kube.extender.outlook import Outlook
 from ullage.kube.extender.wire import (
@@ -36,6 +36,7 @@ from ullage.kube.scheduler.actions import NotDoneError
 from ullage.kube.scheduler.messages import shortened
 from ullage.kube.serving import TEXT, Response, Served
 from ullage.model.cluster import Workload
+from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
 
 SEEN_SECONDS_MAX: Final = 2.0
 """How long a pod is waited for that the own watch has not shown yet."""
@@ -47,6 +48,8 @@ _BAD: Final = 400
 
 Bind = Callable[[str, str, str], Awaitable[None]]
 """Binds a pod, by its key and identifier, to a node; raises a NotDoneError."""
+Renounce = Callable[[str, PodFacts], Awaitable[None]]
+"""Takes the nomination from a pod; raises a NotDoneError."""
 AskLeader = Callable[[str, bytes], Awaitable[bytes | None]]
 """Returns what the leader answers to a verb, nothing where this one leads; raises a NotDoneError."""
 
@@ -57,6 +60,11 @@ async def nobody_else(verb: str, body: bytes) -> bytes | None:
     return None
 
 
+async def no_renouncing(key: str, facts: PodFacts) -> None:
+    """Leave nominations as they are."""
+    del key, facts
+
+
 class Leader(NamedTuple):
     """What the replica that leads does: it judges, has pods make way that are only being bound, and binds."""
 
@@ -65,6 +73,7 @@ class Leader(NamedTuple):
     bind: Bind
     ask: AskLeader = nobody_else
     """Asks the one that leads where that is another one."""
+    renounce: Renounce = no_renouncing
 
 
 class Timed(Protocol):
@@ -153,27 +162,41 @@ class Answers:
             return PreemptionResult()
         if told is not None:
             return PREEMPTION_RESULT.decode(told)
-        pod, columns = found[1], self._outlook.columns()
-        # devices that they claim are kube-scheduler's to allocate
-        waiting = [without_device_claims(each) for each in (pod, *self._outlook.held_besides({pod.key}))]
-        cycle = await asyncio.to_thread(
-            schedule, columns, waiting, nominated=dict(self._outlook.held), names_remedies=False
-        )
-        goes = {each.node: self._goes(each) for each in cycle.nominated if each.workload == pod.key}
-        return PreemptionResult({node: MetaVictims(victims) for node, victims in goes.items() if victims})
+        pod = found[1]
+        node, victims = self._outlook.nominations.unfinished(pod.key) or await self._chosen(pod)
+        facts = [self._outlook.facts(each) for each in victims]
+        goes = [MetaPod(each.uid) for each in facts if each is not None]
+        return PreemptionResult({node: MetaVictims(goes)} if goes else {})
 
-    def _goes(self, later: Nominated) -> list[MetaPod]:
+    async def _chosen(self, pod: Workload) -> tuple[str, list[str]]:
+        """Return whom kube-scheduler is to evict for a pod, and where; they are spoken for from now on.
+
+        One that was nominated before, and has no right to any place now, would keep it from others.
+        """
+        cycle = self._outlook.judged([pod])
+        for each in cycle.nominated:
+            if each.workload == pod.key:
+                return self._goes(each)
+        facts = self._outlook.facts(pod.key)
+        if facts is not None and facts.nominated_node and any(pod.key == e.workload for e in cycle.unplaced):
+            with suppress(NotDoneError):
+                await self._leader.renounce(pod.key, facts)
+        return "", []
+
+    def _goes(self, later: Nominated) -> tuple[str, list[str]]:
         """Return whom kube-scheduler is to evict for a pod: nobody where a gang is not all there."""
-        here = [each for each in later.evicted if each.node == later.node]
+        here = [each.workload for each in later.evicted if each.node == later.node]
         if len(here) < len(later.evicted):
             self._outlook.make_room_for(later.workload)
-            return []
+            return "", []
         self._outlook.makes_room_for.discard(later.workload)
-        being_bound = {each.workload for each in later.evicted if self._outlook.is_being_bound(each.workload)}
+        being_bound = [key for key in here if self._outlook.is_being_bound(key)]
+        victims = [key for key in here if key not in being_bound]
+        if here:
+            self._outlook.promise(later.workload, later.node, victims)
         for key in sorted(being_bound):
             self._leader.make_way(key)
-        facts = [self._outlook.facts(each.workload) for each in here if each.workload not in being_bound]
-        return [MetaPod(each.uid) for each in facts if each is not None]
+        return later.node, victims
 
     async def bind(self, body: bytes) -> BindingResult:
         """Bind a pod, and return why not where that failed."""

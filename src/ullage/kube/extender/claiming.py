@@ -132,12 +132,16 @@ class Claiming:
         outlook = self._outlook
         asked = {each.key for each in waiting}
         judged = [*waiting, *outlook.held_besides(asked)]
+        answered = outlook.nominations.answered
         cycle = _of_those(
             asked, await asyncio.to_thread(schedule, columns, judged, nominated=dict(outlook.held))
         )
         if not self._actions.leading.leads:
             return {}
         for later in cycle.nominated:
+            if outlook.nominations.answered != answered:  # others go meanwhile: all is to be judged anew
+                outlook.following.changed.set()
+                return {}
             outlook.line.had_no_place(later.workload, self._now())
             await self._make_room(later)
         for unplaced in cycle.unplaced:
@@ -176,6 +180,8 @@ class Claiming:
         """Whether room is made here for a pod, of a quota or a gang or because kube-scheduler cannot."""
         facts = self._outlook.facts(workload.key)
         if facts is None or facts.nominated_node or workload.admitted:
+            return False
+        if self._outlook.nominations.unfinished(workload.key) is not None:
             return False
         if self._outlook.promised_to(workload.key):
             return False

@@ -1,8 +1,8 @@
 """The cluster as the extender judges it: what the watch has shown, and what is being done beyond that.
 
-Pods that are being bound count on their node, those that are being evicted as on their way out, a pod for
-which others were evicted, or whose gang has places, keeps its place (`held`) until it has it, and what the
-ledger promises is taken.
+Pods that are being bound count on their node, those that are being evicted as on their way out, by us or by
+kube-scheduler on our word, a pod for which others go, or whose gang has places, keeps its place (`held`)
+until it has it, and what the ledger promises is taken.
 Nothing here waits for anything: a question is answered, and what follows from it taken for granted, in one
 step.
 """
@@ -17,6 +17,7 @@ from ullage.engine.placement.device_claims import without_device_claims
 from ullage.engine.placement.node_verdicts import NodeVerdicts
 from ullage.engine.placement.running import Running
 from ullage.engine.placement.scheduling import Bound, Cycle, schedule
+from ullage.kube.extender.nominations import Nominations
 from ullage.kube.following import Following
 from ullage.kube.scheduler.assumptions import Assumptions
 from ullage.kube.scheduler.holds import Holds
@@ -41,6 +42,7 @@ class Outlook:
         self.line = WaitingLine(tuple(names), self._assumptions.is_bound)
         self._now = now
         self.held: dict[str, str] = {}
+        self.nominations = Nominations(self.held, self._assumptions.is_leaving, self.give_back)
         self.makes_room_for: set[str] = set()
         self._fixed: set[str] = set()
         self._given_back: dict[str, Workload] = {}
@@ -50,27 +52,46 @@ class Outlook:
 
     def catch_up(self) -> NodeVerdicts:
         """Take what has changed into account, and what did not happen after all."""
+        for key in [key for key in self._kept() if self.following.mirror.is_renewed(key)]:
+            self.let_go(key)
         before, self._promises = self._promises, self.following.plans.standing(self.following.now_seconds())
         if self._promises is not before:
             self.line.moved()
         seen = self._holds.applied(self._assumptions.applied(self.following.take()))
         delta = self._staying.applied(seen, self._now())
         self._advance(delta)
-        fresh = {row.key for row in delta.workloads} | set(delta.dropped.get("workloads", ()))
-        given_back = ((key, row) for key, row in self._given_back.items() if key not in fresh)
-        back = [self._staying.shown(row, self._now()) for _, row in given_back]
-        self._given_back.clear()
-        if back:
-            self._advance(Delta(workloads=tuple(back)))
         self.line.seen(delta)
-        if back:
-            self.line.moved()
+        self._take_back({row.key for row in delta.workloads} | set(delta.dropped.get("workloads", ())))
+        if delta.workloads or delta.dropped:
+            for key in [key for key in self._kept() if key not in self.line]:
+                self.let_go(key)
+        self.nominations.look(self._nominated(), self._now())
+        self._take_back(frozenset())
+        return self._verdicts
+
+    def _kept(self) -> tuple[str, ...]:
+        """Return the pods that have a place, or are to have one."""
+        return (*self.held, *self.makes_room_for)
+
+    def _take_back(self, fresh: Collection[str]) -> None:
+        """Show pods again of which nothing is taken for granted any more; `fresh` ones are shown already."""
+        given_back = [row for key, row in self._given_back.items() if key not in fresh]
+        self._given_back.clear()
+        if not given_back:
+            return
+        back = [self._staying.shown(row, self._now()) for row in given_back]
+        self._advance(Delta(workloads=tuple(back)))
+        self.line.moved()
         for row in back:
             self.line.put_back(row, self._now())
-        if delta.workloads or delta.dropped:
-            for key in [key for key in (*self.held, *self.makes_room_for) if key not in self.line]:
-                self.let_go(key)
-        return self._verdicts
+
+    def _nominated(self) -> dict[str, str]:
+        """Return the nodes that kube-scheduler has written on pods that wait; places of gangs are ours."""
+        return {
+            key: node
+            for key, node in self.following.mirror.nominated().items()
+            if key in self.line and key not in self._fixed and self.has_node(node)
+        }
 
     def _advance(self, delta: Delta) -> None:
         """Show a change, with what the ledger holds beside it."""
@@ -127,6 +148,7 @@ class Outlook:
 
     def hold(self, key: str, node: str) -> None:
         """Hold the place of one of a gang that has them all: it has this one or none."""
+        self.nominations.forget(key)
         self.held[key] = node
         self._fixed.add(key)
 
@@ -142,6 +164,7 @@ class Outlook:
         self.makes_room_for.discard(key)
         self.held.pop(key, None)
         self._fixed.discard(key)
+        self.nominations.forget(key)
 
     def held_besides(self, asked: Collection[str]) -> list[Workload]:
         """Return the pods for which places are held, and who have no turn now: nobody else may have them."""
@@ -182,6 +205,12 @@ class Outlook:
             return False
         self._advance(Delta(workloads=(self._assumptions.evict(running),)))
         return True
+
+    def promise(self, key: str, node: str, victims: Iterable[str]) -> None:
+        """Take it that kube-scheduler evicts pods for another one, and nominates that for their node."""
+        facts, going = self.facts(key), [each for each in victims if self.evict(each)]
+        before = facts.nominated_node if facts is not None else ""
+        self.nominations.answer(key, node, before, going, self._now())
 
     def stays(self, key: str) -> None:
         """Take note that a pod that was to be evicted cannot be, and goes on as before."""

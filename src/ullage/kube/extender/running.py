@@ -23,6 +23,7 @@ from ullage.kube.scheduler.actions import Actions, NotDoneError
 from ullage.kube.scheduler.volumes import Volumes
 from ullage.kube.serving import Served, serve
 from ullage.model.errors import InputError
+from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
 
 
 class Listening(NamedTuple):
@@ -105,7 +106,7 @@ class _Extender:
     def served(self) -> Served:
         """Return what kube-scheduler asks, and other replicas."""
         metrics, served = self.process.metrics, Served()
-        leader = Leader(self._judging, self._binder.make_way, self._bind, self._ask_leader)
+        leader = Leader(self._judging, self._binder.make_way, self._bind, self._ask_leader, self._renounce)
         answers = Answers(self._outlook, leader)
         answers.serve(served, lambda verb: metrics.seconds(f"extender_{verb}", f"How long {verb} took."))
         metrics.counter("extender_refused", "Pods that no node takes.", lambda: answers.refused)
@@ -142,6 +143,9 @@ class _Extender:
         """Pass nothing on; raises a NotDoneError where this one does not lead after all."""
         del verb, body
         self._require_begun()
+
+    async def _renounce(self, key: str, facts: PodFacts) -> None:
+        await self._actions.nominate(key, facts, "")
 
     def _require_begun(self) -> None:
         if not self._has_begun or not self._actions.leading.leads:

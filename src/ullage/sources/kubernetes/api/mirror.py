@@ -249,6 +249,10 @@ class Mirror:
         """Return what is known of a pod beyond its workload."""
         return self._pods.facts(key)
 
+    def nominated(self) -> Mapping[str, str]:
+        """Return the nodes for which pods without one are nominated, whoever has written that."""
+        return self._pods.nominated
+
     def is_renewed(self, key: str) -> bool:
         """Whether a pod is gone, or another one of its name, since the last delta."""
         return self._pods.is_renewed(key)

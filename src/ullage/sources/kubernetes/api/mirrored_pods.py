@@ -80,6 +80,7 @@ class MirroredPods:
         self._on_node: dict[str, set[str]] = {}
         self._claiming: dict[str, set[str]] = {}
         self._in_gang: dict[str, set[str]] = {}
+        self.nominated: dict[str, str] = {}
         self._with_own_claims: set[str] = set()
         self._stale: set[str] = set()
         self._renewed: set[str] = set()
@@ -113,6 +114,10 @@ class MirroredPods:
             self._renewed.add(key)
             self._stale.add(key)
         self._pods[key] = _Held(workload, facts, classless, group_kind)
+        if waits and facts.nominated_node:
+            self.nominated[key] = facts.nominated_node
+        else:
+            self.nominated.pop(key, None)
         if before is None or before.workload != workload or before.classless != classless:
             if before is not None:
                 self._unindex(key, before.workload)
@@ -122,6 +127,7 @@ class MirroredPods:
     def drop(self, key: str) -> None:
         """Forget a pod."""
         held = self._pods.pop(key, None)
+        self.nominated.pop(key, None)
         if held is not None:
             self._unindex(key, held.workload)
             self._stale.add(key)
