@@ -92,12 +92,15 @@ WRONG = {
     "an amount that is a list": "spec: {namespaces: [a], min: {cpu: [1]}}",
     "a weight that is an answer": "spec: {namespaces: [a], weight: true}",
     "a queue that is none": "spec: {queues: [main]}",
+    "a namespace without a name": 'spec: {namespaces: [a, ""], min: {cpu: "1"}}',
+    "what no namespace can be called": 'spec: {namespaces: ["Ä b"], min: {cpu: "1"}}',
     "nobody who could go of its own": "spec: {namespaces: [a], evictsOwn: Somebody}",
     "nobody who could go of others": "spec: {namespaces: [a], evictsOthers: lowerPriority}",
 }
 FOREIGN = {
     "a composite of nothing": ("CompositeElasticQuota", 'spec: {namespaces: [], min: {cpu: "1"}}'),
     "a composite that names nothing": ("CompositeElasticQuota", 'spec: {min: {cpu: "1"}}'),
+    "a composite of what has no name": ("CompositeElasticQuota", 'spec: {namespaces: [""], min: {cpu: "1"}}'),
     "a quota of nos": ("ElasticQuota", 'spec: {min: {cpu: "2"}, max: {cpu: "1"}}'),
 }
 
@@ -109,6 +112,8 @@ WRONG_POLICIES = {
     "a setting of a node that is none": "spec: {nodes: {n0: {no-such: many}}}",
     "a value that is an answer": "spec: {cluster: {memory-ratio: true}}",
     "a value that is nothing": "spec: {cluster: {memory-ratio: null}}",
+    "a group that is nothing": "spec: {groups: {g: null}}",
+    "a node that is nothing": "spec: {nodes: {n0: null}}",
     "a profile that is none": "spec: {inherits: nobody}",
     "a file of the machine": "spec: {inherits: /etc/passwd}",
 }

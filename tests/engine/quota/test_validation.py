@@ -231,6 +231,20 @@ def test_a_document_is_refused_for_what_it_adds_and_not_for_what_stands_beside_i
     refuse_errors((quota("wrong", parent="z"),), beside=(wrong, there))
 
 
+@pytest.mark.parametrize("name", ["", " ", "Team", "ä", "a b", "a/b", "a.b", "-a", "a-", "a" * 64, "a\n"])
+def test_in_kubernetes_a_quota_covers_no_name_that_no_namespace_can_have(name):
+    wrong = quota("q", namespaces=("team", name))
+    refuse_errors((wrong,))
+    with pytest.raises(InputError, match="quota q: no namespace can be called"):
+        refuse_errors((wrong,), in_kubernetes=True)
+    refuse_errors((wrong,), beside=(wrong,), in_kubernetes=True)  # it was there before
+
+
+@pytest.mark.parametrize("name", ["a", "0", "team-a", "kube-system", "a" * 63])
+def test_in_kubernetes_a_quota_covers_what_a_namespace_can_be_called(name):
+    refuse_errors((quota("q", namespaces=(name,)),), in_kubernetes=True)
+
+
 def test_a_row_alone_is_refused_for_what_is_its_own():
     refuse_wrong(quota("q", parent="elsewhere"))
     with pytest.raises(InputError, match="min: cpu is -1"):

@@ -5,6 +5,7 @@ A cluster may hold quotas that contradict themselves or each other. It is read a
 somebody hands in are refused instead. The hard thing is that both must agree: each error has one rule there.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final, NamedTuple
@@ -26,6 +27,7 @@ BOUNDS: Final = {
 }
 COVERED: Final = {"namespaces": "namespace", "queues": "queue"}
 SHOWN_NAMES: Final = 5
+_NAMESPACE: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 
 
@@ -74,16 +76,25 @@ def _found(quotas: Iterable[Quota], capacity: Mapping[str, int] | None, types: R
 
 
 def refuse_errors(
-    quotas: Iterable[Quota], types: ResourceTypes = BUILT_IN_TYPES, beside: Iterable[Quota] = ()
+    quotas: Iterable[Quota],
+    types: ResourceTypes = BUILT_IN_TYPES,
+    beside: Iterable[Quota] = (),
+    *,
+    in_kubernetes: bool = False,
 ) -> None:
     """Raise about the first error in quotas, or between them and those they stand beside.
 
-    Of two of one name, the one that is handed in takes the place of the other.
+    Of two of one name, the one that is handed in takes the place of the other. In Kubernetes not every text
+    can be the name of a namespace.
     """
+
+    def found(together: Mapping[str, Quota]) -> list[Finding]:
+        names = _impossible_names(together.values()) if in_kubernetes else ()
+        return [*findings(together.values(), None, types), *names]
+
     there = {quota.name: quota for quota in beside}
-    before = set(findings(there.values(), None, types))
-    together = there | {quota.name: quota for quota in quotas}
-    for each in findings(together.values(), None, types):
+    before = set(found(there))
+    for each in found(there | {quota.name: quota for quota in quotas}):
         if each.severity == "error" and each not in before:
             raise InputError(each.message, remedy=each.remedy)
 
@@ -173,6 +184,15 @@ def _of_one(quota: Quota, types: ResourceTypes) -> Iterator[Finding]:
         namespace, _, name = queue.partition("/")
         if not namespace or not name or "/" in name:
             yield _error("quota-queue", quota, f"queue {queue!r} is no NAMESPACE/NAME", "write team/queue")
+
+
+def _impossible_names(quotas: Iterable[Quota]) -> Iterator[Finding]:
+    """Yield what quotas cover that no namespace of Kubernetes can be called."""
+    for quota in quotas:
+        for name in quota.namespaces:
+            if not _NAMESPACE.fullmatch(name):
+                remedy = "use a-z, 0-9 and, not at the ends, '-': at most 63 characters"
+                yield _error("quota-namespace", quota, f"no namespace can be called {name!r}", remedy)
 
 
 def _overlaps(quotas: Sequence[Quota]) -> Iterator[Finding]:

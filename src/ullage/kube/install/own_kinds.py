@@ -52,7 +52,7 @@ _SETTINGS: Final[Document] = {
 _BY_NAME: Final[Document] = {
     "type": "object",
     "maxProperties": 10_000,
-    "additionalProperties": _SETTINGS,
+    "additionalProperties": {**_SETTINGS, "nullable": True},  # null is kept, so that it is refused
 }
 _POLICY_TEXTS: Final = {
     "description": "What this policy is for, in one line.",

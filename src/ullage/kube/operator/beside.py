@@ -125,7 +125,7 @@ class Beside:
             if change.goes:
                 refuse_going(own.name, self._types, there)
             else:
-                refuse_errors([own], self._types, there)
+                refuse_errors([own], self._types, there, in_kubernetes=True)
         except InputError as error:
             return str(error)
         return ""

@@ -215,7 +215,7 @@ class ManifestReader:
         changed = {quota.name: quota for quota in (*tables["quotas"], *self._kueue.changed(there.values()))}
         tables["quotas"] = tuple(changed.values())
         try:
-            refuse_errors(tables["quotas"], self._types, self._known.quotas)
+            refuse_errors(tables["quotas"], self._types, self._known.quotas, in_kubernetes=True)
         except InputError as error:
             raise error.at(self._source) from None
         told = Unknowns()
