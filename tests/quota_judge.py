@@ -171,9 +171,13 @@ def is_legal(world: World, claimant: Pod, victims: Sequence[Pod], kind: str) -> 
 
 def takes_turns(world: World, claimant: Pod, victims: Sequence[Pod], rest: Sequence[Pod]) -> bool:
     after = [*rest, claimant]
-    use = used(world, after)
+    use, use_without = used(world, after), used(world, rest)
+    ranks = ("", "guaranteed", "min")
     for victim in map(as_one, units(world, victims) or ()):
         if victim.quota == claimant.quota:
+            displaced, asks = right(world, use_without, victim), right(world, use_without, claimant)
+            if ranks.index(displaced) > ranks.index(asks):
+                return True
             continue
         kind = right(world, use, victim)
         if (

@@ -209,6 +209,8 @@ def ends_well(case: Case, victims: Sequence[Member]) -> bool:
     try:
         if rules.refusals(claim.quota, claim.amounts):
             return False
+        if any(is_better_entitled(case, unit) for unit in units(case, victims) or ()):
+            return False
         for member in claim.members:
             standing.add(member)
         try:
@@ -234,6 +236,15 @@ def is_within_its_own(case: Case, victims: Sequence[Member], before: Sequence[Se
                 if most is not None and after > max(most, was):
                     return False
     return True
+
+
+def is_better_entitled(case: Case, unit: Sequence[Member]) -> bool:
+    """Whether one of the claim's own quota, while neither runs, has a better right than the claim."""
+    rules, claim = case.rules, case.claim
+    if unit[0].quota == NO_QUOTA or unit[0].quota != claim.quota or rules.book.modes[claim.quota] != "nos":
+        return False
+    ranks = (None, "guaranteed", "min")
+    return ranks.index(rules.claim(unit).right) > ranks.index(rules.right_of(claim.quota, claim.amounts))
 
 
 def comes_back(case: Case, unit: Sequence[Member]) -> bool:

@@ -6,7 +6,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.quota.gang_cases import comes_back, cost_of, ends_well, is_legal, random_case, seeded
+from engine.quota.gang_cases import (
+    comes_back,
+    cost_of,
+    ends_well,
+    is_better_entitled,
+    is_legal,
+    random_case,
+    seeded,
+)
 from ullage.engine.quota.gang_judge import Judge
 from ullage.engine.quota.standing import OVER_QUOTA
 
@@ -41,9 +49,10 @@ def test_who_could_come_back_is_told(seed):
     standing = case.rules.standing
     for victim in victims:
         standing.remove(victim)
+    better = [victim.key for victim in victims if is_better_entitled(case, [victim])]
     for member in case.claim.members:
         standing.add(member)
-    back = [victim.key for victim in victims if comes_back(case, [victim])]
+    back = [victim.key for victim in victims if victim.key in better or comes_back(case, [victim])]
     assert [columns.members[row].key for row in judge.coming_back(rows)] == back
 
 

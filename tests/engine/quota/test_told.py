@@ -58,7 +58,7 @@ def test_resources_of_one_bound_are_told_together_and_many_bounds_are_cut():
             "quota a would pass its min and its part of what others leave unused, 7 of cpu where 5 is",
         ),
         ("fair", "nobody-to-take", "no quota uses enough beyond what is its own"),
-        ("nos", "would-take-turns", "they could take the place back at once"),
+        ("nos", "would-take-turns", "they could take the place back, or those of others, in turn"),
     ],
 )
 def test_why_nobody_goes(mode, barred, text):

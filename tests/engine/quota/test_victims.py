@@ -161,6 +161,21 @@ RULES = {
         Pod("b", "B", both(2, 4)),
         [],
     ),
+    "who is guaranteed its place does not go for one of its quota that borrows": (
+        full("nos", {"A": 1, "B": 5}, pod("a1", "A", 1), pod("b1", "B", 4), free=1),
+        pod("new", "A", 2, priority=5),
+        [],
+    ),
+    "nor who has a part of what others leave for one that would pass that": (
+        full("nos", {"A": 2, "B": 8}, pod("a1", "A", 2, priority=9), pod("a2", "A", 1), free=1),
+        pod("new", "A", 2, priority=5),
+        [],
+    ),
+    "who would have no right to a place of others goes for one that borrows as much": (
+        full("nos", {"A": 2, "B": 8}, pod("a1", "A", 2), pod("a2", "A", 2), pod("a3", "A", 2)),
+        pod("new", "A", 2, priority=5),
+        ["a1"],
+    ),
     "where the smaller set could come back, a larger one that cannot goes": (
         World(
             "nos",

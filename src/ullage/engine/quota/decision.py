@@ -24,7 +24,7 @@ Barred = Literal[
 ]
 """Why nobody is evicted: the claim has no right to it (by its mode), it is not to have anybody evicted, its
 quota never evicts those of others, no legal set makes enough room, disruption budgets keep those who would
-have to go, or a victim could take the place back at once."""
+have to go, or a victim could take the place back, or places of others, in its turn."""
 
 
 class Decision(NamedTuple):
@@ -153,11 +153,13 @@ def most_admitted(rules: Rules, one: Member, replicas: int) -> int:
 
 def why_barred(rules: Rules, claim: Claim, *, turns: bool) -> Barred:
     """Return why nobody is evicted for a claim that found no legal set."""
+    if turns:
+        return "would-take-turns"
     if claim.right is None and claim.quota != NO_QUOTA:
         if claim.reach:
             return "never-evicts"
         return "above-entitlement" if rules.book.modes[claim.quota] == "fair" else "above-guarantee"
-    return "would-take-turns" if turns else "nobody-to-take"
+    return "nobody-to-take"
 
 
 def asking_nobody(decision: Decision) -> Decision:

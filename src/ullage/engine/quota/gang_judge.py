@@ -283,10 +283,11 @@ class Judge:
         return found
 
     def coming_back(self, rows: Ints) -> Ints:
-        """Return which of these, in mode nos, could take a member of the claim in their turn.
+        """Return which of these, in mode nos, could take a member of the claim, or others, in their turn.
 
         A member that counts as created last is over-quota if its quota is, so that sums are all that matters:
-        the state afterwards has one member in each quota.
+        the state afterwards has one member in each quota. Who is of the claim's own quota would take others
+        if its right is the better one where neither of them runs.
         """
         columns, book, claim = self.columns, self._rules.book, self.claim
         rows = rows[columns.quota[rows] != NO_QUOTA]
@@ -295,11 +296,9 @@ class Judge:
         rows = rows[self._is_nos[columns.quota[rows]]]
         if not len(rows) or claim.quota == NO_QUOTA:
             return rows[:0]
+        without = Rules(Standing(book, self._sums(left)), self._rules.entitlements)
         left[claim.quota] += np.array(claim.amounts, np.int64)
-        sums = [
-            Member(str(quota), quota, tuple(amounts), NOTHING, priority=claim.priority)
-            for quota, amounts in enumerate(left.tolist())
-        ]
+        sums = self._sums(left)
         after = Rules(Standing(book, sums), self._rules.entitlements)
         newcomer = sums[claim.quota]
         answers: dict[tuple[tuple[int, tuple[int, ...], int], ...], bool] = {}
@@ -308,10 +307,20 @@ class Judge:
             victims = [columns.members[row] for row in unit.tolist()]
             kind = tuple((each.quota, each.amounts, each.priority) for each in victims)
             if kind not in answers:
-                answers[kind] = after.may_be_taken(newcomer, after.claim(victims), newest=newcomer)
+                is_own = victims[0].quota == claim.quota
+                answers[kind] = (is_own and without.is_outranked(claim, victims)) or after.may_be_taken(
+                    newcomer, after.claim(victims), newest=newcomer
+                )
             if answers[kind]:
                 found.append(unit)
         return np.concatenate(found)
+
+    def _sums(self, used: Ints) -> list[Member]:
+        """Return one member for each quota that uses all that its own members do."""
+        return [
+            Member(str(quota), quota, tuple(amounts), NOTHING, priority=self.claim.priority)
+            for quota, amounts in enumerate(used.tolist())
+        ]
 
     def lacks(self, rows: Ints) -> list[Need]:
         """Return what quotas still lack when these have gone."""

@@ -6,7 +6,7 @@ at their lowest common parent: below it the claimant's side must stay within wha
 victim's side must be above it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from ullage.engine.quota.book import NO_QUOTA, Amounts, Member, Terms, plus, within
@@ -18,6 +18,9 @@ NEVER: Final = "Never"
 LOWER_PRIORITY: Final = "LowerPriority"
 PRIORITY_LEAST: Final = -INT64_MAX
 """No priority is below it."""
+
+_RANKS: Final[Mapping[Right | None, int]] = {None: 0, "guaranteed": 1, "min": 2, "entitlement": 2}
+"""Which right is better: what stands on the better one can take what stands on the other."""
 
 
 class Refusal(NamedTuple):
@@ -117,6 +120,15 @@ class Rules:
             own_below = PRIORITY_LEAST if terms.evicts_own == NEVER else priority
             others_below = priority if terms.evicts_others == LOWER_PRIORITY else None
         return Claim(tuple(members), quota, tuple(amounts), priority, right, reach, own_below, others_below)
+
+    def is_outranked(self, claim: "Claim", displaced: Sequence[Member]) -> bool:
+        """Whether members of a claim's own quota would have a better right than it, as things stand.
+
+        To be asked while neither runs. Once somebody has taken what stands on the lesser right, they would
+        take others, be displaced again for it, and so on for ever.
+        """
+        own = self.right_of(claim.quota, claim.amounts)
+        return _RANKS[self.claim(displaced).right] > _RANKS[own]
 
     def may_be_taken(self, victim: Member, claim: "Claim", newest: Member | None = None) -> bool:
         """Whether a claim may take a running member as things stand now; `newest` counts as created last.

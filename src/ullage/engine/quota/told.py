@@ -72,7 +72,7 @@ class Words:
             name = self._book.quotas[quota].name
             return f"nobody is evicted for it: quota {name} never evicts workloads of others"
         if decision.barred == "would-take-turns":
-            return "nobody is evicted for it: they could take the place back at once"
+            return "nobody is evicted for it: they could take the place back, or those of others, in turn"
         name = self._book.quotas[quota].name
         what = "its entitlement" if decision.barred == "above-entitlement" else GUARANTEED
         above = ", ".join(self._above(decision, self._rules.bound_of(quota, "guaranteed")))

@@ -238,11 +238,12 @@ class Victims:
         member = self._claim.members[0]._replace(node=self._node)
         for victim in chosen:
             standing.remove(victim)
+        is_outranked = self._is_outranked()
         standing.add(member)
         try:
             if not self._ends_in_bounds(chosen):
                 return False
-            if self._could_come_back(member):
+            if is_outranked or self._could_come_back(member):
                 self._turns = True
                 return False
         finally:
@@ -272,15 +273,27 @@ class Victims:
                         return False
         return True
 
-    def _could_come_back(self, newcomer: Member) -> bool:
-        """Whether a victim in mode nos could take the newcomer in its turn, room on nodes left aside."""
+    def _kinds(self) -> list[tuple[Member, ...]]:
+        """Return the chosen in mode nos, one of each kind."""
         modes = self._rules.book.modes
         kinds = {
             (victim.quota, victim.amounts, min(each.priority for each in chosen.members)): chosen.members
             for chosen in self._tally.chosen
             if (victim := chosen.member).quota != NO_QUOTA and modes[victim.quota] == "nos"
         }
+        return list(kinds.values())
+
+    def _could_come_back(self, newcomer: Member) -> bool:
+        """Whether a victim in mode nos could take the newcomer in its turn, room on nodes left aside."""
         return any(
             self._rules.may_be_taken(newcomer, self._rules.claim(members), newest=newcomer)
-            for members in kinds.values()
+            for members in self._kinds()
+        )
+
+    def _is_outranked(self) -> bool:
+        """Whether a victim of the claim's own quota has a better right than it, once it has gone."""
+        return any(
+            self._rules.is_outranked(self._claim, members)
+            for members in self._kinds()
+            if members[0].quota == self._claim.quota
         )
