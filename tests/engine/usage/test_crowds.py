@@ -87,6 +87,14 @@ def test_dropped_points_of_a_member_lower_the_confidence_and_not_the_mean():
         assert (summary.count, summary.dropped_points) == (len(half), len(half) // 2)
 
 
+def test_where_points_stand_alone_one_that_was_dropped_takes_no_percentiles_away():
+    observed = {"pod/shop/a": every(3600, [3, None, 5]), "pod/shop/b": every(3600, [1, 1, 1])}
+    for found in (kept(observed), from_points(observed)):
+        summary = summary_of(found.figures(WEB), "cpu")
+        assert (summary.min.value, summary.percentiles["50"].value, summary.max.value) == (4, 4, 6)
+        assert (summary.count, summary.dropped_points) == (3, 1)
+
+
 def test_a_mean_is_never_above_the_peaks_however_unevenly_points_were_taken():
     often, seldom = (every(60, [10] * 59, at) for at in (0, 3600)), [(3600, 0), (0, 0)]
     observed = {

@@ -145,8 +145,10 @@ class _CrowdDays:
         self._peaks = np.zeros((0, slots), np.int64)
         self._grid = np.zeros((0, slots), np.int64)
         """Of each slot, how much of the grid of five minutes a member was there, at most."""
-        self._columns = np.zeros((0, 4), np.int64)
-        """Sums of means over time in two halves and parts of one, and how much of the grid was dropped."""
+        self._columns = np.zeros((0, 5), np.int64)
+        """Sums of means over time in two halves and parts of one; what was dropped of the grid, of points."""
+        self._gaps: list[tuple[Integers, Integers]] = []
+        """Members of which points were dropped, and all others are known: their rows and peaks."""
         self._spans = np.zeros((0, 2), np.int64)
         self._seen = np.zeros((0, slots), np.bool_)
         self._exact = np.zeros(0, np.bool_)
@@ -160,7 +162,7 @@ class _CrowdDays:
         slots = self._slots_of(streams, owners, days)
         grid, columns = _times(table, owners, days, slots)
         seen = slots != MISSING
-        exact = (table.points == seen.sum(axis=1)) & (table.dropped == 0)
+        exact = table.points == seen.sum(axis=1)
         for members, rows in self._members(streams, owners, days):
             np.add.at(self._peaks, rows, np.where(seen, slots, 0)[members])
             np.minimum(self._peaks, AMOUNT_MAX, out=self._peaks)
@@ -168,6 +170,8 @@ class _CrowdDays:
             np.add.at(self._columns, rows, columns[members])
             np.logical_or.at(self._seen, rows, seen[members])
             np.logical_and.at(self._exact, rows, exact[members])
+            gaps = np.flatnonzero((exact & (table.dropped > 0))[members])
+            self._gaps.append((rows[gaps], slots[members[gaps]]))
             known = table.points[members] > 0
             np.minimum.at(self._spans[:, 0], rows[known], table.first_seconds[members[known]])
             np.maximum.at(self._spans[:, 1], rows[known], table.last_seconds[members[known]])
@@ -175,6 +179,8 @@ class _CrowdDays:
     def put(self) -> None:
         """Put what the crowds used into the book."""
         names = [*self._crowds]
+        for rows, slots in self._gaps:
+            np.add.at(self._peaks, rows, _filled(slots, self._seen[rows]))
         kept = np.flatnonzero(self._seen.any(axis=1))
         if not len(kept):
             return
@@ -191,7 +197,7 @@ class _CrowdDays:
         """Return the figures of rows: of points where these are known, else of time."""
         seen, exact = slots != MISSING, self._exact[kept]
         amounts = np.where(seen, slots, 0)
-        high, low, parts, dropped = self._columns[kept].T
+        high, low, parts, dropped, lost = self._columns[kept].T
         grid = self._grid[kept].sum(axis=1)
         owners, places = np.nonzero(seen & exact[:, None])
         points = (owners << _BUCKET_BITS) + bucket_of(slots[owners, places])
@@ -203,7 +209,7 @@ class _CrowdDays:
             np.where(exact, (amounts & LOW_MASK).sum(axis=1), rounded(low, parts)),
             np.where(exact, least, 0),
             amounts.max(axis=1),
-            np.where(exact, 0, np.minimum(dropped, grid)),
+            np.where(exact, np.minimum(lost, seen.sum(axis=1)), np.minimum(dropped, grid)),
             self._spans[kept, 0],
             self._spans[kept, 1],
             keys >> _BUCKET_BITS,
@@ -279,8 +285,20 @@ def _times(table: Table, owners: Integers, days: Integers, slots: Integers) -> t
     most = _halves(((peaks >> LOW_BITS) * grid).sum(axis=1), ((peaks & LOW_MASK) * grid).sum(axis=1))
     high, low = _halves((means >> LOW_BITS) * time, (means & LOW_MASK) * time)
     over = (high > most[0]) | ((high == most[0]) & (low >= most[1]))
-    columns = (*np.where(over, most, (high, low)), np.where(over, 0, parts * time), dropped)
+    columns = (*np.where(over, most, (high, low)), np.where(over, 0, parts * time), dropped, table.dropped)
     return grid, np.stack(columns, axis=1)
+
+
+def _filled(slots: Integers, wanted: Flags) -> Integers:
+    """Return what members used before, where nothing is known of them though it is wanted; else 0.
+
+    It stands for what they used where they used something after that, too.
+    """
+    seen = slots != MISSING
+    before = np.maximum.accumulate(np.where(seen, np.arange(slots.shape[1]), -1), axis=1)
+    after = np.maximum.accumulate(seen[:, ::-1], axis=1)[:, ::-1]
+    amounts = np.take_along_axis(slots, np.maximum(before, 0), axis=1)
+    return np.where(wanted & ~seen & (before >= 0) & after, amounts, 0)
 
 
 def _halves(high: Integers, low: Integers) -> tuple[Integers, Integers]:
