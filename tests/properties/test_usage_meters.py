@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.engine.capacity.metering import Reading
 from ullage.engine.usage.metering_calendar import PERIODS, borders_of, end_of, start_of
 from ullage.engine.usage.metering_counters import LATE_SECONDS, Account, CounterName, Meters
+from ullage.engine.usage.metering_families import Families
 
 NAME = CounterName("team-a", "network/web-1")
 ACCOUNT = Account("team-a", "network")
@@ -72,6 +74,15 @@ def overlapping_lives(draw) -> Lived:
         values[epoch] = values.get(epoch, 0) + more
         readings.append(Reading(seconds, values[epoch], epoch))
     return Lived(tuple(readings), passed, began)
+
+
+@st.composite
+def labelled_lives(draw) -> tuple[Lived, tuple[str, ...]]:
+    """A counter that is read with its id, without it and with it again, and restarts now and then."""
+    life = draw(lives())
+    readings = tuple(msgspec.structs.replace(each, epoch="") for each in life.readings)
+    ids = draw(st.lists(st.sampled_from(["", "/id"]), min_size=len(readings), max_size=len(readings)))
+    return life._replace(readings=readings), tuple(ids)
 
 
 def every_border(readings: Sequence[Reading], period) -> list[int]:
@@ -166,6 +177,26 @@ def test_meters_of_one_time_after_another_add_up_to_one(life, data, backwards, s
     one.merge(other)
     one.settle()
     assert contents(one) == contents(metered(life.readings))
+
+
+@given(labelled_lives(), st.data())
+def test_a_counter_whose_id_comes_and_goes_counts_once_whatever_is_read_again(drawn, data):
+    life, ids = drawn
+    family = CounterName("team-a", "network/web-1/eth0")
+    meters, done = Meters(), 0
+    while done < len(life.readings):
+        begin = data.draw(st.integers(0, done))
+        done = data.draw(st.integers(done + 1, len(life.readings)))
+        families = Families(meters)
+        for number in range(begin, done):
+            name = family._replace(counter=family.counter + ids[number])
+            families.add(name, [life.readings[number]])
+    meters.settle()
+    found = meters.consumed(ACCOUNT, every_border(life.readings, "month"))
+    alone = metered(life.readings).consumed(ACCOUNT, every_border(life.readings, "month"))
+    assert [(each.passed, each.restarts) for each in found] == [
+        (each.passed, each.restarts) for each in alone
+    ]
 
 
 @given(st.lists(lives(), min_size=3, max_size=3))

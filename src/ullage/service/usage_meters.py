@@ -1,6 +1,6 @@
 """Meters as questions get them: from a table, Prometheus or the ledger; and recording them there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -38,13 +38,15 @@ class MeterReport(Record, frozen=True):
 class Found(NamedTuple):
     """Readings of a counter, and where it wraps around, if that is stated.
 
-    Or the first one of a counter that began at 0, and when that was.
+    Or the first one of a counter that began at 0, and when that was. Names of those that are scraped may
+    lack an id that others of their family have.
     """
 
     name: "CounterName"
     readings: "list[Reading]"
     wraps_at: int | None = None
     began_seconds: int | None = None
+    is_scraped: bool = False
 
 
 def metered(source: str, gap_seconds: int, asked: Asked = NOWHERE) -> "Meters":
@@ -52,17 +54,23 @@ def metered(source: str, gap_seconds: int, asked: Asked = NOWHERE) -> "Meters":
     from ullage.engine.usage.metering_counters import Meters
 
     meters = Meters(gap_seconds=gap_seconds)
-    for each in read_readings(source, asked):
-        _take(meters, each)
+    _take(meters, read_readings(source, asked))
     return meters
 
 
-def _take(meters: "Meters", found: Found) -> int:
-    """Put what was found of a counter to what is known; return how many readings came too late."""
-    if found.began_seconds is None:
-        return meters.add(found.name, found.readings, found.wraps_at)
-    meters.began(found.name, found.began_seconds, found.readings[0])
-    return 0
+def _take(meters: "Meters", found: Iterable[Found]) -> int:
+    """Put what was found of counters to what is known; return how many readings came too late."""
+    from ullage.engine.usage.metering_families import Families
+
+    families, late = Families(meters), 0
+    for each in found:
+        if each.began_seconds is not None:
+            families.began(each.name, each.began_seconds, each.readings[0])
+        elif each.is_scraped:
+            late += families.add(each.name, each.readings)
+        else:
+            late += meters.add(each.name, each.readings, each.wraps_at)
+    return late
 
 
 def read_readings(source: str, asked: Asked = NOWHERE) -> Iterator[Found]:
@@ -70,7 +78,7 @@ def read_readings(source: str, asked: Asked = NOWHERE) -> Iterator[Found]:
     word, _, rest = source.partition(":")
     if word == PROMETHEUS:
         for each in _scraped(rest, asked):
-            yield Found(each.name, each.readings, None, each.began_seconds)
+            yield Found(each.name, each.readings, None, each.began_seconds, is_scraped=True)
         return
     from ullage.sources.usage.counters_csv import read_counters
 
@@ -119,7 +127,7 @@ def usage_meter(source: str, ledger: str, asked: Asked = NOWHERE) -> Answer:
     found = list(read_readings(source, asked))
 
     def change(meters: "Meters") -> MeterReport:
-        late = sum(_take(meters, each) for each in found)
+        late = _take(meters, found)
         meters.forget()
         span = meters.span_seconds()
         return MeterReport(

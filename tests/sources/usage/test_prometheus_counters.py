@@ -3,6 +3,7 @@
 import pytest
 
 from ullage.engine.usage.metering_counters import Account, CounterName, Meters
+from ullage.engine.usage.metering_families import Families
 from ullage.sources.usage import prometheus_parts
 from ullage.sources.usage.prometheus_counters import Window, read_counters
 from usage_exporter import Metric, history
@@ -43,6 +44,10 @@ def ends_early(minute):
     return 19 * minute if minute < 50 or 120 <= minute < 140 else None
 
 
+def within(first, last, value):
+    return lambda minute: value(minute) if first <= minute < last else None
+
+
 def metrics():
     return [
         counter("web-1", "eth0", restarted),
@@ -62,6 +67,13 @@ def metrics():
             "transmit",
             job="second-scraper",
         ),
+        counter("drops", "eth0", within(0, 100, lambda minute: 10**9 + 23 * minute), "transmit"),
+        counter("drops", "eth0", within(100, 600, lambda minute: 10**9 + 23 * minute), "transmit", id=""),
+        counter("gains", "eth0", within(0, 600, lambda minute: 29 * minute), "transmit", id="", job="other"),
+        counter("gains", "eth0", within(200, 600, lambda minute: 29 * minute), "transmit"),
+        counter("flips", "eth0", within(0, 600, lambda minute: 31 * minute), "transmit", id="", job="other"),
+        counter("flips", "eth0", within(50, 90, lambda minute: 31 * minute), "transmit"),
+        counter("flips", "eth0", within(300, 310, lambda minute: 31 * minute), "transmit"),
         counter("plain", "eth0", lambda minute: 5 * minute, "transmit", id=""),
         counter("agent", "eth0", lambda minute: 10**9 * minute),
         counter("", "eth0", lambda minute: 10**9 * minute),
@@ -78,11 +90,19 @@ def server(tmp_path_factory):
 
 def metered(server):
     meters = Meters()
-    for name, readings, began in read_counters(server, WINDOW):
-        assert began is None, "all were there, or show 0, when they were first scraped"
-        meters.add(name, readings)
+    add_window(meters, server, WINDOW)
     meters.settle()
     return meters
+
+
+def add_window(meters, server, window):
+    families = Families(meters)
+    for name, readings, began in read_counters(server, window):
+        if began is None:
+            families.add(name, readings)
+        else:
+            assert "drops" in name.counter, "all others were there, or show 0, when they were first scraped"
+            families.began(name, began, readings[0])
 
 
 @pytest.mark.parametrize("samples", [500_000, 500])
@@ -94,6 +114,11 @@ def test_no_byte_is_lost_or_counted_twice_over_restarts_gaps_and_two_scrapers(se
         CounterName("shop", "network-received/web-1/eth1/web-1/1"),
         CounterName("shop", "network-sent/again/eth0/again/1"),
         CounterName("shop", "network-sent/again/eth0/again/2"),
+        CounterName("shop", "network-sent/drops/eth0/drops/1"),
+        CounterName("shop", "network-sent/flips/eth0"),
+        CounterName("shop", "network-sent/flips/eth0/flips/1"),
+        CounterName("shop", "network-sent/gains/eth0"),
+        CounterName("shop", "network-sent/gains/eth0/gains/1"),
         CounterName("shop", "network-sent/lost/eth0/lost/1"),
         CounterName("shop", "network-sent/plain/eth0"),
         CounterName("shop", "network-sent/twice/eth0/twice/1"),
@@ -105,8 +130,22 @@ def test_no_byte_is_lost_or_counted_twice_over_restarts_gaps_and_two_scrapers(se
     assert received.passed == 1000 * (RESTART - 1) + 10 + 1000 * (last - RESTART) + 3 * last
     assert received.restarts == 1
     (sent,) = meters.consumed(Account("shop", "network-sent"), borders)
-    assert sent.passed == (7 + 11 + 5) * last + 13 * 20 + 17 * (last - 20) + 19 * 299 + 8
+    assert (
+        sent.passed == (7 + 11 + 5) * last + 13 * 20 + 17 * (last - 20) + 19 * 299 + 8 + (23 + 29 + 31) * last
+    )
     assert sent.restarts == 0
+
+
+@pytest.mark.parametrize("apart", [30, 95, 200])
+def test_windows_that_overlap_count_what_one_does_though_ids_come_and_go_in_between(server, apart):
+    whole, meters = metered(server), Meters()
+    for end in (*range(apart, MINUTES, apart), MINUTES):
+        add_window(meters, server, Window(max(BEGIN, BEGIN + (end - 240) * 60), BEGIN + end * 60))
+    meters.settle()
+    borders = (BEGIN, BEGIN + MINUTES * 60)
+    for unit in ("network-sent", "network-received"):
+        found = [each.consumed(Account("shop", unit), borders) for each in (meters, whole)]
+        assert found[0][0].passed == found[1][0].passed
 
 
 def test_every_reading_is_there_as_it_was_scraped(server):

@@ -35,6 +35,9 @@ WAITING_MAX: Final = 100_000
 """Readings of one counter that wait; the oldest are counted when there are more."""
 
 
+FAMILY_WORDS: Final = 3
+
+
 class CounterName(NamedTuple):
     """Whose counter, and which: `network/web-1/eth0` counts in the unit `network`."""
 
@@ -45,6 +48,11 @@ class CounterName(NamedTuple):
     def unit(self) -> str:
         """What it counts: its name up to the first slash."""
         return self.counter.partition("/")[0]
+
+    @property
+    def family(self) -> "CounterName":
+        """What it is without what tells counters of one unit, pod and interface apart."""
+        return CounterName(self.tenant, "/".join(self.counter.split("/")[:FAMILY_WORDS]))
 
     @property
     def account(self) -> "Account":
@@ -168,8 +176,14 @@ class Meters:
             name.account
             for name, each in oldest.items()
             if any(first.value and begin <= first.seconds < end_seconds for first in each)
+            and not self._was_read_before(name, each[0])
         )
         return dict(Counter(found))
+
+    def _was_read_before(self, name: CounterName, first: Reading) -> bool:
+        """Whether the family of a counter was counted until its first reading, so that nothing is unknown."""
+        family = self.counters.get(name.family) if name != name.family else None
+        return family is not None and (family.newest_seconds or 0) >= first.seconds
 
     def settle(self) -> None:
         """Count every reading that waits: whatever is older comes too late from now on."""

@@ -11,6 +11,7 @@ import os
 import time
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -25,8 +26,6 @@ from ullage.sources.usage.prometheus_answers import Labels, Series, ask_range
 from ullage.sources.usage.prometheus_beginnings import (
     LOOK_BACK_SECONDS,
     Beginnings,
-    Interface,
-    interface_of,
     target_of,
 )
 from ullage.sources.usage.prometheus_clusters import meant_of, require_one
@@ -44,6 +43,7 @@ SCRAPE_SECONDS: Final = 15
 """How often counters are taken to be scraped, to know how much to ask for at once."""
 APART_SECONDS: Final = 120
 """Jobs may show a counter as it was a while ago: so near a reading of one, those of others do not count."""
+LONG_AGO: Final = -(2**62)
 VALUE_MAX: Final = 2**62
 UNITS: Final = {
     "network-received": "container_network_receive_bytes_total",
@@ -107,41 +107,61 @@ def counters_of(server: Asked, window: Window) -> Iterator[Scraped]:
 
 
 class _Chooser:
-    """Which series of some pods count; it is shown all of them, in order of time."""
+    """Which readings of some pods count; it is shown all of them, in order of time."""
 
     def __init__(self, unit: str, shared: frozenset[tuple[str, str]]) -> None:
         self._unit = unit
         self._shared = shared
-        self._with_id: set[Interface] = set()
         self._last: dict[CounterName, int] = {}
+        self._last_with_id: dict[CounterName, int] = {}
+        """When each was read last, and each family with an id."""
 
     def chosen(self, series: Series) -> Iterator[tuple[CounterName, Labels, list[Reading]]]:
-        """Yield the counters of an answer, what its first reading is labelled with, and the readings."""
-        for name, numbers in sorted(self._series_of(series.labels).items()):
-            by_label = [(series.labels[number], _readings(series, number)) for number in numbers]
-            first, readings = by_label[0]
-            for labels, more in by_label[1:]:
-                joined = _joined(readings, more, self._last.get(name))
-                first = labels if joined[:1] != readings[:1] else first
-                readings = joined
-            if readings:
-                self._last[name] = readings[-1].seconds
-                yield name, first, readings
+        """Yield the counters of an answer, what its first reading is labelled with, and the readings.
+
+        Series without an id show the same once more where there are some with one: next to readings of these
+        they do not count.
+        """
+        families: dict[CounterName, list[CounterName]] = {}
+        by_name = self._series_of(series.labels)
+        for name in sorted(by_name):
+            families.setdefault(name.family, []).append(name)
+        for family, names in families.items():
+            found: list[tuple[CounterName, Labels, list[Reading]]] = []
+            for name in sorted(names, reverse=True):  # those with an id before the one without
+                labels, readings = self._readings_of(series, name, by_name[name])
+                if name == family:
+                    seconds = sorted(each.seconds for _, _, others in found for each in others)
+                    readings = _apart(readings, [self._last_with_id.get(family, LONG_AGO), *seconds])
+                if readings:
+                    found.append((name, labels, readings))
+            for name, _, readings in found:
+                self._last[name] = last = readings[-1].seconds
+                if name != family:
+                    self._last_with_id[family] = max(last, self._last_with_id.get(family, last))
+            yield from _in_order(found) if found and found[-1][0] == family else sorted(found)
+
+    def _readings_of(
+        self, series: Series, name: CounterName, numbers: Sequence[int]
+    ) -> tuple[Labels, list[Reading]]:
+        first, readings = series.labels[numbers[0]], _readings(series, numbers[0])
+        for number in numbers[1:]:
+            taken = [self._last.get(name, LONG_AGO), *(each.seconds for each in readings)]
+            more = _apart(_readings(series, number), taken)
+            if more and (not readings or more[0].seconds < readings[0].seconds):
+                first = series.labels[number]
+            readings = sorted((*readings, *more), key=lambda each: each.seconds) if more else readings
+        return first, readings
 
     def _series_of(self, labels: Sequence[Labels]) -> dict[CounterName, list[int]]:
-        """Return which series each counter has, the one that counts before those that fill its gaps.
-
-        Series without an id count where none with an id was seen: else they show the same once more.
-        """
+        """Return which series each counter has, the one that counts before those that fill its gaps."""
         meant = [number for number, each in enumerate(labels) if self._is_meant(each)]
-        self._with_id.update(interface_of(labels[number]) for number in meant if labels[number].id)
         found: dict[CounterName, list[int]] = {}
         for number in sorted(meant, key=lambda number: target_of(labels[number])):
             each = labels[number]
-            if each.id or interface_of(each) not in self._with_id:
-                parts = (self._unit, each.pod, each.interface, each.id.strip("/"))
-                name = CounterName(each.namespace, "/".join(filter(None, parts)))
-                found.setdefault(name, []).append(number)
+            parts = (self._unit, each.pod, each.interface, each.id.strip("/"))
+            name = CounterName(each.namespace, "/".join(filter(None, parts)))
+            found.setdefault(name, []).append(number)
         return found
 
     def _is_meant(self, labels: Labels) -> bool:
@@ -149,19 +169,30 @@ class _Chooser:
         return is_pod and (labels.namespace, labels.pod) not in self._shared
 
 
-def _joined(readings: list[Reading], others: list[Reading], last_seconds: int | None) -> list[Reading]:
-    """Return readings of one series, and those of another one that are apart from all of them.
-
-    They are apart from the last reading before as well, whose series that was.
-    """
-    taken = [*(() if last_seconds is None else (last_seconds,)), *(each.seconds for each in readings)]
-    more = []
-    for each in others:
+def _apart(readings: list[Reading], taken: list[int]) -> list[Reading]:
+    """Return the readings that are apart from all that are taken, at moments in order."""
+    found = []
+    for each in readings:
         place = bisect_left(taken, each.seconds)
         around = taken[max(place - 1, 0) : place + 1]
         if all(abs(each.seconds - seconds) > APART_SECONDS for seconds in around):
-            more.append(each)
-    return sorted((*readings, *more), key=lambda each: each.seconds) if more else readings
+            found.append(each)
+    return found
+
+
+def _in_order(
+    found: Sequence[tuple[CounterName, Labels, list[Reading]]],
+) -> Iterator[tuple[CounterName, Labels, list[Reading]]]:
+    """Yield readings of several counters in pieces, such that none is older than one of another before it."""
+    every = sorted(
+        (each.seconds, name, place) for place, (name, _, readings) in enumerate(found) for each in readings
+    )
+    taken = [0] * len(found)
+    for place, piece in groupby(every, key=lambda each: each[2]):
+        name, labels, readings = found[place]
+        begin = taken[place]
+        taken[place] += sum(1 for _ in piece)
+        yield name, labels, readings[begin : taken[place]]
 
 
 def _readings(series: Series, number: int) -> list[Reading]:
