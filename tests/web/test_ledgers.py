@@ -418,7 +418,7 @@ def test_promises_end_though_one_ledger_fails_in_a_way_that_nobody_foresaw(tmp_p
         await world.submit(reserve("one"))
         world.ledgers._say = lambda *line: lines.append(line)
 
-        async def fail(at_seconds):
+        async def fail(_):
             raise OSError("no more files")
 
         monkeypatch.setattr(world.ledgers._ready["mine"], "is_due", fail)

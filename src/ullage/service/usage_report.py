@@ -32,7 +32,7 @@ class Consumed(Record, frozen=True):
     """So much, in the unit of its row; how much of it is estimated; for how long nothing was known."""
 
     quantity: Fraction
-    estimated: Fraction = Fraction(0)
+    estimated: Fraction
     unknown_seconds: int = 0
     restarts: int = 0
 

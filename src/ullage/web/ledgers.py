@@ -1,21 +1,19 @@
 """The ledgers of the clusters that are served: one each, opened when it is first needed.
 
-The process that speaks HTTP knows no cluster, and keeps no ledger (kept_ledger.py). What a ledger may promise
-is read off its cluster by a worker, once for every revision of it, and kept here (offers.py). Whatever a
-command is about is told to the ledger before it, if that is news. The hard thing is that this must not count
-as others being quicker: who plans on a revision has the step on the one that the news make of it.
+The process that speaks HTTP knows no cluster, and keeps no ledger (kept_ledger.py). The hard thing is that
+others take steps of the same ledgers: the command line of files, and of those in clusters whoever may.
 """
 
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ullage.engine.ledger.state import LedgerState
-from ullage.model.ledger import Capacity, Command, Decision, Expire, JournalRow, Outcome, Reserve, Supply
+from ullage.model.ledger import Capacity, Command, Expire, JournalRow, Outcome
 from ullage.service.clock import now_seconds
 from ullage.service.ledger_cluster import ClusterPlace, open_ledger
 from ullage.stores import codec
@@ -23,10 +21,10 @@ from ullage.stores.database_file import failures
 from ullage.stores.entry_pages import EntryPage, Wanted, page_of_file, page_of_state
 from ullage.stores.opening import open_to_read
 from ullage.stores.reading import row_of_key
+from ullage.web.cluster_ledger import ClusterLedger, InCluster
 from ullage.web.clusters import ClusterState
 from ullage.web.http import Problem
 from ullage.web.kept_ledger import KeptLedger
-from ullage.web.offers import Offers
 from ullage.web.problems import busy
 from ullage.web.work import Done, Work
 
@@ -62,24 +60,6 @@ class Asking(Protocol):
         """Return how every cluster stands."""
 
 
-class Kept(Protocol):
-    """A ledger that somebody keeps, for tasks of this loop."""
-
-    is_gone: bool
-    """Whether it can be asked nothing more, and is to be opened again."""
-
-    async def submit_async(
-        self, command: Command, *, at_seconds: int, key: str, revision: int | None, exact: bool
-    ) -> Outcome:
-        """Have a command decided; see LedgerStore."""
-
-    async def due(self, now_seconds: int) -> tuple[int, bool]:
-        """Return the revision of the ledger, and whether the time of a promise has come."""
-
-    async def close(self) -> None:
-        """Answer what was asked already, and let go of it."""
-
-
 class Ledgers:
     """All ledgers of a server: files of its own, except for those that are kept `in_cluster` itself.
 
@@ -101,8 +81,8 @@ class Ledgers:
         self._in_cluster = in_cluster or {}
         self._told = told
         self._say = say
-        self._open: dict[str, asyncio.Task[_ClusterLedger]] = {}
-        self._ready: dict[str, _ClusterLedger] = {}
+        self._open: dict[str, asyncio.Task[ClusterLedger]] = {}
+        self._ready: dict[str, ClusterLedger] = {}
         self._looking: asyncio.Task[None] | None = None
         self.opened_again: Counter[str] = Counter()
         """How often the process that kept the ledger of a cluster has ended by itself."""
@@ -194,7 +174,7 @@ class Ledgers:
     async def _there(self, cluster: str) -> "KubernetesLedger | None":
         """Return the ledger that a cluster keeps itself; None where its ledger is a file."""
         kept = (await self._opened(cluster)).kept if self.is_shared(cluster) else None
-        return kept.store if isinstance(kept, _InCluster) else None
+        return kept.store if isinstance(kept, InCluster) else None
 
     def moved(self, cluster: str) -> None:
         """Take note that a cluster has a new revision: what it offers may be something else."""
@@ -255,7 +235,7 @@ class Ledgers:
             await self.look_after()
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _opened(self, cluster: str) -> "_ClusterLedger":
+    async def _opened(self, cluster: str) -> "ClusterLedger":
         ready = self._ready.get(cluster)
         if ready is not None and not ready.kept.is_gone:
             return ready
@@ -277,7 +257,7 @@ class Ledgers:
             self._ready[cluster] = ledger
         return ledger
 
-    async def _opening(self, cluster: str) -> "_ClusterLedger":
+    async def _opening(self, cluster: str) -> "ClusterLedger":
         async def offered() -> tuple[Capacity, ...]:
             work = Work(OFFERS, ledger=self.place(cluster))
             done = await self._pool.ask(cluster, work, seconds_max=OFFERS_SECONDS_MAX)
@@ -287,127 +267,12 @@ class Ledgers:
 
         if cluster in self._in_cluster:
             store, state = await asyncio.to_thread(self._store, cluster)
-            return _ClusterLedger(_InCluster(store), state.revision, state.capacities, offered)
+            return ClusterLedger(InCluster(store), state.revision, state.capacities, offered)
         path = self.path(cluster)
         path.parent.mkdir(parents=True, exist_ok=True)
         kept, opened = await KeptLedger.open(path)
-        return _ClusterLedger(kept, opened.revision, opened.known, offered)
+        return ClusterLedger(kept, opened.revision, opened.known, offered)
 
     def _store(self, cluster: str) -> tuple["KubernetesLedger", LedgerState]:
         store = open_ledger(self._in_cluster[cluster])
         return store, store.state()
-
-
-class _InCluster:
-    """A ledger that is kept in its cluster itself, where a step takes as long as the network does."""
-
-    is_gone = False
-
-    def __init__(self, store: "KubernetesLedger") -> None:
-        self.store = store
-        self.submit_async = store.submit_async
-
-    async def due(self, now_seconds: int) -> tuple[int, bool]:
-        """See Kept."""
-        return await asyncio.to_thread(
-            self.store.ask, lambda state: (state.revision, bool(state.due(now_seconds)))
-        )
-
-    async def close(self) -> None:
-        """See Kept."""
-        await asyncio.to_thread(self.store.close)
-
-
-class _ClusterLedger:
-    """One ledger with the capacities that it knows, and what is known of the cluster beside it."""
-
-    def __init__(
-        self,
-        kept: Kept,
-        revision: int,
-        capacities: Iterable[Capacity],
-        offered: Callable[[], Awaitable[tuple[Capacity, ...]]],
-    ) -> None:
-        self.kept = kept
-        self.revision = revision
-        self.asked: Counter[str] = Counter()
-        """How many wait for a step of it, by who has asked."""
-        self._known = {each.name: each for each in capacities}
-        self._offered = offered
-        self._offers: Offers | None = None
-        self._looking: asyncio.Task[None] | None = None
-
-    async def submit(self, command: Command, *, key: str, revision: int | None, exact: bool) -> Outcome:
-        """Tell the ledger what is news in a command, and take the step."""
-        if self._offers is None and isinstance(command, Reserve):
-            looking = self.look_again()
-            await asyncio.wait((looking,))
-            if looking.cancelled():
-                raise busy("the ledger of the cluster is being closed")
-            looking.result()
-        news = self._offers.news(command) if self._offers is not None else None
-        at_seconds = now_seconds()
-        if news is not None:
-            done = await self._supply(news, at_seconds)
-            revision = done.revision if revision == done.revision - 1 else revision
-        outcome = await self.kept.submit_async(
-            command, at_seconds=at_seconds, key=key, revision=revision, exact=exact
-        )
-        self.revision = max(self.revision, outcome.revision)
-        decision = outcome.decision
-        if decision.accepted and (decision.capacities or decision.gone) and not outcome.repeated:
-            self._learn(decision)  # a plan tells what there is itself: room of those that it evicts, too
-            if self._offers is not None:
-                self._offers.untold(decision)
-        return outcome
-
-    @property
-    def has_looked(self) -> bool:
-        """Whether anybody has wanted to know what the cluster offers; the first who does has it looked up."""
-        return self._offers is not None or self._looking is not None
-
-    async def is_due(self, at_seconds: int) -> bool:
-        """Whether the time of a promise has come by then; and take note of where the ledger is."""
-        self.revision, due = await self.kept.due(at_seconds)
-        return due
-
-    def look_again(self) -> "asyncio.Task[None]":
-        """Have it told what the cluster offers; until then what is known counts."""
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look())
-        return self._looking
-
-    async def close(self) -> None:
-        """Let go of the ledger."""
-        if self._looking is not None:
-            self._looking.cancel()
-        await self.kept.close()
-
-    async def _look(self) -> None:
-        try:
-            capacities = await self._offered()
-        except Problem:
-            if self._offers is None:
-                raise
-            return  # what was offered last counts until the next revision
-        self._offers = Offers(capacities, self._known)
-
-    async def _supply(self, news: Supply, at_seconds: int) -> Outcome:
-        """Tell the ledger what there is, whatever anybody has planned on: others count on it from here on."""
-        offers = self._offers
-        try:
-            done = await self.kept.submit_async(
-                news, at_seconds=at_seconds, key="", revision=None, exact=False
-            )
-        except BaseException:
-            if offers is not None:
-                offers.untold(news)
-            raise
-        self._learn(news)
-        return done
-
-    def _learn(self, told: Supply | Decision) -> None:
-        """Take note of what the ledger knows now."""
-        self._known.update((each.name, each) for each in told.capacities)
-        for name in told.gone:
-            self._known.pop(name, None)
