@@ -5,10 +5,11 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ullage.engine.placement.scheduling import Bound
+from ullage.kube.extender import outlook
 from ullage.kube.extender.answers import Answers, Leader
 from ullage.kube.extender.gang_places import GangPlaces
 from ullage.kube.extender.judging import Decided, Judging
@@ -85,6 +86,13 @@ def other(victim: str) -> str:
     return {"n1/w0": "n1/w1", "n1/w1": "n1/w0"}[victim]
 
 
+@pytest.fixture(params=[outlook.HELD_JUDGED_MAX, 0])
+def however_many(request, monkeypatch) -> None:
+    """Whether all for whom places are held are judged anew, or only those of the same node."""
+    monkeypatch.setattr(outlook, "HELD_JUDGED_MAX", request.param)
+
+
+@pytest.mark.usefixtures("however_many")
 def test_no_victim_is_for_two(full, ask):
     (first,) = ask.victims("k0")
     assert ask.victims("k1") == [other(first)]
@@ -125,6 +133,7 @@ def test_one_whose_nomination_alone_is_known_keeps_its_place_after_a_restart(ful
     assert ask.takes("k0", "n1") == ["n1"]
 
 
+@pytest.mark.usefixtures("however_many")
 def test_of_two_that_are_nominated_for_one_place_one_is_given_another(full, ask):
     for name in ("k0", "k1"):
         waits(full, name, "n1")
@@ -247,6 +256,7 @@ class TestRenounced:
         for name in ("k0", "k1"):
             waits(watched, name, "n1")
 
+    @pytest.mark.usefixtures("however_many")
     def test_of_two_for_one_place_the_one_that_has_no_right_to_any(self, ask):
         for name in ("k0", "k1"):
             assert ask.victims(name) == []
@@ -350,6 +360,8 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.usefixtures("however_many")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(room=st.integers(1, 3), count=st.integers(1, 4), steps=STEPS)
 def test_whatever_is_seen_first_all_that_have_a_right_to_room_run_and_nobody_goes_in_vain(room, count, steps):
     world, names = World(room, count), [f"k{index}" for index in range(count)]

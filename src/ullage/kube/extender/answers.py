@@ -173,7 +173,7 @@ class Answers:
 
         One that was nominated before, and has no right to any place now, would keep it from others.
         """
-        cycle = self._outlook.judged([pod])
+        cycle = self._outlook.judged_for_room(pod)
         for each in cycle.nominated:
             if each.workload == pod.key:
                 return self._goes(each)

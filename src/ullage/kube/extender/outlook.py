@@ -9,6 +9,7 @@ step.
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final
 
 import msgspec
 
@@ -17,6 +18,7 @@ from ullage.engine.placement.device_claims import without_device_claims
 from ullage.engine.placement.node_verdicts import NodeVerdicts
 from ullage.engine.placement.running import Running
 from ullage.engine.placement.scheduling import Bound, Cycle, schedule
+from ullage.engine.redundancy.drain import OF_THE_NODE
 from ullage.kube.extender.nominations import Nominations
 from ullage.kube.following import Following
 from ullage.kube.scheduler.assumptions import Assumptions
@@ -26,6 +28,9 @@ from ullage.kube.scheduler.waiting_line import WaitingLine
 from ullage.model.cluster import Workload
 from ullage.model.delta import Delta
 from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
+
+HELD_JUDGED_MAX: Final = 50
+"""Places that are held which are judged anew with whoever needs room: that costs their number squared."""
 
 
 class Outlook:
@@ -138,11 +143,36 @@ class Outlook:
 
     def judged(self, asked: Sequence[Workload]) -> Cycle:
         """Return what our scheduler would do for pods now, beside those for whom places are held."""
-        waiting = [*asked, *self.held_besides({each.key for each in asked})]
-        waiting = [
-            without_device_claims(each) for each in waiting
-        ]  # devices are kube-scheduler's to allocate
-        return schedule(self._columns.copy(), waiting, nominated=dict(self.held), names_remedies=False)
+        return self._judged(asked, self.held_besides({each.key for each in asked}), self._columns.copy())
+
+    def judged_for_room(self, asked: Workload) -> Cycle:
+        """Return the same where only is asked who goes for a pod, however many places are held.
+
+        Where they are many, those of gangs and of the same node are judged too; all others have theirs, and
+        whoever is on the way out there has gone.
+        """
+        besides, columns = self.held_besides({asked.key}), self._columns.copy()
+        if len(besides) > HELD_JUDGED_MAX:
+            near = self.held.get(asked.key, "")
+            taken = {each.key: each for each in besides if not each.gang and self.held[each.key] != near}
+            besides = [each for each in besides if each.key not in taken]
+            rows = tuple(
+                self._in_its_place(each) for key, each in taken.items() if self.has_node(self.held[key])
+            )
+            nodes = {each.node for each in rows}
+            gone = tuple(e.key for e in columns.snapshot.workloads if e.terminating and e.node in nodes)
+            columns = columns.advance(Delta(workloads=rows, dropped={"workloads": gone}))
+        return self._judged([asked], besides, columns)
+
+    def _judged(self, asked: Sequence[Workload], besides: Sequence[Workload], columns: Columns) -> Cycle:
+        # devices are kube-scheduler's to allocate
+        waiting = [without_device_claims(each) for each in (*asked, *besides)]
+        return schedule(columns, waiting, nominated=dict(self.held), names_remedies=False)
+
+    def _in_its_place(self, pod: Workload) -> Workload:
+        """Return a pod as a part of the node that is held for it: nobody can evict it yet."""
+        node = self.held[pod.key]
+        return msgspec.structs.replace(pod, node=node, state="ok", volumes=(), owner=f"{OF_THE_NODE}{node}")
 
     # Places that are held
 
