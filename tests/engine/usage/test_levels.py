@@ -1,5 +1,7 @@
 """Peaks over time: the largest amount of each slot, MISSING where nothing was observed."""
 
+import tracemalloc
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,3 +57,17 @@ def test_growing_keeps_what_is_there():
     assert len(levels) == 10
     assert levels.table[2, 0] == 5
     assert (levels.table[3:] == MISSING).all()
+
+
+def test_a_table_grows_where_it_stands_and_is_never_there_twice():
+    levels = Levels(3600)
+    levels.grow(20_000)
+    levels.table[:] = 7
+    tracemalloc.start()
+    levels.grow(20_001)
+    levels.grow(30_000)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < levels.table.nbytes * 1.2
+    assert (levels.table[:20_000] == 7).all()
+    assert (levels.table[20_000:] == MISSING).all()

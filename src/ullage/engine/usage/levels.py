@@ -29,11 +29,15 @@ class Levels:
         return len(self.table)
 
     def grow(self, rows: int) -> None:
-        """Have at least so many rows; in new ones nothing was observed."""
-        more = rows - len(self)
-        if more > 0:
-            empty = np.full((max(more, len(self) // 4), self.slots), MISSING, np.int64)
-            self.table = np.concatenate((self.table, empty))
+        """Have at least so many rows; in new ones nothing was observed.
+
+        The table is made longer where it stands: a copy of all of it would take as much memory once more. So
+        nobody may keep a part of it that is no copy.
+        """
+        before = len(self)
+        if rows > before:
+            self.table.resize((max(rows, before + before // 8), self.slots), refcheck=False)
+            self.table[before:] = MISSING
 
     def raise_to(self, rows: Integers, at_seconds: Integers, amounts: Integers) -> None:
         """Note amounts, each in its row; of those of one slot the largest counts."""
