@@ -8,8 +8,10 @@ import pytest
 from ullage.model.errors import InputError
 from ullage.stores import exchange
 from ullage.web import app as application
+from ullage.web import traffic
 from ullage.web.api import events, ledger, ledger_records
 from ullage.web.api.operations import health
+from ullage.web.api.table import routes
 from ullage.web.bodies import Bodies
 from ullage.web.http import Problem, Response, Streamed
 from ullage.web.routes import Route
@@ -173,8 +175,8 @@ def test_of_a_stream_only_the_head_is_sent_to_who_asks_for_that(tmp_path):
 
 
 def test_one_client_leaves_others_streams_to_listen_to(tmp_path, monkeypatch):
-    monkeypatch.setattr(application, "STREAMS_EACH_MAX", 2)
-    monkeypatch.setattr(application, "STREAMS_MAX", 3)
+    monkeypatch.setattr(traffic, "STREAMS_EACH_MAX", 2)
+    monkeypatch.setattr(traffic, "STREAMS_MAX", 3)
 
     async def work():
         async with running(tmp_path, *events.ROUTES, *ROUTES) as server:
@@ -194,6 +196,46 @@ def test_one_client_leaves_others_streams_to_listen_to(tmp_path, monkeypatch):
 
     told = asyncio.run(work())
     assert [each.status for each in told] == [200, 200, 503, 200, 503]
+
+
+def test_where_files_are_read_clients_have_their_turns(tmp_path, monkeypatch):
+    monkeypatch.setattr(traffic, "READING_MAX", 1)
+    order, going = [], asyncio.Event()
+
+    async def read(server, request):
+        del server
+        order.append(request.who.name)
+        await going.wait()
+        return Response(body=b"{}")
+
+    async def work():
+        async with running(tmp_path, Route("GET", "/read", read, "read", "Read.", in_turns=True)) as server:
+            secrets = {name: add_token(server.server.state, name, "read", 0) for name in ("a", "b")}
+            asked = []
+            for count, client in enumerate("aaaab", 1):
+                headers = {"Authorization": f"Bearer {secrets[client]}"}
+                asked.append(asyncio.create_task(ask(server.address, "GET", "/read", headers)))
+                await until(lambda count=count: server.server.traffic.at_once.total() == count)
+            going.set()
+            return [reply.status for reply in await asyncio.gather(*asked)]
+
+    assert asyncio.run(work()) == [200] * 5
+    assert order.index("b") == 2, "behind the one that was being answered, and the next"
+
+
+READ = {
+    "/v1/audit",
+    "/v1/clusters/{cluster}/history",
+    "/v1/clusters/{cluster}/ledger",
+    "/v1/clusters/{cluster}/plans",
+    "/v1/clusters/{cluster}/plans/{plan}",
+    "/history",
+    "/plans/{plan}",
+}
+
+
+def test_clients_have_their_turns_wherever_files_of_the_server_are_read():
+    assert {route.path for route in routes().all if route.in_turns} == READ
 
 
 def test_values_query_and_body_arrive(tmp_path):
@@ -302,7 +344,7 @@ def test_bodies_together_have_a_limit(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("bound", ["AT_ONCE_MAX", "AT_ONCE_EACH_MAX"])
 def test_too_much_at_once_is_refused_but_health_is_told(tmp_path, monkeypatch, bound):
-    monkeypatch.setattr(application, bound, 2)
+    monkeypatch.setattr(traffic, bound, 2)
     free = asyncio.Event()
 
     async def waits(server, request):

@@ -98,6 +98,22 @@ def test_of_many_who_say_nothing_the_first_go_and_others_are_let_in(run, monkeyp
     run(story)
 
 
+def test_those_of_another_address_are_not_hung_up_on_for_a_crowd_of_one(run, monkeypatch):
+    monkeypatch.setattr(module, "HANDSHAKES_MAX", 3)
+
+    async def story(address, tls):
+        slow, of_slow = await asyncio.open_connection(*address, local_addr=("127.0.0.2", 0))
+        silent = [await asyncio.open_connection(*address) for _ in range(8)]
+        for reader, _ in silent[:6]:
+            assert await is_closed(reader)
+        assert not slow.at_eof()
+        assert await is_answered(address, tls)
+        for writer in (of_slow, *(each for _, each in silent)):
+            writer.close()
+
+    run(story)
+
+
 def test_who_says_nothing_has_a_bound_in_time(run, monkeypatch):
     monkeypatch.setattr(module, "HANDSHAKE_SECONDS_MAX", 0.1)
 

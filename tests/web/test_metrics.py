@@ -13,13 +13,13 @@ from ullage import __version__
 from ullage.service.asked import Asked
 from ullage.service.figures import figures
 from ullage.service.usage_records import Recorded, ResourceUse
-from ullage.web.app import Traffic
 from ullage.web.clusters import ObservedState
 from ullage.web.events import Events
 from ullage.web.figures import Known
 from ullage.web.ledgers import Ledgers
 from ullage.web.metrics import QUOTA_TERMS, TERMS, metrics_of
 from ullage.web.routes import Route
+from ullage.web.traffic import Traffic
 from web.standing import InProcess
 
 NOW = (ResourceUse("cpu", 2.5, 4.0, 8.0),)

@@ -53,7 +53,7 @@ def test_those_that_are_open_stay_longer_than_those_that_were_discarded(run, mon
     async def story(standing):
         monkeypatch.setattr(module, "PLANS_MAX", 3)
         plans = await made(standing, 3)
-        await standing.plans.discard("mine", max(plans))
+        await standing.plans.discard("mine", max(plans), "me")
         plans += await made(standing)
         assert await kept(standing) == {*plans} - {max(plans[:3])}
 

@@ -154,7 +154,7 @@ async def committed_but_not_written_down(standing):
 def test_a_plan_that_the_ledger_holds_cannot_be_discarded_though_nobody_wrote_it_down(run):
     async def story(standing):
         plan = await committed_but_not_written_down(standing)
-        refused = await problem(standing.plans.discard("mine", plan))
+        refused = await problem(standing.plans.discard("mine", plan, "me"))
         assert (refused.status, refused.title) == (409, "the plan was committed")
         told = (await standing.plans.get("mine", plan)).told
         assert (told.state, set(held(standing))) == ("committed", {"team/web"})
@@ -343,10 +343,10 @@ def test_a_plan_of_which_nothing_fits_is_committed_where_it_is_to_stand_in_line(
 def test_a_plan_that_was_discarded_is_not_committed_and_one_that_was_committed_not_discarded(run):
     async def story(standing):
         first, second = [await standing.plans.make("mine", NOBODY, pod(), ME) for _ in range(2)]
-        assert (await standing.plans.discard("mine", first.told.id)).state == "discarded"
+        assert (await standing.plans.discard("mine", first.told.id, "me")).state == "discarded"
         assert (await problem(standing.plans.commit("mine", first.told.id, ME))).status == 409
         await standing.plans.commit("mine", second.told.id, ME)
-        assert (await problem(standing.plans.discard("mine", second.told.id))).status == 409
+        assert (await problem(standing.plans.discard("mine", second.told.id, "me"))).status == 409
 
     run(story)
 
@@ -354,7 +354,7 @@ def test_a_plan_that_was_discarded_is_not_committed_and_one_that_was_committed_n
 def test_plans_are_listed_newest_first_and_by_state(run):
     async def story(standing):
         made = [(await standing.plans.make("mine", NOBODY, pod(f"p{n}"), ME)).told for n in range(4)]
-        await standing.plans.discard("mine", made[1].id)
+        await standing.plans.discard("mine", made[1].id, "me")
         every = await standing.plans.listed("mine", "", "", 9)
         assert [each.id for each in every] == [each.id for each in sorted(made, key=lambda p: p.id)[::-1]]
         assert [each.id for each in await standing.plans.listed("mine", "discarded", "", 9)] == [made[1].id]

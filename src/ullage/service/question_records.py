@@ -11,6 +11,8 @@ from msgspec import Meta
 
 Text = Annotated[str, Meta(max_length=1000)]
 Texts = Annotated[tuple[Text, ...], Meta(max_length=1000)]
+Places = Annotated[tuple[Text, ...], Meta(max_length=1_000_000)]
+"""Of all nodes of a plan: in an address there are fewer."""
 Replicas = Annotated[int, Meta(ge=0)]
 Seconds = Annotated[int, Meta(ge=0)]
 Placement = Annotated[
@@ -100,7 +102,7 @@ class Plan(_Placed, frozen=True, kw_only=True):
     ] = None
     waits: Annotated[bool, Meta(description="What does not fit waits in line for room.")] = False
     on_nodes: Annotated[
-        Texts, Meta(description="Nodes on which workloads go and on no others, each as NAMESPACE/NAME=NODE.")
+        Places, Meta(description="Nodes on which workloads go and on no others, each as NAMESPACE/NAME=NODE.")
     ] = ()
 
 

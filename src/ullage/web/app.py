@@ -7,7 +7,7 @@ problem+json. Health is answered however much there is to do.
 import asyncio
 import contextlib
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import parse_qsl
@@ -18,19 +18,13 @@ from ullage.web.caching import is_known
 from ullage.web.exchange import Head, header_text, send_whole
 from ullage.web.forms import media_type
 from ullage.web.http import HTML, JSON, PROBLEM, Problem, Request, Response, Streamed
-from ullage.web.problems import busy, defect, nested, of_input
+from ullage.web.problems import defect, nested, of_input
 from ullage.web.routes import Route, Routes, allowed
 from ullage.web.security import HEADERS, check_scope
 
 if TYPE_CHECKING:
     from ullage.web.server import Server
 
-AT_ONCE_MAX: Final = 512
-AT_ONCE_EACH_MAX: Final = 256
-"""So many requests are answered at once, of all and of each client."""
-STREAMS_MAX: Final = 256
-STREAMS_EACH_MAX: Final = 128
-"""So many streams are open, of all and of each client."""
 QUERY_CHARACTERS_MAX: Final = 32 << 10
 QUERY_FIELDS_MAX: Final = 5000
 SLOW_SECONDS: Final = 1.0
@@ -47,29 +41,6 @@ _BASE_TEXT: Final = header_text(_BASE)
 _ONCE: Final = frozenset(("host", "authorization", "content-type", "origin", "sec-fetch-site"))
 _HTML: Final = HTML.partition(";")[0]
 _EMPTY: Final = frozenset((204, 304))
-
-
-class Traffic:
-    """What was asked and answered, counted: for figures, and so that there is never too much at once."""
-
-    def __init__(self) -> None:
-        self.answers: Counter[tuple[str, str, int]] = Counter()
-        """By method, path of the route and status."""
-        self.seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
-        """Time spent, by method and path of the route."""
-        self.at_once: Counter[str] = Counter()
-        """Requests that are being answered, by who has asked."""
-        self.streams: Counter[str] = Counter()
-        """Streams that are open, by who listens."""
-
-    def add(self, route: Route | None, method: str, status: int, seconds: float) -> None:
-        """Count one answer."""
-        name = (route.method, route.path) if route else (method if method in _KNOWN else "other", "")
-        self.answers[*name, status] += 1
-        self.seconds[name] += seconds
-
-
-_KNOWN: Final = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"))
 
 
 class Asking(NamedTuple):
@@ -177,30 +148,23 @@ class App:
 
     async def _handled(self, route: Route, request: Request) -> Response | Streamed:
         """Ask the handler, unless there is too much to do already."""
-        traffic = self._server.traffic
-        client, is_bounded = request.who.name, route.path not in ALWAYS
-        if is_bounded and traffic.at_once[client] >= AT_ONCE_EACH_MAX:
-            raise busy("too many requests of yours are being answered")
-        if is_bounded and traffic.at_once.total() >= AT_ONCE_MAX:
-            raise busy("too many requests are being answered")
-        traffic.at_once[client] += 1
+        traffic, client = self._server.traffic, request.who.name
         try:
-            answer = await route.handler(self._server, request)
+            async with traffic.answering(
+                client, is_bounded=route.path not in ALWAYS, in_turns=route.in_turns
+            ):
+                answer = await route.handler(self._server, request)
         except RecursionError:
             if request.body:
                 raise nested() from None
             raise
-        finally:
-            traffic.at_once[client] -= 1
-            if not traffic.at_once[client]:
-                del traffic.at_once[client]
         if not isinstance(answer, Streamed):
             return answer
-        own = traffic.streams[client]
-        if own >= STREAMS_EACH_MAX or traffic.streams.total() >= STREAMS_MAX:
+        try:
+            traffic.check_stream(client)
+        except Problem:
             await _close(answer)
-            who = f"{own} of yours" if own >= STREAMS_EACH_MAX else "too many"
-            raise busy(f"{who} are listening already", 10)
+            raise
         return answer._replace(client=client)
 
     def _problem(self, error: Exception, asking: Asking) -> Response:

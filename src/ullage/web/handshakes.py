@@ -7,6 +7,7 @@ Whoever means it is done within milliseconds.
 
 import asyncio
 import contextlib
+import functools
 import socket
 from collections.abc import Callable
 from typing import Final
@@ -28,7 +29,8 @@ class Handshakes:
         self._listening = listening
         self._certificate = certificate
         self._client = client
-        self._waited_for: dict[asyncio.Task[None], socket.socket] = {}
+        self._waited_for: dict[str, dict[asyncio.Task[None], socket.socket]] = {}
+        """By the address that they come from, those first who have come first."""
         self._tasks: set[asyncio.Task[None]] = set()
         listening.settimeout(0)
         self._accepting = asyncio.create_task(self._accept())
@@ -44,20 +46,33 @@ class Handshakes:
         loop = asyncio.get_running_loop()
         while True:
             try:
-                accepted, _ = await loop.sock_accept(self._listening)
+                accepted, (address, *_) = await loop.sock_accept(self._listening)
             except OSError:  # too many files, or the one who called has gone
                 await asyncio.sleep(AGAIN_SECONDS)
                 continue
-            if len(self._waited_for) >= HANDSHAKES_MAX:
-                _let_go(self._waited_for.pop(next(iter(self._waited_for))))
+            if sum(map(len, self._waited_for.values())) >= HANDSHAKES_MAX:
+                self._let_one_go()
             task = asyncio.create_task(self._shake_hands(accepted))
-            self._waited_for[task] = accepted
+            self._waited_for.setdefault(address, {})[task] = accepted
             self._tasks.add(task)
-            task.add_done_callback(self._ended)
+            task.add_done_callback(functools.partial(self._ended, address))
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _let_one_go(self) -> None:
+        """Hang up on the one who has waited longest, of the address from which most have come."""
+        address = max(self._waited_for, key=lambda each: len(self._waited_for[each]))
+        task = next(iter(self._waited_for[address]))
+        _let_go(self._waited_for[address][task])
+        self._forget(address, task)
+
+    def _ended(self, address: str, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        self._waited_for.pop(task, None)
+        self._forget(address, task)
+
+    def _forget(self, address: str, task: asyncio.Task[None]) -> None:
+        own = self._waited_for.get(address, {})
+        own.pop(task, None)
+        if not own:
+            self._waited_for.pop(address, None)
 
     async def _shake_hands(self, accepted: socket.socket) -> None:
         """Have a connection become a client, or be gone; why it is gone is nobody's business."""

@@ -226,7 +226,8 @@ class Jobs:
     def _job(self, number: str, who: Principal) -> Job:
         job = self._jobs.get(number)
         if job is None or job.owner != who.name:
-            raise Problem(404, "there is no such job", "its answer may have been dropped for newer ones")
+            remedy = "jobs end with the server, and their answers are dropped for newer ones"
+            raise Problem(404, "there is no such job", remedy)
         return job
 
     def _before(self, job: Job) -> int:

@@ -12,9 +12,9 @@ from ullage.render.metrics import ByLabels, Metrics
 from ullage.service.figures import ClusterFigures
 
 if TYPE_CHECKING:
-    from ullage.web.app import Traffic
     from ullage.web.figures import Known
     from ullage.web.server import Server
+    from ullage.web.traffic import Traffic
 
 GROUPS_MAX: Final = 500
 """Groups of a cluster that are shown, by name."""

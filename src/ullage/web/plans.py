@@ -29,6 +29,7 @@ from ullage.web.ledgers import Asking, Ledgers
 from ullage.web.plan_answers import essence, nothing_to_hold, other_answer, places_of, refused_by_worker
 from ullage.web.plan_room import make_room, still_kept
 from ullage.web.state import Audited, State, read_only, write_audit
+from ullage.web.turns import Turns
 from ullage.web.work import Work
 
 PLAN: Final = "question/plan"
@@ -106,7 +107,7 @@ class Plans:
         self._ledgers = ledgers
         self._history = history
         self._events = events
-        self._deciding: dict[str, asyncio.Lock] = {}
+        self._deciding: dict[str, Turns] = {}
 
     async def make(
         self, cluster: str, parameters: dict[str, Any], body: bytes, who: Principal, key: str = ""
@@ -168,7 +169,7 @@ class Plans:
 
         If it is to be `exact`, neither the cluster nor its ledger may have moved since.
         """
-        async with self._one_at_a_time(cluster):
+        async with self._turns(cluster).of(who.name):
             kept = await self.get(cluster, plan)
             outcome = await self._found(kept.told)
             if outcome is None:
@@ -180,13 +181,13 @@ class Plans:
             told = await self._settled(kept.told, outcome, who.name)
         return Committed(told, outcome)
 
-    async def discard(self, cluster: str, plan: str) -> Plan:
+    async def discard(self, cluster: str, plan: str, client: str) -> Plan:
         """Give up a plan that was not committed.
 
         Where the ledger has its step though nobody wrote that down, it is written down now: whose it was is
         not known any more.
         """
-        async with self._one_at_a_time(cluster):
+        async with self._turns(cluster).of(client):
             told = (await self.get(cluster, plan)).told
             outcome = await self._found(told)
             if outcome is not None and outcome.decision.accepted:
@@ -206,9 +207,10 @@ class Plans:
 
         await self._state.run(write)
 
-    def _one_at_a_time(self, cluster: str) -> asyncio.Lock:
+    def _turns(self, cluster: str) -> Turns:
+        """Return who may decide about a plan of a cluster: one at a time."""
         self._pool.revision(cluster)
-        return self._deciding.setdefault(cluster, asyncio.Lock())
+        return self._deciding.setdefault(cluster, Turns(1))
 
     async def _answer(self, cluster: str, parameters: dict[str, Any], body: bytes, client: str) -> FitPlan:
         work = Work(PLAN, parameters, body, self._ledgers.place(cluster))

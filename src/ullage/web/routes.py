@@ -33,7 +33,7 @@ class Route(NamedTuple):
     `scope` None is for everybody. `parameters` is the record of the query. `body` is a record, which comes as
     JSON, or the media types that are taken, with commas between them. An answer is a record (as JSON),
     media types with commas between them, or nothing (""). `headers` are those that a program may send, with
-    what they mean.
+    what they mean. Where files are read for it, clients have their turns.
     """
 
     method: str
@@ -46,6 +46,7 @@ class Route(NamedTuple):
     answers: Mapping[int, Any] = _OK
     body_bytes_max: int = BODY_BYTES_MAX
     headers: Mapping[str, str] = _NONE
+    in_turns: bool = False
 
     @property
     def media(self) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from ullage.service.ledger_cluster import CLUSTER, ClusterPlace
 from ullage.stores.entry_pages import Wanted
-from ullage.web.app import Traffic
 from ullage.web.clusters import Heard
 from ullage.web.events import Events
 from ullage.web.figures import Figures
@@ -28,6 +27,7 @@ from ullage.web.settings import Settings
 from ullage.web.state import State
 from ullage.web.takeover import take_over
 from ullage.web.tokens import Tokens
+from ullage.web.traffic import Traffic
 
 
 class Server:

@@ -75,5 +75,14 @@ async def audit(server: "Server", request: Request) -> Response:
 
 
 ROUTES: Final = (
-    Route("GET", "/v1/audit", audit, "commit", "Who has changed what.", AuditQuery, answers={200: AuditLog}),
+    Route(
+        "GET",
+        "/v1/audit",
+        audit,
+        "commit",
+        "Who has changed what.",
+        AuditQuery,
+        answers={200: AuditLog},
+        in_turns=True,
+    ),
 )

@@ -101,5 +101,6 @@ ROUTES: Final = (
         "How full a cluster was, and what was committed meanwhile.",
         HistoryQuery,
         answers={200: ClusterHistory},
+        in_turns=True,
     ),
 )

@@ -98,7 +98,7 @@ def taken_by(path: Path, cluster: str, revision: str) -> dict[str, str]:
 
 
 ROUTES: Final = (
-    Route("GET", "/history", history, "read", "The page: what was.", answers={200: HTML}),
+    Route("GET", "/history", history, "read", "The page: what was.", answers={200: HTML}, in_turns=True),
     Route(
         "GET",
         "/history/steps/{revision}",

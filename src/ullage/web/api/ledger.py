@@ -346,7 +346,16 @@ def decoded(decoder: "msgspec.json.Decoder[Read]", body: bytes) -> Read:
 _PATH: Final = "/v1/clusters/{cluster}/ledger"
 _STEP: Final = {200: LedgerStep, REFUSED: LedgerRefusal}
 ROUTES: Final = (
-    Route("GET", _PATH, entries, "read", "What is promised.", EntriesQuery, answers={200: LedgerEntries}),
+    Route(
+        "GET",
+        _PATH,
+        entries,
+        "read",
+        "What is promised.",
+        EntriesQuery,
+        answers={200: LedgerEntries},
+        in_turns=True,
+    ),
     *(
         Route("POST", f"{_PATH}/{word}", handler, "commit", text, None, body, _STEP, headers=_HEADERS)
         for word, handler, text, body in (

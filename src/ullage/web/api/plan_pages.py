@@ -67,7 +67,7 @@ async def discard(server: "Server", request: Request) -> Response:
     """Give up a plan."""
     try:
         cluster = chosen_cluster(server, request)
-        await server.plans.discard(cluster, request.values["plan"])
+        await server.plans.discard(cluster, request.values["plan"], request.who.name)
     except InputError as error:
         return await _shown(server, request, of_input(error))
     except Problem as problem:
@@ -100,7 +100,7 @@ def _elsewhere(server: "Server", request: Request, cluster: str, plan: str, done
 
 _ANSWERS: Final = {200: HTML, 303: ""}
 ROUTES: Final = (
-    Route("GET", "/plans/{plan}", show, "read", "The page: a plan.", answers={200: HTML}),
+    Route("GET", "/plans/{plan}", show, "read", "The page: a plan.", answers={200: HTML}, in_turns=True),
     Route(
         "POST",
         "/plans",

@@ -119,7 +119,7 @@ async def commit(server: "Server", request: Request) -> Response:
 
 async def discard(server: "Server", request: Request) -> Response:
     """Give up a plan."""
-    told = await server.plans.discard(request.values["cluster"], request.values["plan"])
+    told = await server.plans.discard(request.values["cluster"], request.values["plan"], request.who.name)
     return Response(body=_versioned("Plan", msgspec.to_builtins(told)))
 
 
@@ -132,7 +132,16 @@ def _versioned(kind: str, data: dict[str, Any]) -> bytes:
 
 
 ROUTES: Final = (
-    Route("GET", _PATH, listed, "read", "Plans of a cluster.", PlansQuery, answers={200: PlanList}),
+    Route(
+        "GET",
+        _PATH,
+        listed,
+        "read",
+        "Plans of a cluster.",
+        PlansQuery,
+        answers={200: PlanList},
+        in_turns=True,
+    ),
     Route(
         "POST",
         _PATH,
@@ -145,7 +154,15 @@ ROUTES: Final = (
         BODY_BYTES_MAX,
         headers=_MAKE_HEADERS,
     ),
-    Route("GET", f"{_PATH}/{{plan}}", show, "read", "A plan and its answer.", answers={200: PlanAnswer}),
+    Route(
+        "GET",
+        f"{_PATH}/{{plan}}",
+        show,
+        "read",
+        "A plan and its answer.",
+        answers={200: PlanAnswer},
+        in_turns=True,
+    ),
     Route(
         "POST",
         f"{_PATH}/{{plan}}/commit",
