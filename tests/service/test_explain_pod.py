@@ -51,7 +51,9 @@ def report_of(snapshot, key):
 
 def test_every_node_is_judged_with_its_first_reason_and_what_it_lacks(mixed, asked):
     data = explain_pod(mixed, "web/new", asked).data()
-    assert [(each["node"], each["takes"], each.get("reason"), each["missing"]) for each in data["nodes"]] == [
+    assert [
+        (each["node"], each["takes"], each.get("reason"), each.get("missing", {})) for each in data["nodes"]
+    ] == [
         ("free", True, None, {}),
         ("busy", False, "memory short", {"memory": "2Gi"}),
         ("small", False, "size of the node (cpu)", {"cpu": "1", "memory": "5Gi"}),

@@ -112,7 +112,7 @@ def test_what_the_namespace_does_not_allow_is_not_advised_but_told():
         workloads=(web(part(limit="5Gi")),),
     )
     assert not memory_of(found).changes
-    assert memory_of(found).reasons[-1] == "needs 7.03Gi, limit range n/r allows 5Gi"
+    assert memory_of(found).reasons[-1] == "needs 6.75Gi, limit range n/r allows 5Gi"
 
 
 def test_a_limit_keeps_the_ratio_that_the_namespace_demands():

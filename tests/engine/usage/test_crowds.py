@@ -9,22 +9,11 @@ from ullage.engine.usage.book import Book, Stream
 from ullage.engine.usage.crowds import Containers, Crowds, add_crowds
 from ullage.engine.usage.homes import InOneRun
 from ullage.engine.usage.summary import status_of, summary_of
-from usage_builders import book, every, samples
+from usage_builders import HOMES, book, every, homes, samples
 
 DAY = 86_400
-HOMES = {
-    "pod/shop/a": ("workload/shop/Deployment/web", "namespace/shop", "node/n1", "group/g", "cluster"),
-    "pod/shop/b": ("workload/shop/Deployment/web", "namespace/shop", "node/n2", "group/g", "cluster"),
-    "pod/shop/c": ("namespace/shop", "cluster"),
-    "node/n1": ("group/g", "cluster"),
-    "node/n2": ("group/g", "cluster"),
-}
 WEB = Stream("workload/shop/Deployment/web", "cpu")
 CLUSTER = Stream("cluster", "cpu")
-
-
-def homes(subject):
-    return HOMES.get(subject, ())
 
 
 def kept(observed) -> Book:
