@@ -1,6 +1,8 @@
 """What a process answers over HTTP, over TLS too, with a certificate that changes while it runs."""
 
 import asyncio
+import contextlib
+import socket
 import ssl
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +12,8 @@ import pytest
 from kube_cluster import free_port_numbers
 from ullage.kube import serving
 from ullage.kube.operator.certificates import Certificate, make
-from ullage.kube.serving import Response, Served, serve
+from ullage.kube.serving import Door, Response, Served, serve
+from ullage.model.errors import InputError
 
 
 async def asked(port: int, request: bytes, tls: ssl.SSLContext | None = None) -> bytes:
@@ -104,3 +107,36 @@ def test_new_connections_use_the_certificate_that_was_loaded_last(tmp_path):
             await asked(port, said, trusting[0])
 
     run(work, context)
+
+
+def test_who_comes_while_it_begins_anew_waits_and_is_answered_by_the_next():
+    said = request("POST", "/echo", b"abc")
+
+    async def whole() -> None:
+        (port,) = free_port_numbers(1)
+        with contextlib.closing(Door("127.0.0.1", port)) as door:
+            waiting = None
+            for turn in range(3):
+                ready = asyncio.Event()
+                task = asyncio.create_task(
+                    serve(served(), host="127.0.0.1", port=port, ready=ready.set, door=door)
+                )
+                await asyncio.wait_for(ready.wait(), 10)
+                if waiting is not None:
+                    assert (await waiting).endswith(b"cba")
+                assert (await asked(port, said)).endswith(b"cba")
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                if turn < 2:
+                    waiting = asyncio.create_task(asked(port, said))
+                    await asyncio.sleep(0.05)
+                    assert not waiting.done(), "nobody answers, and nobody is refused"
+
+    asyncio.run(whole())
+
+
+def test_a_port_that_is_taken_is_named():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match=f"cannot listen on 127.0.0.1 port {port}"):
+            Door("127.0.0.1", port).open()

@@ -6,14 +6,18 @@ change while the process runs: new connections use the new one, because the cont
 
 import asyncio
 import contextlib
+import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 import uvicorn
 
+from ullage.model.errors import InputError
+
 BODY_BYTES_MAX: Final = 16 << 20
 STOP_SECONDS_MAX: Final = 2.0
+BACKLOG: Final = 512
 TEXT: Final = "text/plain; charset=utf-8"
 JSON: Final = "application/json"
 _NOT_FOUND: Final = 404
@@ -79,6 +83,32 @@ class _Server(uvicorn.Server):
         yield
 
 
+class Door:
+    """A port that stays open while what answers behind it is made anew: who comes meanwhile has to wait."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._address = host, port
+        self._listening: socket.socket | None = None
+
+    def open(self) -> socket.socket:
+        """Return the socket that is listened on, for somebody who closes it; the door stays open then."""
+        if self._listening is None:
+            family = socket.AF_INET6 if ":" in self._address[0] else socket.AF_INET
+            try:
+                self._listening = socket.create_server(self._address, family=family, backlog=BACKLOG)
+            except OSError as error:
+                host, port = self._address
+                raise InputError(
+                    f"cannot listen on {host} port {port}: {error.strerror}", remedy="choose another port"
+                ) from None
+        return self._listening.dup()
+
+    def close(self) -> None:
+        """Let nobody wait any more."""
+        if self._listening is not None:
+            self._listening.close()
+
+
 async def serve(
     served: Served,
     *,
@@ -86,15 +116,16 @@ async def serve(
     port: int,
     tls: ssl.SSLContext | None = None,
     ready: Callable[[], None] = lambda: None,
+    door: Door | None = None,
 ) -> None:
-    """Answer requests until cancelled; `ready` is called once somebody can be answered."""
+    """Answer requests until cancelled, at a door if there is one; `ready` is called once that is so."""
     config = uvicorn.Config(
         served, host=host, port=port, log_config=None, access_log=False, lifespan="off", http="httptools"
     )
     config.load()
     config.ssl = tls
     server = _Server(config)
-    task = asyncio.create_task(server.serve())
+    task = asyncio.create_task(server.serve([door.open()] if door else None))
     try:
         while not server.started and not task.done():  # noqa: ASYNC110 - it has no event
             await asyncio.sleep(0.01)

@@ -1,5 +1,6 @@
 """The extender as a process: every replica answers, the one that leads binds, evicts and tells of room."""
 
+import contextlib
 import os
 import socket
 import ssl
@@ -21,7 +22,7 @@ from ullage.kube.extender.wire import BINDING_RESULT, BindingArgs
 from ullage.kube.running import Options, Process, run
 from ullage.kube.scheduler.actions import Actions, NotDoneError
 from ullage.kube.scheduler.volumes import Volumes
-from ullage.kube.serving import Served, serve
+from ullage.kube.serving import Door, Served, serve
 from ullage.model.errors import InputError
 from ullage.sources.kubernetes.api.mirrored_pods import PodFacts
 
@@ -57,6 +58,7 @@ def run_extender(options: Options, names: Sequence[str], listening: Listening) -
     host = listening.advertised or own_host()
     named = identity(f"{socket.gethostname()}-{os.getpid()}", host, listening.port)
     made: list[_Extender] = []
+    door = Door(listening.host, listening.port)  # kube-scheduler's questions wait while this begins anew
 
     def of(process: Process) -> _Extender:
         """Return what answers and claims for a process; one that begins anew has its own."""
@@ -70,12 +72,13 @@ def run_extender(options: Options, names: Sequence[str], listening: Listening) -
         def ready() -> None:
             process.log.say("serves kube-scheduler", port=listening.port)
 
-        await serve(served, host=listening.host, port=listening.port, tls=context, ready=ready)
+        await serve(served, host=listening.host, port=listening.port, tls=context, ready=ready, door=door)
 
     async def claim(process: Process) -> None:
         await of(process).lead()
 
-    run(options._replace(identity=named), claim, beside=answer)
+    with contextlib.closing(door):
+        run(options._replace(identity=named), claim, beside=answer)
 
 
 class _Extender:

@@ -22,7 +22,7 @@ from ullage.kube.operator.trust import Trust
 from ullage.kube.operator.webhook import Webhook
 from ullage.kube.operator.writing import Writing
 from ullage.kube.running import Options, Process, run
-from ullage.kube.serving import Served, serve
+from ullage.kube.serving import Door, Served, serve
 from ullage.model.delta import Delta
 from ullage.service.ledger_cluster import ApiPlans
 from ullage.sources.kubernetes.api.client import CONNECTIONS_MAX
@@ -68,14 +68,20 @@ def run_operator(
     async def keep(process: Process) -> None:
         await operate(process, node_capacity=node_capacity)
 
+    door = Door(options.host, webhook_port)
+
     async def answer(process: Process) -> None:
-        await serve_webhook(process, webhook_port, webhook_names)
+        await serve_webhook(process, door, webhook_port, webhook_names)
 
-    run(options, keep, kinds=KINDS, beside=answer if webhook_port else None)
+    with contextlib.closing(door):
+        run(options, keep, kinds=KINDS, beside=answer if webhook_port else None)
 
 
-async def serve_webhook(process: Process, port: int, names: tuple[str, ...]) -> None:
-    """Answer what API servers ask, as soon as there is a certificate."""
+async def serve_webhook(process: Process, door: Door, port: int, names: tuple[str, ...]) -> None:
+    """Answer what API servers ask, as soon as there is a certificate.
+
+    Where the process begins anew, what is asked meanwhile waits at the door: a closed one is a refusal.
+    """
     following, mirror = process.following, process.following.mirror
     leading = process.election if process.options.elects_leader else ALONE
     client = led(process.client, leading, TRUST_CONNECTIONS)
@@ -94,7 +100,8 @@ async def serve_webhook(process: Process, port: int, names: tuple[str, ...]) -> 
         def ready() -> None:
             process.log.say("serves the webhook", port=port)
 
-        await serve(served, host=process.options.host, port=port, tls=trust.context, ready=ready)
+        host = process.options.host
+        await serve(served, host=host, port=port, tls=trust.context, ready=ready, door=door)
 
 
 async def operate(process: Process, *, node_capacity: bool = True) -> None:
