@@ -51,12 +51,15 @@ def test_helm_installs_upgrades_and_leaves_our_kinds_behind(cluster, helm, ullag
     said = helm("install", "any", str(ROOT / CHART), "--namespace", "ullage-system", "--create-namespace")
     assert "runs in ullage-system: operator, scheduler" in said
     assert names(cluster, DEPLOYMENTS) == {"ullage-operator", "ullage-scheduler"}
-    assert "is managed by Helm" in ullage("install", "--apply")
+    for words in (("install", "--apply"), ("uninstall", "--apply"), ("uninstall", "--apply", "--purge")):
+        assert "is managed by Helm" in ullage(*words)
     helm("upgrade", "any", str(ROOT / CHART), "--namespace", "ullage-system", "--set", "replicas=3")
     assert cluster.get(f"{DEPLOYMENTS}/ullage-operator")["spec"]["replicas"] == 3
     helm("uninstall", "any", "--namespace", "ullage-system")
     assert names(cluster, DEPLOYMENTS) == set()
     assert "quotas.ullage.dev" in names(cluster, DEFINITIONS)
+    ullage("uninstall", "--apply", "--purge")
+    assert not {name for name in names(cluster, DEFINITIONS) if name.endswith(".ullage.dev")}
 
 
 def test_helm_takes_over_what_another_installation_left_behind(cluster, helm, ullage):

@@ -44,7 +44,7 @@ class Done(NamedTuple):
 
 async def apply_objects(client: ApiClient, documents: Sequence[Document]) -> list[Done]:
     """Have a cluster hold these objects, and no others of an installation; raises an InputError."""
-    await _refuse_others(client)
+    await refuse_others(client)
     definitions = [each for each in documents if each["kind"] == DEFINITION]
     rest = [each for each in documents if each["kind"] != DEFINITION]
     done = [await _apply(client, each) for each in definitions]
@@ -130,7 +130,7 @@ def _at(document: Any, path: Sequence[str]) -> Any:
     return document
 
 
-async def _refuse_others(client: ApiClient) -> None:
+async def refuse_others(client: ApiClient) -> None:
     """Raise where Helm, or anything else, has installed the same: two owners would undo each other."""
     place = PLACES["Deployment"]
     for item in await _listed(client, place.everywhere, f"{NAME_LABEL}={NAME},{MANAGED_LABEL}!={NAME}"):

@@ -6,7 +6,7 @@ stay in any case without one. A namespace goes last, and only if it was made her
 it, whatever its kind: the server is asked which there are.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from typing import Final
 
 from ullage.kube.install.applying import (
@@ -16,6 +16,7 @@ from ullage.kube.install.applying import (
     found_objects,
     is_listed,
     read_object,
+    refuse_others,
 )
 from ullage.kube.install.choices import (
     CERTIFICATE_SECRET,
@@ -25,7 +26,7 @@ from ullage.kube.install.choices import (
     Document,
     component_name,
 )
-from ullage.kube.install.own_kinds import MADE_BY_PROCESSES
+from ullage.kube.install.own_kinds import MADE_BY_PROCESSES, OWN
 from ullage.kube.install.places import DEFINITION, NAMESPACE, PLACES, Identity, identity
 from ullage.sources.kubernetes.api.client import ApiClient, RefusedError, segment
 from ullage.sources.places import one_line
@@ -41,8 +42,15 @@ _FLEETING: Final = frozenset(("Event", "PodMetrics"))
 
 
 async def removal(client: ApiClient, *, purge: bool) -> list[Done]:
-    """Return what would be deleted, and what would be kept and why; nothing is changed."""
+    """Return what would be deleted, and what would be kept and why; nothing is changed.
+
+    Raises where Helm, or anything else, has installed the same: what runs by it is for that to take away.
+    What it has left behind of our kinds is purged as ours.
+    """
+    await refuse_others(client)
     found = await found_objects(client)
+    if purge:
+        found += await _left_behind(client, {identity(each) for each in found})
     namespaces = {item["metadata"].get("namespace", "") for item in found} - {""}
     made_by_processes = [
         Identity(kind, namespace, name)
@@ -54,6 +62,17 @@ async def removal(client: ApiClient, *, purge: bool) -> list[Done]:
     planned += [Done("deleted", each) for each in left]
     order = list(PLACES)
     return sorted(planned, key=lambda each: (order.index(each.object.kind), each.object))
+
+
+async def _left_behind(client: ApiClient, known: Collection[Identity]) -> list[Document]:
+    """Return definitions of our kinds that are not known: Helm keeps them, as ours."""
+    found = []
+    for names in OWN:
+        which = Identity(DEFINITION, "", names.definition)
+        item = await read_object(client, which.path) if which not in known else None
+        if item is not None:
+            found.append({**item, "kind": DEFINITION})
+    return found
 
 
 async def remove(client: ApiClient, planned: list[Done]) -> None:
