@@ -82,6 +82,20 @@ def test_a_part_that_has_room_is_told():
     assert all("add a node with 2 of cpu: all 3 then fit" in each.remedy for each in found.values())
 
 
+def test_where_a_part_would_have_room_by_priority_it_is_told_what_the_others_lack():
+    full = [node(f"n{each}", cpu=4).holding(workload(f"w{each}", cpu=4)) for each in range(2)]
+    remedies = set(told(full, members(4, 4, 4, priority=9)).values())
+    assert remedies == {"add a node with 4 of cpu: all 3 of its gang then fit"}
+
+
+def test_changes_come_fewest_first_and_none_that_holds_another():
+    full = [node(f"n{each}", cpu=4).holding(workload(f"w{each}", cpu=4)) for each in range(2)]
+    (remedy,) = set(told(full, members(4, 4, 3, priority=9)).values())
+    ways = [each.partition(":")[0].split(" and ") for each in remedy.split("; or ")]
+    assert [len(way) for way in ways] == sorted(len(way) for way in ways)
+    assert not any(set(one) < set(other) for one in ways for other in ways)
+
+
 def test_a_gang_that_is_not_complete_yet_waits_for_its_others_and_needs_no_change():
     gang = members(1, 2, least=3)
     columns = Columns(cluster(node("n0", cpu=8), *gang))

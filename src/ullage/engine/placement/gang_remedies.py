@@ -64,11 +64,11 @@ def explained_gang(bench: Bench, members: Sequence[Workload]) -> dict[str, Refus
         return dict.fromkeys(each.key for each in members)
     subject, refusal = _first(found)
     remedy = refusal.remedy
-    if len(groups) > 1 and refusal.remedies and all(each.kind != "quota" for each in refusal.remedies):
-        then = (
-            f"all {needed} of its gang then fit" if needed == len(members) else "enough of its gang then fit"
-        )
+    then = f"all {needed} of its gang then fit" if needed == len(members) else "enough of its gang then fit"
+    if len(groups) > 1 and _can_be_tried(refusal):
         remedy = _remedy(state, subject, refusal.remedies, then)
+    if len(groups) == 1 and not refusal.remedies:
+        remedy = _of_the_rest(state, members[:needed], needed - refusal.count, then) or remedy
     if len(groups) == 1 and remedy == NO_CHANGE:
         remedy = _lowered(state, batches[0]) or remedy
     told: dict[str, Refusal | None] = {}
@@ -85,6 +85,26 @@ def explained_gang(bench: Bench, members: Sequence[Workload]) -> dict[str, Refus
         for member in group:
             told[member.key] = Refusal(member.key, 1, reason, own.shortfalls, remedy)
     return told
+
+
+def _can_be_tried(refusal: Refusal) -> bool:
+    return bool(refusal.remedies) and all(each.kind != "quota" for each in refusal.remedies)
+
+
+def _of_the_rest(state: _State, members: Sequence[Workload], placed: int, then: str) -> str:
+    """Return in words what lets a gang run of which a part has places: what helps the others, beside it.
+
+    Members that are alike are one batch, and what would help is not looked for where a part of it has places.
+    """
+    if not placed:
+        return ""
+    parts = (Batch(members[0], placed), Batch(members[placed], len(members) - placed))
+    apart = state._replace(batches=parts)
+    found = apart.refused()
+    if not found:
+        return ""
+    subject, refusal = _first(found)
+    return _remedy(apart, subject, refusal.remedies, then) if _can_be_tried(refusal) else ""
 
 
 def _lowered(state: _State, batch: Batch) -> str:
@@ -126,9 +146,15 @@ def _first(found: Sequence[Outcome]) -> tuple[str, Refusal]:
 
 
 def _remedy(state: _State, subject: str, remedies: Sequence[Remedy], then: str) -> str:
-    """Return in words what lets a gang run: each remedy of a batch of it, and what it takes besides."""
-    ways = (_until_it_runs(state, subject, each) for each in remedies)
-    texts = [f"{' and '.join(steps)}: {then}" for steps in islice(filter(None, ways), REMEDIES_TOLD)]
+    """Return in words what lets a gang run: each remedy of a batch of it, and what it takes besides.
+
+    Those of the fewest changes come first, and none that another one suffices for.
+    """
+    ways: list[list[str]] = []
+    for steps in sorted((_until_it_runs(state, subject, each) for each in remedies), key=len):
+        if steps and not any(set(way) <= set(steps) for way in ways):
+            ways.append(steps)
+    texts = [f"{' and '.join(steps)}: {then}" for steps in ways[:REMEDIES_TOLD]]
     return "; or ".join(texts) or NOTHING_HELPS
 
 
