@@ -7,6 +7,7 @@ import pytest
 
 from deployed import BASE, CHART, ROOT
 from helm.build import HelmAbsentError, helm_program
+from kube_cluster import until
 
 pytestmark = pytest.mark.slow
 
@@ -58,8 +59,12 @@ def test_helm_installs_upgrades_and_leaves_our_kinds_behind(cluster, helm, ullag
     helm("uninstall", "any", "--namespace", "ullage-system")
     assert names(cluster, DEPLOYMENTS) == set()
     assert "quotas.ullage.dev" in names(cluster, DEFINITIONS)
-    ullage("uninstall", "--apply", "--purge")
-    assert not {name for name in names(cluster, DEFINITIONS) if name.endswith(".ullage.dev")}
+    purged = ullage("uninstall", "--apply", "--purge")["objects"]
+    assert {"deleted"} == {each["action"] for each in purged if each["name"].endswith(".ullage.dev")}
+    until(
+        lambda: not any(name.endswith(".ullage.dev") for name in names(cluster, DEFINITIONS)),
+        "a server takes its time to delete definitions",
+    )
 
 
 def test_helm_takes_over_what_another_installation_left_behind(cluster, helm, ullage):
